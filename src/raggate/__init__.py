@@ -1,0 +1,3 @@
+"""raggate: a regression gate for RAG services."""
+
+__version__ = "0.1.0"

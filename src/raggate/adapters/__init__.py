@@ -1,0 +1,40 @@
+"""How to speak to an API. An adapter is one class; add its file and one line to ADAPTERS."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import httpx
+
+from raggate.adapters import ask
+from raggate.config import Ask, Readiness
+from raggate.models import Call, Case, IndexState, Response
+
+
+class Adapter(Protocol):
+    """Turns cases into HTTP calls and bodies into responses. It does no I/O of its own but in `index_state`."""
+
+    def call(self, case: Case, mode: str) -> Call:
+        """Give the HTTP call that asks one case in one mode."""
+
+    def parse(self, body: bytes, case: Case) -> Response:
+        """Read a 200 body.
+
+        Raises:
+            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
+        """
+
+    def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        """Ask the API how its index stands.
+
+        Raises:
+            httpx.HTTPError: when it cannot be reached yet.
+        """
+
+
+ADAPTERS: dict[str, type[ask.AskAdapter]] = {
+    "ask": ask.AskAdapter,
+}
+"""Each is built as `Adapter(settings, vault_names)`; `vault_names` are in configuration order."""
+
+__all__ = ["ADAPTERS", "Adapter", "Ask"]

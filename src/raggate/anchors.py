@@ -1,0 +1,63 @@
+"""Anchors: where in a vault an answer stands, as rel_path and heading path, and how a chunk is matched to one.
+
+Heading paths are written `# H1 > ## H2`. They are compared element by element after normalising, so that
+`# Summary` covers `# Summary > ## Costs` but not `# Summary of X`. Levels do not count, only the order.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+Elements = tuple[str, ...]
+
+_MARKED_DELIMITER = re.compile(r"\s*>\s*(?=#{1,6}(?:\s|$))")
+_ANY_DELIMITER = re.compile(r"\s*>\s*")
+_LEVEL_MARK = re.compile(r"^#{1,6}(?:\s+|$)")
+
+
+def elements(heading_path: str) -> Elements:
+    """Split a heading path into its normalised headings, outermost first.
+
+    A path whose parts carry `#` marks is split only where a mark follows, so a heading may contain ` > `;
+    a path without marks is split at every `>`.
+    """
+    path = fold(heading_path)
+    delimiter = _MARKED_DELIMITER if path.startswith("#") else _ANY_DELIMITER
+    parts = (_LEVEL_MARK.sub("", part).strip() for part in delimiter.split(path))
+    return tuple(part for part in parts if part)
+
+
+def covers(gold: str, retrieved: str) -> bool:
+    """Say whether the section at `retrieved` is the section at `gold` or lies inside it."""
+    wanted, got = elements(gold), elements(retrieved)
+    if gold.lstrip().startswith("#") != retrieved.lstrip().startswith("#"):
+        # one side has no level marks, so a `>` inside a heading cannot be told from a delimiter: compare flat
+        wanted, got = _flat(wanted), _flat(got)
+    return bool(wanted) and got[: len(wanted)] == wanted
+
+
+def fold(text: str) -> str:
+    """Normalise to NFC and collapse white space: what matching ignores everywhere."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def contains_snippet(text: str, snippets: Iterable[str]) -> bool:
+    """Say whether at least one snippet stands in the text, ignoring case and white space."""
+    haystack = fold(text).casefold()
+    return any(fold(snippet).casefold() in haystack for snippet in snippets)
+
+
+def inside_folder(folder: str, selected: str) -> bool:
+    """Say whether `folder` is `selected` or below it, by path elements (`docs` does not cover `docs-old`).
+
+    Folders are written `vault/path`; the root of a vault is `vault/`, which covers only notes at the root.
+    """
+    if selected.endswith("/"):
+        return folder == selected
+    return folder == selected or folder.startswith(selected + "/")
+
+
+def _flat(parts: Elements) -> Elements:
+    return tuple(piece for part in parts for piece in _ANY_DELIMITER.split(part) if piece)

@@ -1,0 +1,20 @@
+"""How to start an API. A backend is one module with `start`; add its file and one line to BACKENDS.
+
+An API that already runs needs no backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from raggate.backends import command
+from raggate.models import Place, Started
+
+Start = Callable[[Any, Place], AbstractContextManager[Started]]
+"""Takes the backend's own settings and the place; on exit everything that was started is gone, whatever happened."""
+
+BACKENDS: dict[str, Start] = {
+    "command": command.start,
+}

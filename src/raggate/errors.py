@@ -1,0 +1,66 @@
+"""Every way to end without a verdict: a message, a hint and an exit code.
+
+RaggateError
+├── UsageError     2    nothing was measured: the message says what to change
+├── CannotTell     3    not measured well enough to say
+└── Interrupted    130  cancelled by a signal
+
+The verdicts themselves (0 pass, 1 regression, 3 cannot tell, 4 invariant broken) are decided in `verdict.py`.
+A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this tree, the entry point maps it.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The process exit codes, which are a stable interface; 125 and above (but 130) belong to docker and shells."""
+
+    PASS = 0
+    REGRESSION = 1
+    USAGE = 2
+    CANNOT_TELL = 3
+    INVARIANT = 4
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+class RaggateError(Exception):
+    """An expected way to end early.
+
+    Args:
+        message: what happened and where, one or two sentences, without a final newline.
+        hint: what to do about it; empty when the message says it already.
+        log: the last lines of the API's own log, when they help to see the cause. Untrusted text.
+    """
+
+    exit_code: ExitCode = ExitCode.INTERNAL
+    label: str = "error"
+
+    def __init__(self, message: str, *, hint: str = "", log: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.log = log
+
+
+class UsageError(RaggateError):
+    """The configuration, the golden set, a flag or a file is wrong. Nothing was measured."""
+
+    exit_code = ExitCode.USAGE
+    label = "usage error"
+
+
+class CannotTell(RaggateError):
+    """The API could not be measured well enough for a verdict. Never green."""
+
+    exit_code = ExitCode.CANNOT_TELL
+    label = "cannot tell"
+
+
+class Interrupted(RaggateError):
+    """A signal ended the run; partial results were kept and everything was torn down."""
+
+    exit_code = ExitCode.INTERRUPTED
+    label = "interrupted"

@@ -1,0 +1,65 @@
+"""JSON bytes in and out of files: strict reading, atomic writing, one rounding rule."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+SHOWN_DECIMALS = 4
+"""Decimals in metrics.json and reports. Comparisons use unrounded values."""
+
+STORED_DECIMALS = 12
+"""Decimals in baselines: far below the 1e-9 by which a boundary must be crossed."""
+
+
+def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
+    """Round half away from zero, on the shortest decimal that prints the float (so 0.00005 rounds up)."""
+    step = Decimal(1).scaleb(-decimals)
+    return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
+
+
+def dumps(value: object, *, pretty: bool = False) -> bytes:
+    """Serialise with sorted keys; with `pretty`, indented and ending in a newline.
+
+    Raises:
+        TypeError: for values JSON does not have.
+    """
+    options = orjson.OPT_SORT_KEYS
+    if pretty:
+        options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(value, option=options)
+
+
+def loads(data: bytes | str) -> Any:
+    """Parse JSON strictly (no NaN, no Infinity, valid UTF-8).
+
+    Raises:
+        ValueError: with the position of the first error.
+    """
+    return orjson.loads(data)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: temporary file beside it, fsync, rename.
+
+    Raises:
+        OSError: when the directory cannot be written; the old file is then untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes files private; what raggate leaves behind is meant to be read by the next step
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
