@@ -29,6 +29,11 @@ def elements(heading_path: str) -> Elements:
     return tuple(part for part in parts if part)
 
 
+def written(path: Elements) -> str:
+    """Write a heading path with level marks, one level deeper each, as `# A > ## B`."""
+    return " > ".join(f"{'#' * min(depth, 6)} {title}" for depth, title in enumerate(path, 1))
+
+
 def covers(gold: str, retrieved: str) -> bool:
     """Say whether the section at `retrieved` is the section at `gold` or lies inside it."""
     wanted, got = elements(gold), elements(retrieved)
@@ -57,6 +62,20 @@ def inside_folder(folder: str, selected: str) -> bool:
     if selected.endswith("/"):
         return folder == selected
     return folder == selected or folder.startswith(selected + "/")
+
+
+def in_scope(rel_path: str, vaults: Iterable[str], selected: Iterable[str]) -> bool:
+    """Say whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named).
+
+    Args:
+        rel_path: the note, relative to its vault.
+        vaults: the vaults the note may be in.
+        selected: folders as `vault/path`.
+    """
+    folder = rel_path.rpartition("/")[0]
+    names = tuple(selected)
+    possible = tuple(vaults) or {name.split("/", 1)[0] for name in names}
+    return any(inside_folder(f"{vault}/{folder}", name) for vault in possible for name in names)
 
 
 def _flat(parts: Elements) -> Elements:

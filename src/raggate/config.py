@@ -13,6 +13,7 @@ from raggate.yamlio import Document, explain, parse
 Level = Literal["error", "warn", "off"]
 Tolerance = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 
+SHOWN_PROBLEMS = 10
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
     "hit_at_1",
@@ -60,8 +61,8 @@ class _Slice(BaseModel):
 class CommandBackend(_Slice):
     """Start the API as a child process.
 
-    `{port}`, `{out}` and `{vault.NAME}` in `run` and `env` are replaced by the chosen port, the run directory and the
-    directory of a vault.
+    `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
+    directory and the directory of a vault.
     """
 
     build: list[list[str]] = []
@@ -287,15 +288,18 @@ def json_schema() -> dict[str, Any]:
 
 
 def _describe(error: ValidationError, document: Document) -> str:
-    problems = error.errors(include_url=False, include_input=True)
-    lines = []
-    for problem in problems[:5]:
-        where = tuple(part for part in problem["loc"] if not _is_union_tag(part))
+    lines: dict[str, int] = {}
+    problems = error.errors(include_url=False)
+    places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
+    for where, problem in zip(places, problems, strict=True):
+        # of the branches of a union the one that got furthest is the one that was meant
+        if any(len(other) > len(where) and other[: len(where)] == where for other in places):
+            continue
         known = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
-        lines.append(explain(document, where, problem, known))
-    if len(problems) > len(lines):
-        lines.append(f"… and {len(problems) - len(lines)} more")
-    return "\n".join(dict.fromkeys(lines))
+        lines.setdefault(explain(document, where, problem, known), document.line(where))
+    shown = sorted(lines, key=lambda text: lines[text])
+    more = [f"… and {len(shown) - SHOWN_PROBLEMS} more"] if len(shown) > SHOWN_PROBLEMS else []
+    return "\n".join(shown[:SHOWN_PROBLEMS] + more)
 
 
 def _is_union_tag(part: int | str) -> bool:

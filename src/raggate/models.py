@@ -71,16 +71,16 @@ class Golden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
-    """What raggate knows of the fixture notes: documents that hold text, their anchors, and a content hash.
+    """The fixture notes: the directory of each vault, the text of each note, and what identifies the content.
 
-    `anchors` maps (vault, rel_path) to the heading paths of the note, as tuples of headings, outermost first.
-    `texts` maps the same key to the note's source. `notes` maps `vault/rel_path` to a hash of the content.
+    `texts` is keyed by (vault, rel_path); notes without any text are left out, as an index has no document for them.
+    `notes` maps `vault/rel_path` to a short hash of the text; `hash` covers all of them.
     """
 
-    hash: str
-    notes: dict[str, str]
-    anchors: dict[tuple[str, str], frozenset[tuple[str, ...]]]
+    directories: dict[str, Path]
     texts: dict[tuple[str, str], str]
+    notes: dict[str, str]
+    hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class Started(Protocol):
         """Scheme, host and port, without a final slash."""
 
     def died(self) -> str | None:
-        """Say how it ended (`exited with code 3`, `killed by SIGKILL`), or None while it runs. Cheap to poll."""
+        """Say how it ended (`exited with code 3`, `was killed by SIGKILL`), or None while it runs. Cheap to poll."""
 
     def log_tail(self, lines: int = 20) -> tuple[str, ...]:
         """Give the last lines of its output, oldest first. Untrusted text."""
@@ -230,7 +230,8 @@ class Labelled:
 class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
-    `complete` is False when the run was cut short; `config` and `fingerprint` are plain JSON values.
+    `config` and `fingerprint` are plain JSON values. `stopped` says why a run was cut short, and `log` then holds the
+    API's last lines (untrusted text).
     """
 
     run_id: str
@@ -240,8 +241,9 @@ class Run:
     results: tuple[Labelled, ...]
     config: dict[str, Any]
     fingerprint: dict[str, Any]
-    complete: bool = True
     duration_s: float = 0.0
+    stopped: str | None = None
+    log: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +261,8 @@ class CaseScore:
     """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
-    required support has been seen; None when that never happens within the list.
+    required support has been seen; None when that never happens within the list. `slices` and `must_pass` come from
+    the golden set and are empty in a stored baseline.
     """
 
     case_id: str
@@ -269,6 +272,8 @@ class CaseScore:
     rank: int | None = None
     rank_all: int | None = None
     failure: str | None = None
+    slices: tuple[str, ...] = ()
+    must_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,8 +323,8 @@ class Baseline:
 class Delta:
     """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
 
-    `lost` and `gained` count the cases that went down or up, when cases can be paired. A side is None when the metric
-    applies to none of its cases; `metric` missing from a side altogether shows as n 0.
+    `lost` and `gained` count the cases that got worse or better, when cases can be paired. A side's value is None when
+    the metric applies to none of its cases. `binary` says that every case scores 0 or 1, so that counts tell more.
     """
 
     mode: str
@@ -330,6 +335,7 @@ class Delta:
     delta: float | None
     lost: int | None = None
     gained: int | None = None
+    binary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -377,7 +383,8 @@ class Finding:
 class Comparison:
     """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
 
-    `incomparable` lists why the two must not be compared at all; then `deltas` and `flips` are empty.
+    `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
+    at all; then `deltas` and `flips` are empty.
     """
 
     baseline: Baseline | None
@@ -396,7 +403,7 @@ Status = Literal["worse", "below floor", "better", "same", "within", "vanished",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A delta with what the policy says of it. `allowed` is the tolerance, `floor` the limit, None where none is set."""
+    """A delta with what the policy says of it. `allowed` is the tolerance and `floor` the limit, None where unset."""
 
     delta: Delta
     status: Status
@@ -426,3 +433,19 @@ class Verdict:
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[Reason, ...] = ()
     rows: tuple[Judged, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """Everything a report tells: the run, its scores, what it was held against, and the decision.
+
+    `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
+    """
+
+    run: Run
+    scorecard: Scorecard
+    comparison: Comparison
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+    reproduce: str
+    against: str | None = None

@@ -62,20 +62,35 @@ def parse(data: bytes, name: str) -> Document:
 
 
 def explain(document: Document, path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> str:
-    """Turn one pydantic problem into a sentence: file:line, key, what was found, what was expected."""
-    key = dotted(path)
-    place = f"{document.name}:{document.line(path)}"
-    kind = problem["type"]
-    if kind == "extra_forbidden":
+    """Turn one pydantic problem into `file:line: key: what was expected; what was found`."""
+    return f"{document.name}:{document.line(path)}: {sentence(path, problem, known)}"
+
+
+def sentence(path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> str:
+    """Say what is wrong with one key: what was expected, what was found, and the nearest of the known keys."""
+    key = plain(dotted(path))
+    if problem["type"] == "extra_forbidden":
         nearest = difflib.get_close_matches(str(path[-1]), known, n=1)
         advice = f"did you mean {nearest[0]!r}?" if nearest else f"known here: {', '.join(known)}"
-        return f"{place}: unknown key {plain(key)!r}; {advice}"
-    if kind == "missing":
-        return f"{place}: key {key!r} is missing"
-    message = str(problem["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
-    expectation = message if message.startswith("expected") else f"expected {message}"
+        return f"unknown key {key!r}; {advice}"
+    if problem["type"] == "missing":
+        return f"key {key!r} is missing"
     found = plain(repr(problem["input"]), limit=80)
-    return f"{place}: {key}: {expectation}; found {found}"
+    return f"{key}: {_expectation(problem)}; found {found}"
+
+
+def _expectation(problem: Mapping[str, Any]) -> str:
+    limits = problem.get("ctx", {})
+    if problem["type"] == "too_short":
+        return f"expected at least {limits['min_length']} item(s)"
+    if problem["type"] == "string_too_short":
+        return f"expected at least {limits['min_length']} character(s)"
+    if problem["type"] == "string_pattern_mismatch":
+        return f"expected text that matches {limits['pattern']}"
+    message = str(problem["msg"])
+    for opening in ("Value error, ", "Input should be ", "Input should "):
+        message = message.removeprefix(opening)
+    return message if message.startswith("expected") else f"expected {message}"
 
 
 def dotted(path: Path) -> str:

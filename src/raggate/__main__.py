@@ -1,0 +1,5 @@
+"""`python -m raggate`."""
+
+from raggate.cli import main
+
+main()

@@ -1,0 +1,263 @@
+"""click commands: flags -> Invocation -> pipeline -> exit code. The only place that catches, the only os.environ."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from raggate import __version__
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.models import Review
+    from raggate.pipeline import Invocation
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CRASH_LOG = Path(".raggate/crash.log")
+LOG_WIDTH = 140
+"""Columns when the output is not a terminal."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    signal.signal(signal.SIGTERM, _interrupt)
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        result = cli.main(args=arguments, prog_name="raggate", standalone_mode=False)
+    except RaggateError as error:
+        _say_error(error)
+        return int(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        return int(ExitCode.USAGE)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("raggate: interrupted", err=True)
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # the reader of our output has left, which is its right; keep Python from complaining at shutdown
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.PASS)
+    except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
+        _say_crash(error)
+        return int(ExitCode.INTERNAL)
+    return result if isinstance(result, int) else int(ExitCode.PASS)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="raggate")
+def cli() -> None:
+    """A regression gate for RAG services.
+
+    Boots the API, asks it a golden set of questions, compares the retrieval metrics with a baseline and gives a
+    verdict as exit code: 0 pass, 1 regression, 2 usage error, 3 cannot tell, 4 invariant broken, 70 internal error,
+    130 interrupted.
+    """
+
+
+def _options(*names: str) -> Callable[[F], F]:
+    known: dict[str, Callable[[F], F]] = {
+        "config": click.option(
+            "--config", "-c", "config_file", type=click.Path(path_type=Path), default=Path("raggate.yml"),
+            show_default=True, help="The configuration file.",
+        ),
+        "against": click.option(
+            "--against", metavar="REF",
+            help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
+        ),
+        "baseline": click.option(
+            "--baseline", "baseline_file", type=click.Path(path_type=Path),
+            help="A baseline file on disk, in place of the configured one.",
+        ),
+        "out": click.option("--out", type=click.Path(path_type=Path), help="Where run directories go."),
+        "full-text": click.option(
+            "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
+        ),
+    }  # fmt: skip
+
+    def apply(function: F) -> F:
+        for name in reversed(names):
+            function = known[name](function)
+        return function
+
+    return apply
+
+
+@cli.command()
+@_options("config", "against", "baseline", "out", "full-text")
+def check(**flags: Any) -> int:
+    """Do everything: boot, ask, score, compare, decide, report."""
+    from raggate import pipeline
+
+    invocation = _invocation(**flags)
+    directory, review = pipeline.check(invocation)
+    _show(review, directory)
+    return review.verdict.exit_code
+
+
+@cli.command()
+@_options("config", "against", "out", "full-text")
+def run(**flags: Any) -> None:
+    """Boot the API and ask the golden set; leave a scored run directory without a verdict."""
+    from raggate import pipeline
+    from raggate.errors import CannotTell
+
+    directory, measured = pipeline.run(_invocation(**flags))
+    click.echo(directory)
+    if measured.stopped is not None:
+        raise CannotTell(measured.stopped, log=measured.log)
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--golden", "golden_file", type=click.Path(path_type=Path), help="Score by this golden set instead.")
+def score(directory: Path, golden_file: Path | None) -> None:
+    """Score a run directory again and rewrite its metrics.json."""
+    from raggate import pipeline
+
+    _, scorecard = pipeline.score(directory, golden_file)
+    for mode, slices in scorecard.slices.items():
+        for name, value in slices.get("overall", {}).items():
+            shown = "–" if value.value is None else f"{value.value:.4f}"
+            click.echo(f"{mode}  {name:32} {shown:>7}  n={value.n}  unscored={value.unscored}")
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@_options("config", "baseline")
+def compare(directory: Path, **flags: Any) -> int:
+    """Compare a run directory with a baseline (--baseline: a file or another run directory) and decide."""
+    from raggate import pipeline
+
+    review = pipeline.compare_directory(_invocation(**flags), directory)
+    _show(review, directory)
+    return review.verdict.exit_code
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "name", default="summary.md", show_default=True,
+    type=click.Choice(["summary.md", "verdict.json", "metrics.json"]), help="Which report.",
+)  # fmt: skip
+def report(directory: Path, name: str) -> None:
+    """Print a report of a run directory."""
+    path = directory / name
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{path}: {error.strerror or error}",
+            hint="`raggate score` writes metrics.json, `raggate compare` the other two.",
+        ) from None
+    click.echo(text, nl=False)
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@_options("config", "baseline")
+def promote(directory: Path, **flags: Any) -> None:
+    """Make a run directory the baseline of its suite."""
+    from raggate import pipeline
+
+    target, scorecard = pipeline.promote_directory(_invocation(**flags), directory)
+    cases = len({case.case_id for case in scorecard.cases})
+    click.echo(f"{target}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
+    click.echo("Review the difference with `git diff` and commit it.")
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path), default=Path())
+def init(directory: Path) -> None:
+    """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
+    from raggate.scaffold import write_example
+
+    for path in write_example(directory):
+        click.echo(f"wrote {path}")
+    click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
+
+
+def _invocation(
+    *,
+    config_file: Path,
+    against: str | None = None,
+    baseline_file: Path | None = None,
+    out: Path | None = None,
+    full_text: bool = False,
+) -> Invocation:
+    from raggate.pipeline import Invocation
+    from raggate.reports.progress import Progress
+
+    words = ["raggate", "check"]
+    words += ["--config", str(config_file)] if str(config_file) != "raggate.yml" else []
+    words += ["--against", against] if against else []
+    words += ["--baseline", str(baseline_file)] if baseline_file else []
+    return Invocation(
+        root=config_file.resolve().parent,
+        config_name=config_file.name,
+        environment=dict(os.environ),
+        say=lambda line: click.echo(f"raggate: {line}", err=True),
+        progress=Progress,
+        against=against,
+        out=out,
+        baseline_file=baseline_file,
+        full_text=full_text,
+        reproduce=shlex.join(words),
+    )
+
+
+def _show(review: Review, directory: Path) -> None:
+    from raggate.reports import terminal
+
+    to_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if to_terminal else LOG_WIDTH
+    click.echo(
+        terminal.render(review, width=max(width, 60), color=to_terminal and "NO_COLOR" not in os.environ), color=True
+    )
+    baseline = review.comparison.baseline
+    click.echo(f"report:  {directory / 'summary.md'}")
+    if baseline is None:
+        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(directory))}")
+
+
+def _say_error(error: RaggateError) -> None:
+    for number, line in enumerate(error.message.split("\n")):
+        prefix = f"raggate: {error.label}: " if number == 0 else "  "
+        click.echo(prefix + log_line(line, limit=1500), err=True)
+    if error.log:
+        click.echo("  the API's last log lines:", err=True)
+    for line in error.log:
+        click.echo(f"  | {log_line(line, limit=500)}", err=True)
+    if error.hint:
+        click.echo(f"  {log_line(error.hint, limit=1000)}", err=True)
+
+
+def _say_crash(error: Exception) -> None:
+    details = "".join(traceback.format_exception(error))
+    click.echo(f"raggate: internal error: {type(error).__name__}: {log_line(str(error))}", err=True)
+    try:
+        CRASH_LOG.parent.mkdir(parents=True, exist_ok=True)
+        CRASH_LOG.write_text(details, encoding="utf-8")
+        click.echo(f"  This is a bug in raggate. Please report it with {CRASH_LOG}.", err=True)
+    except OSError:
+        click.echo(details, err=True)
+
+
+def _interrupt(number: int, _: object) -> NoReturn:
+    raise KeyboardInterrupt(f"signal {number}")

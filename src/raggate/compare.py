@@ -1,0 +1,173 @@
+"""A scorecard held against a baseline: deltas over the same cases, the questions that flipped, what else changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from raggate.flips import find_flips
+from raggate.models import (
+    Baseline,
+    CaseScore,
+    Comparison,
+    Delta,
+    GoldenChanges,
+    MetricValue,
+    Run,
+    Scorecard,
+)
+
+EPSILON = 1e-9
+"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+
+# told elsewhere, or different in every run
+_NOT_CONFIGURATION = frozenset(("golden", "notes", "vault"))
+
+
+def compare(
+    run: Run,
+    scorecard: Scorecard,
+    baseline: Baseline | None,
+    *,
+    flip_at: int,
+    incomparable: tuple[str, ...] = (),
+) -> Comparison:
+    """Compare a scored run with a baseline over the cases that are the same on both sides.
+
+    Args:
+        run: the run the scorecard was made of, for the reasons behind flips.
+        scorecard: its scores.
+        baseline: what to hold it against, None when there is none.
+        flip_at: rank within which a question counts as found.
+        incomparable: why the two must not be compared; then nothing is.
+    """
+    if baseline is None or incomparable:
+        return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable)
+    before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
+    pairs = [
+        (old, new)
+        for new in scorecard.cases
+        if (old := before.get((new.mode, new.case_id))) is not None and old.hash == new.hash
+    ]
+    deltas = _paired(pairs, scorecard, baseline) if baseline.paired else _unpaired(scorecard, baseline)
+    return Comparison(
+        baseline=baseline,
+        scorecard=scorecard,
+        deltas=tuple(deltas),
+        flips=find_flips(run, pairs, flip_at),
+        golden=_golden_changes(scorecard, baseline),
+        vault_changes=_vault_changes(scorecard, baseline),
+        config_changes=_config_changes(scorecard, baseline),
+        compared=len({new.case_id for _, new in pairs}),
+    )
+
+
+def _paired(pairs: Sequence[tuple[CaseScore, CaseScore]], scorecard: Scorecard, baseline: Baseline) -> Iterable[Delta]:
+    members: dict[tuple[str, str], list[tuple[CaseScore, CaseScore]]] = {}
+    for old, new in pairs:
+        for name in new.slices:
+            members.setdefault((new.mode, name), []).append((old, new))
+    for mode, name, metric, stored in _all_rows(scorecard, baseline):
+        both = members.get((mode, name), [])
+        before = _mean([old.values.get(metric) for old, _ in both], stored)
+        after = _mean([new.values.get(metric) for _, new in both], stored)
+        # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
+        gone = name not in scorecard.slices.get(mode, {})
+        yield _delta(mode, name, metric, stored if gone else before, after, both)
+
+
+def _unpaired(scorecard: Scorecard, baseline: Baseline) -> Iterable[Delta]:
+    for mode, name, metric, stored in _all_rows(scorecard, baseline):
+        current = scorecard.slices.get(mode, {}).get(name, {}).get(metric)
+        yield _delta(mode, name, metric, stored, current or _nothing(stored), None)
+
+
+def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, str, str, MetricValue]]:
+    """Give every mode, slice and metric of the baseline, and those of the run that it does not have."""
+    for mode, slices in baseline.scorecard.slices.items():
+        for name, metrics in slices.items():
+            for metric, stored in metrics.items():
+                yield mode, name, metric, stored
+    for mode, slices in scorecard.slices.items():
+        for name, metrics in slices.items():
+            known = baseline.scorecard.slices.get(mode, {}).get(name, {})
+            for metric, current in metrics.items():
+                if metric not in known:
+                    yield mode, name, metric, _nothing(current)
+
+
+def _delta(
+    mode: str,
+    name: str,
+    metric: str,
+    before: MetricValue,
+    after: MetricValue,
+    both: Sequence[tuple[CaseScore, CaseScore]] | None,
+) -> Delta:
+    known = before.value is not None and after.value is not None
+    lost = gained = None
+    binary = False
+    if both is not None:
+        sign = 1 if before.direction == "higher" else -1
+        changes = [
+            sign * (now - was)
+            for old, new in both
+            if (was := old.values.get(metric)) is not None and (now := new.values.get(metric)) is not None
+        ]
+        lost = sum(change < -EPSILON for change in changes)
+        gained = sum(change > EPSILON for change in changes)
+        binary = all(case.values.get(metric) in {0, 1, None} for pair in both for case in pair)
+    return Delta(
+        mode=mode,
+        slice=name,
+        metric=metric,
+        baseline=before,
+        current=after,
+        delta=after.value - before.value if known else None,  # type: ignore[operator]
+        lost=lost,
+        gained=gained,
+        binary=binary,
+    )
+
+
+def _mean(values: Sequence[float | None], like: MetricValue) -> MetricValue:
+    known = [value for value in values if value is not None]
+    mean = sum(known) / len(known) if known else None
+    return MetricValue(value=mean, n=len(known), unscored=len(values) - len(known), direction=like.direction)
+
+
+def _nothing(like: MetricValue) -> MetricValue:
+    return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
+
+
+def _golden_changes(scorecard: Scorecard, baseline: Baseline) -> GoldenChanges:
+    if not baseline.paired:
+        return GoldenChanges()
+    before = {case.case_id: case.hash for case in baseline.scorecard.cases}
+    now = {case.case_id: case.hash for case in scorecard.cases}
+    return GoldenChanges(
+        added=tuple(sorted(set(now) - set(before))),
+        removed=tuple(sorted(set(before) - set(now))),
+        relabelled=tuple(sorted(case for case in set(before) & set(now) if before[case] != now[case])),
+    )
+
+
+def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
+    before = baseline.scorecard.fingerprint.get("notes")
+    now = scorecard.fingerprint.get("notes")
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return ()
+    changes = [f"added {note}" for note in now if note not in before]
+    changes += [f"removed {note}" for note in before if note not in now]
+    changes += [f"changed {note}" for note in now if note in before and before[note] != now[note]]
+    return tuple(sorted(changes))
+
+
+def _config_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[tuple[str, str, str], ...]:
+    before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
+    if not before:
+        return ()
+    return tuple(
+        (key, str(before.get(key)), str(now.get(key)))
+        for key in sorted((set(before) | set(now)) - _NOT_CONFIGURATION)
+        if before.get(key) != now.get(key)
+    )

@@ -1,0 +1,129 @@
+"""Questions that broke or were fixed, and why: what was expected, where it went, and what took its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.anchors import covers, in_scope
+from raggate.models import Case, CaseScore, Chunk, Flip, Labelled, Run, Support
+
+
+def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: int) -> tuple[Flip, ...]:
+    """Find the cases found before and not now, or the other way round.
+
+    A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
+    does; an unanswerable one when the API abstains. Broken ones come first, must-pass and largest falls on top.
+    """
+    items = {(item.result.mode, item.case.id): item for item in run.results}
+    flips = []
+    for old, new in pairs:
+        flip = _flip(old, new, items[new.mode, new.case_id], flip_at)
+        if flip is not None:
+            flips.append(flip)
+    return tuple(sorted(flips, key=_order))
+
+
+def _order(flip: Flip) -> tuple[object, ...]:
+    best = flip.before if flip.kind == "broke" else flip.after
+    return (flip.kind, not flip.must_pass, best or 0, flip.mode, flip.case_id)
+
+
+def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int) -> Flip | None:
+    case = item.case
+    before, after = old.rank, new.rank
+    if not case.answerable:
+        metric = "abstention_accuracy"
+        was, now = old.values.get(metric) == 1, new.values.get(metric) == 1
+    elif _within(old.rank, flip_at) != _within(new.rank, flip_at) or not case.required_support_groups:
+        metric = f"hit_at_{flip_at}"
+        was, now = _within(old.rank, flip_at), _within(new.rank, flip_at)
+    else:
+        metric = f"recall_all_at_{flip_at}"
+        before, after = old.rank_all, new.rank_all
+        was, now = _within(before, flip_at), _within(after, flip_at)
+    if was == now:
+        return None
+    broke = was
+    return Flip(
+        case_id=case.id,
+        mode=new.mode,
+        kind="broke" if broke else "fixed",
+        metric=metric,
+        question=case.question,
+        gold=_gold(item, metric, after),
+        before=before,
+        after=after,
+        why=_why(item, after) if broke else "",
+        displaced_by=_displaced(item, before) if broke and case.answerable else None,
+        must_pass=case.must_pass,
+    )
+
+
+def _within(rank: int | None, depth: int) -> bool:
+    return rank is not None and rank <= depth
+
+
+def _gold(item: Labelled, metric: str, after: int | None) -> str:
+    """Name the support to look for: the first that is missing, else the first."""
+    case = item.case
+    if not case.answerable:
+        return "(should abstain)"
+    supports = case.gold_supports
+    if metric.startswith("recall_all") and after is None:
+        found = {index for matches in item.labels.matches for index in matches}
+        supports = tuple(support for index, support in enumerate(supports) if index not in found) or supports
+    more = f" (+{len(supports) - 1} more)" if len(supports) > 1 else ""
+    return _place(supports[0], case) + more
+
+
+def _place(support: Support, case: Case) -> str:
+    vault = support.vault or (case.vaults[0] if len(case.vaults) == 1 else "")
+    path = f"{vault}/{support.rel_path}" if vault else support.rel_path
+    return f"{path} › {support.heading_path}" if support.heading_path else path
+
+
+def _why(item: Labelled, after: int | None) -> str:
+    case, result = item.case, item.result
+    if result.failure is not None:
+        return f"the call failed: {result.failure.message}"
+    response = result.response
+    chunks = response.chunks if response else ()
+    if not case.answerable:
+        return f"answered instead of abstaining; its first source is {_chunk(chunks[0])}" if chunks else "answered"
+    if not chunks:
+        return "nothing was retrieved"
+    if after is not None:
+        return f"fell to rank {after} of {len(chunks)}"
+    selected = (response.selected_folders if response else None) or ()
+    places = [(support.rel_path, (support.vault,) if support.vault else case.vaults) for support in case.gold_supports]
+    if selected and not any(in_scope(path, vaults, selected) for path, vaults in places):
+        return f"folder selection left it out (selected: {', '.join(selected[:4])})"
+    return _why_absent(case, chunks)
+
+
+def _why_absent(case: Case, chunks: tuple[Chunk, ...]) -> str:
+    for support in case.gold_supports:
+        same_note = [rank for rank, chunk in enumerate(chunks, 1) if chunk.rel_path == support.rel_path]
+        heading = support.heading_path
+        same_place = [rank for rank in same_note if heading is None or covers(heading, chunks[rank - 1].heading_path)]
+        if same_place and support.snippets:
+            return f"the section is at rank {same_place[0]}, but without the gold snippet (another piece, or reworded)"
+        if same_note:
+            return f"the note is at rank {same_note[0]}, but with another section"
+    return f"not among the {len(chunks)} chunks returned"
+
+
+def _displaced(item: Labelled, before: int | None) -> str | None:
+    response = item.result.response
+    if before is None or response is None:
+        return None
+    dropped = set(item.labels.duplicates)
+    left = [position for position in range(len(response.chunks)) if position not in dropped]
+    if len(left) < before or item.labels.matches[left[before - 1]]:
+        return None
+    return _chunk(response.chunks[left[before - 1]])
+
+
+def _chunk(chunk: Chunk) -> str:
+    path = f"{chunk.vault}/{chunk.rel_path}" if chunk.vault else chunk.rel_path
+    return f"{path} › {chunk.heading_path}" if chunk.heading_path else path

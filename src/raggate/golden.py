@@ -1,0 +1,285 @@
+"""The golden set: JSON Lines in, checked cases with content hashes out. A bad line is an error, never skipped."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from raggate import anchors, headings, yamlio
+from raggate.errors import UsageError
+from raggate.escape import plain
+from raggate.jsonio import dumps, loads
+from raggate.models import Case, Golden, Support, Vault
+
+MAX_LINE_BYTES = 1 << 20
+MAX_CASES = 100_000
+SHOWN_PROBLEMS = 10
+
+RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
+_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+_Label = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _null_is_empty(cls, value: Any, info: Any) -> Any:
+        # the sources write null, [] and nothing at all for the same thing
+        if value is None and info.field_name in _LISTS:
+            return []
+        return value
+
+
+class _SupportRow(_Row):
+    rel_path: _Text
+    heading_path: _Text | None = None
+    snippets: list[_Text] = []
+    vault: _Label | None = None
+    grade: Annotated[int, Field(ge=1, le=100)] = 1
+
+
+class _CaseRow(_Row):
+    id: _Label
+    question: _Text
+    answerable: bool
+    expected_key_facts: list[str] = []
+    gold_supports: list[_SupportRow] = []
+    required_support_groups: list[list[int]] | None = None
+    recency_conflict_rule: RecencyRule | None = None
+    tags: list[_Label] = []
+    vaults: list[_Label] = []
+    folders: list[_Label] = []
+    category: _Label = "factual"
+    difficulty: _Label = "medium"
+    group: _Label | None = None
+    retriever_types: list[_Label] | None = None
+    must_pass: bool = False
+    k: Annotated[int, Field(ge=1, le=1000)] | None = None
+    detail: Literal["brief", "normal", "detailed"] | None = None
+
+
+_LISTS = frozenset(("snippets", "expected_key_facts", "gold_supports", "tags", "vaults", "folders"))
+
+
+def load(data: bytes, name: str) -> Golden:
+    """Read a golden set.
+
+    Args:
+        data: JSON Lines, one case per line; blank lines are allowed.
+        name: the file's name for messages.
+
+    Raises:
+        UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
+    """
+    problems: list[str] = []
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            case = _read_case(line, number)
+        except ValueError as error:
+            problems += [f"{name}:{number}: {problem}" for problem in str(error).split("\n")]
+            continue
+        if case.id in seen:
+            problems.append(f"{name}:{number}: id {plain(case.id)!r} stands already in line {seen[case.id]}")
+        seen[case.id] = number
+        cases.append(case)
+    if not cases and not problems:
+        raise UsageError(f"{name}: the golden set holds no case", hint="Add at least one question, one JSON per line.")
+    if len(cases) > MAX_CASES:
+        problems.append(f"{name}: {len(cases)} cases, expected at most {MAX_CASES}")
+    _raise_all(problems)
+    return Golden(name=name, cases=tuple(cases), hash=digest(cases))
+
+
+def digest(cases: list[Case]) -> str:
+    """Hash a golden set by content: the order of its lines and the layout of its JSON do not count."""
+    return _hash(sorted((case.id, case.hash) for case in cases))
+
+
+def write_case(case: Case) -> bytes:
+    """Write a case as one line that `load` reads back to an equal case, but for its line number."""
+    from dataclasses import asdict
+
+    row = {key: value for key, value in asdict(case).items() if value is not None and key not in {"hash", "line"}}
+    if "modes" in row:
+        row["retriever_types"] = row.pop("modes")
+    row["gold_supports"] = [
+        {key: value for key, value in support.items() if value is not None} for support in row["gold_supports"]
+    ]
+    return dumps(row) + b"\n"
+
+
+def check_anchors(golden: Golden, vault: Vault) -> None:
+    """Check that every gold support stands in the vault: note, heading path and snippets.
+
+    Raises:
+        UsageError: listing up to ten supports that do not, each with the nearest thing that does.
+    """
+    known: dict[tuple[str, str], frozenset[anchors.Elements]] = {}
+    problems: list[str] = []
+    for case in golden.cases:
+        unknown = [name for name in case.vaults if name not in vault.directories]
+        if unknown:
+            names = ", ".join(vault.directories)
+            problems.append(f"{golden.name}:{case.line}: case {case.id!r}: no vault {unknown[0]!r}; known: {names}")
+            continue
+        for support in case.gold_supports:
+            problem = _missing(support, case, vault, known)
+            if problem:
+                problems.append(f"{golden.name}:{case.line}: case {plain(case.id)!r}: {problem}")
+    _raise_all(problems)
+
+
+def _missing(
+    support: Support, case: Case, vault: Vault, known: dict[tuple[str, str], frozenset[anchors.Elements]]
+) -> str | None:
+    names = [support.vault] if support.vault else list(case.vaults or vault.directories)
+    keys = [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
+    if not keys:
+        paths = [path for name, path in vault.texts if name in names]
+        return f"gold note {plain(support.rel_path)!r} is not in the vault{_nearest(support.rel_path, paths)}"
+    for key in keys:
+        if key not in known:
+            known[key] = headings.heading_paths(vault.texts[key], support.rel_path)
+    if support.heading_path is not None:
+        wanted = support.heading_path
+        paths = [" > ".join(path) for key in keys for path in known[key]]
+        marked = wanted.lstrip().startswith("#")
+        shown = [anchors.written(path) if marked else " > ".join(path) for key in keys for path in known[key]]
+        if not any(anchors.covers(wanted, path) for path in shown):
+            flat = " > ".join(anchors.elements(wanted))
+            return f"{support.rel_path!r} has no heading {plain(wanted)!r}{_nearest(flat, paths)}"
+    for snippet in support.snippets:
+        if not any(headings.holds(vault.texts[key], snippet) for key in keys):
+            return f"snippet {plain(snippet, limit=80)!r} does not stand in {support.rel_path!r}"
+    return None
+
+
+def _nearest(wanted: str, known: list[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
+    return f"; nearest: {plain(close[0])!r}" if close else ""
+
+
+def _read_case(line: bytes, number: int) -> Case:
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
+    try:
+        value = loads(line)
+    except ValueError as error:
+        raise ValueError(f"not valid JSON: {plain(str(error))}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, found {plain(repr(value), limit=40)}")
+    shown = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
+    try:
+        row = _CaseRow.model_validate(value, strict=True)
+    except ValidationError as error:
+        raise ValueError("\n".join(shown + text for text in _explain(error))) from None
+    case = _to_case(row, number)
+    broken = _broken_rule(case)
+    if broken:
+        raise ValueError(shown + broken)
+    return case
+
+
+def _explain(error: ValidationError) -> list[str]:
+    texts = []
+    for problem in error.errors(include_url=False):
+        model = _SupportRow if len(problem["loc"]) > 1 and problem["loc"][0] == "gold_supports" else _CaseRow
+        texts.append(yamlio.sentence(problem["loc"], problem, tuple(model.model_fields)))
+    return texts
+
+
+def _to_case(row: _CaseRow, number: int) -> Case:
+    groups = row.required_support_groups
+    case = Case(
+        id=row.id,
+        question=row.question,
+        answerable=row.answerable,
+        gold_supports=tuple(
+            Support(
+                rel_path=support.rel_path,
+                heading_path=support.heading_path,
+                snippets=tuple(support.snippets),
+                vault=support.vault,
+                grade=support.grade,
+            )
+            for support in row.gold_supports
+        ),
+        required_support_groups=None if groups is None else tuple(tuple(group) for group in groups),
+        recency_conflict_rule=row.recency_conflict_rule,
+        expected_key_facts=tuple(row.expected_key_facts),
+        tags=tuple(row.tags),
+        vaults=tuple(row.vaults),
+        folders=tuple(row.folders),
+        category=row.category,
+        difficulty=row.difficulty,
+        group=row.group,
+        modes=None if row.retriever_types is None else tuple(row.retriever_types),
+        must_pass=row.must_pass,
+        k=row.k,
+        detail=row.detail,
+        line=number,
+    )
+    return with_hash(case)
+
+
+def with_hash(case: Case) -> Case:
+    """Give the case its content hash: what a score depends on, and nothing else."""
+    from dataclasses import asdict, replace
+
+    fields = asdict(case)
+    scored = {key: fields[key] for key in _SCORED_KEYS}
+    return replace(case, hash=_hash(scored))
+
+
+_SCORED_KEYS = (
+    "question",
+    "answerable",
+    "gold_supports",
+    "required_support_groups",
+    "recency_conflict_rule",
+    "vaults",
+    "folders",
+    "k",
+    "detail",
+)
+
+
+def _broken_rule(case: Case) -> str | None:
+    """Say which rule between the keys of a case is broken, if any."""
+    count = len(case.gold_supports)
+    groups = case.required_support_groups
+    if case.answerable and not count:
+        return "answerable, but gold_supports is empty; label it, or set answerable to false"
+    if not case.answerable and count:
+        return "not answerable, but gold_supports is not empty"
+    if groups is not None and (not groups or not all(groups)):
+        return "required_support_groups: expected at least one group, and no empty group"
+    if groups is not None and any(not 0 <= index < count for group in groups for index in group):
+        return f"required_support_groups: expected indices from 0 to {count - 1} into gold_supports"
+    if case.category == "multi_hop" and groups is None:
+        return "category is multi_hop, so required_support_groups is needed"
+    if (case.category == "recency/conflict") != (case.recency_conflict_rule is not None):
+        return "recency_conflict_rule goes with category 'recency/conflict', and with no other"
+    return None
+
+
+def _raise_all(problems: list[str]) -> None:
+    if problems:
+        shown = problems[:SHOWN_PROBLEMS]
+        if len(problems) > len(shown):
+            shown.append(f"… and {len(problems) - len(shown)} more")
+        raise UsageError("\n".join(shown), hint="docs/golden-set.md describes every key.")
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(dumps(value)).hexdigest()[:16]

@@ -1,0 +1,191 @@
+"""What must hold: of the API's answers, and between two runs before they may be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+from raggate.config import Invariants
+from raggate.models import Baseline, Finding, Labelled, Run, Scorecard
+
+SHOWN_EXAMPLES = 5
+
+Check = Callable[[Run], Iterator[str]]
+
+# what a score depends on: a difference here makes means of different things
+_MUST_AGREE = {
+    "metrics_version": "the definitions of the metrics",
+    "adapter": "the adapter",
+    "k": "the number of chunks asked for (ask.k)",
+    "retrieval_only": "whether answers are generated (ask.retrieval_only)",
+}
+
+
+def check_answers(run: Run, levels: Invariants) -> tuple[Finding, ...]:
+    """Check every invariant that is not off; findings that break the gate come first."""
+    findings = []
+    for name, check in _CHECKS.items():
+        level = getattr(levels, name)
+        examples = () if level == "off" else tuple(check(run))
+        if examples:
+            message = Invariants.model_fields[name].description or name
+            findings.append(
+                Finding(
+                    invariant=name,
+                    level=level,
+                    message=message,
+                    count=len(examples),
+                    examples=examples[:SHOWN_EXAMPLES],
+                )
+            )
+    return tuple(sorted(findings, key=lambda finding: finding.level))
+
+
+def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
+    """Say why a run must not be compared with a baseline; empty when it may be."""
+    reasons = []
+    if baseline.scorecard.suite and baseline.scorecard.suite != scorecard.suite:
+        reasons.append(f"the baseline is of suite {baseline.scorecard.suite!r}, this run of {scorecard.suite!r}")
+    for key, meaning in _MUST_AGREE.items():
+        before, now = baseline.scorecard.fingerprint.get(key), scorecard.fingerprint.get(key)
+        # a bare metrics file has no fingerprint: nothing is known to differ
+        if baseline.scorecard.fingerprint and before != now:
+            reasons.append(f"{meaning} changed: {before} in the baseline, {now} now")
+    if not set(baseline.scorecard.slices) & set(scorecard.slices):
+        measured, stored = ", ".join(scorecard.slices), ", ".join(baseline.scorecard.slices)
+        reasons.append(f"no mode in common: {stored or 'none'} in the baseline, {measured or 'none'} now")
+    return tuple(reasons)
+
+
+def _answered(run: Run) -> Iterator[tuple[str, Labelled, Any]]:
+    for item in run.results:
+        if item.result.response is not None:
+            yield f"{item.case.id} ({item.result.mode})", item, item.result.response
+
+
+def _notes(run: Run) -> dict[str, str]:
+    """Give the notes of the vault the run was asked of, `vault/rel_path` to hash."""
+    return dict(run.fingerprint.get("notes") or {})
+
+
+def _ranks_contiguous(run: Run) -> Iterator[str]:
+    for place, _item, response in _answered(run):
+        ranks = [chunk.rank for chunk in response.chunks if chunk.rank is not None]
+        if ranks and ranks != list(range(1, len(response.chunks) + 1)):
+            yield f"{place}: ranks {ranks[:12]}"
+
+
+def _scores_ordered(run: Run) -> Iterator[str]:
+    for place, _item, response in _answered(run):
+        scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
+        if not all(isfinite(score) for score in scores):
+            yield f"{place}: a score is not finite"
+        for rank, (upper, lower) in enumerate(pairwise(scores), 1):
+            if lower > upper:
+                yield f"{place}: score rises from {upper} at rank {rank} to {lower}"
+                break
+
+
+def _chunk_ids_unique(run: Run) -> Iterator[str]:
+    for place, item, response in _answered(run):
+        if item.labels.duplicates:
+            first = item.labels.duplicates[0]
+            yield f"{place}: rank {first + 1} repeats chunk {response.chunks[first].chunk_id}"
+
+
+def _chunk_ids_stable(run: Run) -> Iterator[str]:
+    seen: dict[str, tuple[str, str, str]] = {}
+    for place, _item, response in _answered(run):
+        for chunk in response.chunks:
+            content = (chunk.rel_path, chunk.heading_path, chunk.text)
+            if chunk.chunk_id and seen.setdefault(chunk.chunk_id, content) != content:
+                yield f"{place}: chunk {chunk.chunk_id} has other content than in an earlier answer"
+
+
+def _scope_respected(run: Run) -> Iterator[str]:
+    for place, item, response in _answered(run):
+        for rank, chunk in enumerate(response.chunks, 1):
+            if item.case.vaults and chunk.vault is not None and chunk.vault not in item.case.vaults:
+                yield f"{place}: rank {rank} is from vault {chunk.vault}, asked of {', '.join(item.case.vaults)}"
+                break
+
+
+def _notes_exist(run: Run) -> Iterator[str]:
+    paths = {note.split("/", 1)[1] for note in _notes(run)}
+    for place, _item, response in _answered(run):
+        for chunk in response.chunks:
+            if chunk.rel_path not in paths:
+                yield f"{place}: {chunk.rel_path} is not in the vault"
+                break
+
+
+def _abstained_is_empty(run: Run) -> Iterator[str]:
+    for place, _item, response in _answered(run):
+        if response.abstained and response.references:
+            yield f"{place}: abstains, but cites {len(response.references)} place(s)"
+
+
+def _index_complete(run: Run) -> Iterator[str]:
+    counts = {
+        response.coverage["docs_processed"]
+        for _, _item, response in _answered(run)
+        if response.coverage and "docs_processed" in response.coverage
+    }
+    expected = len(_notes(run))
+    for count in sorted(counts - {expected}, key=str):
+        yield f"the index holds {count} documents, the vault {expected} notes with text"
+
+
+def _index_constant(run: Run) -> Iterator[str]:
+    versions = {
+        str(response.coverage["index_version"])
+        for _, _item, response in _answered(run)
+        if response.coverage and "index_version" in response.coverage
+    }
+    if len(versions) > 1:
+        yield f"index versions {', '.join(sorted(versions))} in one run"
+
+
+def _no_empty_documents(run: Run) -> Iterator[str]:
+    counts = {
+        response.coverage["docs_with_0_chunks"]
+        for _, _item, response in _answered(run)
+        if response.coverage and response.coverage.get("docs_with_0_chunks")
+    }
+    for count in sorted(counts, key=str):
+        yield f"{count} indexed document(s) without chunks"
+
+
+def _list_deep_enough(run: Run) -> Iterator[str]:
+    deepest = max(run.config.get("score", {}).get("k", [0]))
+    for place, _item, response in _answered(run):
+        if 0 < len(response.chunks) < deepest:
+            yield f"{place}: {len(response.chunks)} chunks, scored to depth {deepest}"
+
+
+def _ties_at_cutoff(run: Run) -> Iterator[str]:
+    cutoffs = run.config.get("score", {}).get("k", [])
+    for place, _item, response in _answered(run):
+        for k in cutoffs:
+            if k < len(response.chunks):
+                upper, lower = response.chunks[k - 1].score_final, response.chunks[k].score_final
+                if upper is not None and upper == lower:
+                    yield f"{place}: ranks {k} and {k + 1} tie at {upper}"
+
+
+_CHECKS: dict[str, Check] = {
+    "ranks_contiguous": _ranks_contiguous,
+    "scores_ordered": _scores_ordered,
+    "chunk_ids_unique": _chunk_ids_unique,
+    "chunk_ids_stable": _chunk_ids_stable,
+    "scope_respected": _scope_respected,
+    "notes_exist": _notes_exist,
+    "abstained_is_empty": _abstained_is_empty,
+    "index_complete": _index_complete,
+    "index_constant": _index_constant,
+    "no_empty_documents": _no_empty_documents,
+    "list_deep_enough": _list_deep_enough,
+    "ties_at_cutoff": _ties_at_cutoff,
+}

@@ -1,0 +1,43 @@
+"""What to measure. A metric is one function of a labelled case; add it to a module here and one line to the dict.
+
+A function returns None where the metric does not apply. Its docstring is its documentation: the summary line, then
+`Formula:`, `Null:` and `Source:`, from which docs/metrics.md is generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from raggate.metrics import abstention, retrieval
+from raggate.models import Direction, Labelled
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its function, which way is better, and whether it only takes the values 0 and 1.
+
+    `ranked` metrics take a cut-off and are named `<name>_at_<k>`.
+    """
+
+    function: Callable[..., float | None]
+    direction: Direction = "higher"
+    ranked: bool = False
+    binary: bool = False
+
+
+PerCase = Callable[[Labelled], float | None]
+
+METRICS: dict[str, Metric] = {
+    "hit": Metric(retrieval.hit, ranked=True, binary=True),
+    "recall_all": Metric(retrieval.recall_all, ranked=True, binary=True),
+    "mrr": Metric(retrieval.mrr, ranked=True),
+    "precision": Metric(retrieval.precision, ranked=True),
+    "ndcg": Metric(retrieval.ndcg, ranked=True),
+    "ndcg_exp": Metric(retrieval.ndcg_exp, ranked=True),
+    "scope_miss_rate": Metric(retrieval.scope_miss, "lower", binary=True),
+    "heading_dominance_rate": Metric(retrieval.heading_dominance, "lower", binary=True),
+    "abstention_accuracy": Metric(abstention.abstention_accuracy, binary=True),
+    "hallucination_rate_unanswerable": Metric(abstention.hallucination_rate_unanswerable, "lower", binary=True),
+    "false_abstention_rate": Metric(abstention.false_abstention_rate, "lower", binary=True),
+}

@@ -1,0 +1,48 @@
+"""Abstention metrics of one case: does the system know when not to answer."""
+
+from __future__ import annotations
+
+from raggate.models import Labelled, Response
+
+
+def abstention_accuracy(item: Labelled) -> float | None:
+    """An unanswerable question is refused.
+
+    Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
+    Null: answerable cases.
+    Source: the note system's abstention accuracy.
+    """
+    if item.case.answerable:
+        return None
+    response = item.result.response
+    return float(response is not None and _abstained(response))
+
+
+def hallucination_rate_unanswerable(item: Labelled) -> float | None:
+    """An unanswerable question is answered all the same.
+
+    Formula: 1 if the API did not abstain, else 0.
+    Null: answerable cases and failed calls.
+    Source: the note system's hallucination rate on unanswerable.
+    """
+    response = item.result.response
+    if item.case.answerable or response is None:
+        return None
+    return float(not _abstained(response))
+
+
+def false_abstention_rate(item: Labelled) -> float | None:
+    """An answerable question is refused.
+
+    Formula: 1 if the API abstained, else 0.
+    Null: unanswerable cases and failed calls.
+    Source: raggate; the note system has no such metric.
+    """
+    response = item.result.response
+    if not item.case.answerable or response is None:
+        return None
+    return float(_abstained(response))
+
+
+def _abstained(response: Response) -> bool:
+    return response.abstained or (response.answer is not None and not response.answer.strip())

@@ -1,0 +1,392 @@
+"""The way through the program as code: one short function per command. It composes the stages and decides nothing.
+
+golden set + vault -> boot -> ask -> score -> compare -> decide -> report
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from raggate import (
+    __version__,
+    baseline,
+    boot,
+    compare,
+    config,
+    golden,
+    invariants,
+    promote,
+    rundir,
+    scoring,
+    sources,
+    suite,
+    vault,
+    verdict,
+)
+from raggate.adapters import ADAPTERS, Adapter
+from raggate.config import Config
+from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.jsonio import write_atomic
+from raggate.models import Baseline, Golden, Labelled, Place, Result, Review, Run, Scorecard, Vault
+from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, REPORTS
+from raggate.reports.progress import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """What a command line asks for, beside the configuration.
+
+    Attributes:
+        root: absolute directory of the configuration file.
+        config_name: the file's name in it.
+        environment: raggate's own environment, of which a backend hands on what its settings name.
+        say: takes progress messages, one harmless line each.
+        progress: makes the progress display of the questions.
+        against: revision that the trusted inputs are read from; None for the working tree.
+        out: where run directories go, in place of the configured one.
+        baseline_file: a baseline file on disk, in place of the configured one.
+        full_text: keep whole chunk texts on disk.
+        reproduce: the command line that does the same, for reports.
+    """
+
+    root: Path
+    config_name: str
+    environment: Mapping[str, str]
+    say: Callable[[str], None]
+    progress: Callable[[], AbstractContextManager[Progress]]
+    against: str | None = None
+    out: Path | None = None
+    baseline_file: Path | None = None
+    full_text: bool = False
+    reproduce: str = "raggate check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """The trusted inputs, read and checked. `against` is the commit they came from, None for the working tree."""
+
+    config: Config
+    golden: Golden
+    vault: Vault
+    baseline: tuple[str, bytes] | None
+    against: str | None
+
+
+def check(invocation: Invocation) -> tuple[Path, Review]:
+    """Do everything: boot, ask, score, compare, decide, report. Returns the run directory and the review.
+
+    Raises:
+        RaggateError: for every way to end without a verdict; a run directory with the reason is then left too,
+            unless nothing was started.
+    """
+    with _inputs(invocation) as inputs:
+        held_against = _read_baseline(inputs.baseline, inputs.config)
+        directory, run = measure(invocation, inputs)
+        return directory, judge(invocation, directory, run, held_against, against=inputs.against)
+
+
+def run(invocation: Invocation) -> tuple[Path, Run]:
+    """Boot, ask and score; leave a run directory without a verdict.
+
+    Raises:
+        RaggateError: as `check`.
+    """
+    with _inputs(invocation) as inputs:
+        return measure(invocation, inputs)
+
+
+def measure(invocation: Invocation, inputs: Inputs) -> tuple[Path, Run]:
+    """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong."""
+    settings = inputs.config
+    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    directory = rundir.create(invocation.out or invocation.root / settings.out, started)
+    begin = time.monotonic()
+    blank = _blank_run(directory, started, invocation, inputs)
+    results: list[Result] = []
+    try:
+        stopped, log = _ask(invocation, inputs, directory, results)
+    except KeyboardInterrupt:
+        asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
+        _write(directory, _finished(blank, results, begin, stopped=asked), invocation, settings)
+        error = Interrupted(asked, hint=f"Partial results are in {directory}.")
+        _write_failure(directory, error, settings)
+        raise error from None
+    except RaggateError as error:
+        _write_failure(directory, error, settings)
+        raise
+    finished = _finished(blank, results, begin, stopped=stopped, log=log)
+    _write(directory, finished, invocation, settings)
+    return directory, finished
+
+
+def judge(
+    invocation: Invocation, directory: Path, run: Run, held_against: Baseline | None, *, against: str | None = None
+) -> Review:
+    """Compare a measured run, decide, and write the reports into its directory."""
+    settings = _config_of(run)
+    scorecard = scoring.score(run, settings.score.k)
+    findings = invariants.check_answers(run, settings.invariants)
+    incomparable = invariants.comparable(scorecard, held_against) if held_against else ()
+    comparison = compare.compare(run, scorecard, held_against, flip_at=settings.gate.flip_at, incomparable=incomparable)
+    review = Review(
+        run=run,
+        scorecard=scorecard,
+        comparison=comparison,
+        findings=findings,
+        verdict=verdict.decide(comparison, findings, settings.gate, stopped=run.stopped),
+        reproduce=invocation.reproduce,
+        against=against,
+    )
+    for name, render in REPORTS.items():
+        write_atomic(directory / name, render(review).encode())
+    return review
+
+
+def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
+    """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
+
+    Raises:
+        UsageError: for a directory or golden set that cannot be read.
+    """
+    measured = rundir.read(directory)
+    if golden_file is not None:
+        cases = golden.load(_read_file(golden_file), str(golden_file))
+        measured = _relabelled(measured, cases)
+        rundir.write(directory, measured, full_text=True)
+    settings = _config_of(measured)
+    scorecard = scoring.score(measured, settings.score.k)
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard).encode())
+    return measured, scorecard
+
+
+def compare_directory(invocation: Invocation, directory: Path) -> Review:
+    """Compare a run directory with a baseline file, or with another run directory, and rewrite its reports.
+
+    Raises:
+        UsageError: when one of the two cannot be read.
+    """
+    measured = rundir.read(directory)
+    settings = _config_of(measured)
+    chosen = invocation.baseline_file or invocation.root / settings.baseline_path
+    held_against = _baseline_on_disk(chosen, settings) if chosen.exists() else None
+    if held_against is None and invocation.baseline_file is not None:
+        raise UsageError(f"{chosen}: no such file or directory")
+    return judge(invocation, directory, measured, held_against)
+
+
+def promote_directory(invocation: Invocation, directory: Path) -> tuple[Path, Scorecard]:
+    """Make a run directory the baseline of its suite. Returns the file written.
+
+    Raises:
+        UsageError: for a directory that cannot be read.
+        CannotTell: for a run that was not measured well enough to be a baseline.
+    """
+    measured = rundir.read(directory)
+    settings = _config_of(measured)
+    scorecard = scoring.score(measured, settings.score.k)
+    promote.refuse_unmeasured(
+        measured, scorecard, invariants.check_answers(measured, settings.invariants), settings.gate
+    )
+    target = invocation.baseline_file or invocation.root / settings.baseline_path
+    write_atomic(target, baseline.write(scorecard, promote.provenance(measured)))
+    return target, scorecard
+
+
+@contextmanager
+def _inputs(invocation: Invocation) -> Iterator[Inputs]:
+    """Read and check the configuration, golden set, vault and baseline from where they are to be trusted."""
+    with sources.at(invocation.root, invocation.against) as source:
+        name = invocation.config_name
+        settings = config.load(_from(source, name, "configuration"), source.describe(name))
+        _check_names(settings, source.describe(name))
+        cases = golden.load(_from(source, settings.golden, "golden set"), source.describe(settings.golden))
+        notes = vault.load({vault_name: source.directory(path) for vault_name, path in settings.vault.items()})
+        golden.check_anchors(cases, notes)
+        yield Inputs(
+            config=settings,
+            golden=cases,
+            vault=notes,
+            baseline=_find_baseline(invocation, source, settings),
+            against=source.commit if isinstance(source, sources.Revision) else None,
+        )
+
+
+def _find_baseline(invocation: Invocation, source: sources.Source, settings: Config) -> tuple[str, bytes] | None:
+    if invocation.baseline_file is not None:
+        return str(invocation.baseline_file), _read_file(invocation.baseline_file)
+    try:
+        return source.describe(settings.baseline_path), source.read(settings.baseline_path)
+    except FileNotFoundError:
+        return None
+
+
+def _read_baseline(found: tuple[str, bytes] | None, settings: Config) -> Baseline | None:
+    if found is None:
+        return None
+    return baseline.read(found[1], found[0], scoring.directions(settings.score.k))
+
+
+def _baseline_on_disk(path: Path, settings: Config) -> Baseline:
+    if not path.is_dir():
+        return baseline.read(_read_file(path), str(path), scoring.directions(settings.score.k))
+    other = rundir.read(path)
+    scorecard = scoring.score(other, _config_of(other).score.k)
+    return Baseline(source=str(path), scorecard=scorecard, provenance=promote.provenance(other))
+
+
+def _check_names(settings: Config, name: str) -> None:
+    """Check what the configuration names of the shelves, which config.py does not know."""
+    if settings.ask.adapter not in ADAPTERS:
+        known = ", ".join(ADAPTERS)
+        raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
+    metrics = scoring.directions(settings.score.k)
+    for metric, rule in settings.gate.metrics.items():
+        if metric not in metrics and rule is not False:
+            raise UsageError(
+                f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
+                hint=f"Known: {', '.join(metrics)}.",
+            )
+
+
+def _ask(
+    invocation: Invocation, inputs: Inputs, directory: Path, results: list[Result]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
+    settings = inputs.config
+    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault))
+    place = Place(
+        root=invocation.root,
+        out=directory.resolve(),
+        vaults=inputs.vault.directories,
+        environment=invocation.environment,
+    )
+    ready = boot.up(
+        settings.api,
+        place,
+        index_state=adapter.index_state,
+        expected_documents=len(inputs.vault.texts),
+        say=invocation.say,
+    )
+    with ready as api, invocation.progress() as progress:
+        failed = 0
+
+        def keep(result: Result, done: int, total: int) -> None:
+            nonlocal failed
+            failed += result.failure is not None
+            results.append(result)
+            progress.advance(done, total, failed)
+
+        outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
+        results[:] = outcome.results
+        return outcome.stopped, api.log_tail() if outcome.stopped else ()
+
+
+def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:
+    settings = inputs.config
+    return Run(
+        run_id=directory.name,
+        suite=settings.suite,
+        started=started,
+        golden=inputs.golden,
+        results=(),
+        config={
+            **settings.model_dump(mode="json", exclude_defaults=False),
+            "raggate_version": __version__,
+            "checkout": dict(sources.head(invocation.root)),
+            "against": inputs.against,
+        },
+        fingerprint={
+            "adapter": settings.ask.adapter,
+            "k": settings.ask.k,
+            "retrieval_only": settings.ask.retrieval_only,
+            "modes": list(settings.ask.modes),
+            "golden": inputs.golden.hash,
+            "vault": inputs.vault.hash,
+            "notes": inputs.vault.notes,
+        },
+    )
+
+
+def _finished(
+    blank: Run, results: list[Result], begin: float, *, stopped: str | None, log: tuple[str, ...] = ()
+) -> Run:
+    by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
+    modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
+    ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
+    versions: dict[str, Any] = {}
+    for result in ordered:
+        for key in ("index_version", "chunker_version"):
+            if result.response and result.response.coverage and key in result.response.coverage:
+                versions.setdefault(key, result.response.coverage[key])
+    return replace(
+        blank,
+        results=tuple(scoring.label(by_id[result.case_id][1], result) for result in ordered),
+        fingerprint={**blank.fingerprint, **versions},
+        duration_s=round(time.monotonic() - begin, 3),
+        stopped=stopped,
+        log=log,
+    )
+
+
+def _relabelled(run: Run, cases: Golden) -> Run:
+    """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text."""
+    by_id = {case.id: case for case in cases.cases}
+    items = []
+    for item in run.results:
+        case = by_id.get(item.case.id)
+        if case is not None and case.question == item.case.question:
+            same = case.hash == item.case.hash
+            items.append(
+                Labelled(case=case, result=item.result, labels=item.labels)
+                if same
+                else scoring.label(case, item.result, truncated=item.labels.truncated)
+            )
+    return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})
+
+
+def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> None:
+    rundir.write(directory, run, full_text=invocation.full_text)
+    scorecard = scoring.score(run, settings.score.k)
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard).encode())
+
+
+def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
+    for name, render in FAILURE_REPORTS.items():
+        write_atomic(directory / name, render(error, settings.suite, directory.name).encode())
+
+
+def _config_of(run: Run) -> Config:
+    """Give the configuration a run was made with, as it was then."""
+    known = {key: value for key, value in run.config.items() if key in Config.model_fields}
+    try:
+        return Config.model_validate(known)
+    except ValueError as error:
+        raise UsageError(f"the configuration stored with run {run.run_id} cannot be read: {error}") from None
+
+
+def _from(source: sources.Source, path: str, what: str) -> bytes:
+    try:
+        return source.read(path)
+    except FileNotFoundError:
+        raise UsageError(
+            f"{source.describe(path)}: no such file ({what})",
+            hint="`raggate init` writes a first configuration, golden set and workflow."
+            if "golden" in what
+            else "Name it with --config, or write a first one with `raggate init`.",
+        ) from None
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+__all__ = ["CannotTell", "Inputs", "Invocation", "check", "compare_directory", "judge", "measure", "run", "score"]

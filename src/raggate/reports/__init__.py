@@ -1,0 +1,27 @@
+"""What people and programs read. A report is one function of a Review; add its file and one line to REPORTS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from raggate.errors import RaggateError
+from raggate.models import Review, Run, Scorecard
+from raggate.reports import failure, markdown, metrics_file, verdict_file
+
+Report = Callable[[Review], str]
+"""Pure: the same review gives the same bytes. Foreign text goes through `escape` only."""
+
+REPORTS: dict[str, Report] = {
+    "summary.md": markdown.render,
+    "verdict.json": verdict_file.render,
+}
+"""File name in the run directory -> report."""
+
+METRICS_REPORT: tuple[str, Callable[[Run, Scorecard], str]] = ("metrics.json", metrics_file.render)
+"""The one report that needs no verdict."""
+
+FAILURE_REPORTS: dict[str, Callable[[RaggateError, str, str], str]] = {
+    "summary.md": failure.render_markdown,
+    "verdict.json": failure.render_json,
+}
+"""The same files when there is no verdict; each takes the error, the suite and the run id."""

@@ -1,0 +1,102 @@
+"""What the reports share: which rows to show, and how a value, a change and a rank are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.jsonio import rounded
+from raggate.models import OVERALL, Delta, Flip, Judged, MetricValue, Operations
+
+SMALL = 20
+"""Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
+
+MARKS = {
+    "worse": "❌",
+    "below floor": "❌",
+    "vanished": "❌",
+    "better": "✅",
+    "same": "▫️",
+    "within": "▫️",
+    "not gated": "·",
+}
+
+
+def main_rows(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the overall rows that decide, what is wrong first."""
+    shown = [row for row in rows if row.delta.slice == OVERALL and (row.gated or row.status in _BAD)]
+    return sorted(shown, key=lambda row: (row.delta.mode, row.status not in _BAD, _natural(row.delta.metric)))
+
+
+def other_rows(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the overall rows of metrics that are not gated but moved."""
+    main = main_rows(rows)
+    shown = [row for row in rows if row.delta.slice == OVERALL and _moved(row.delta) and row not in main]
+    return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
+
+
+def slice_rows(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the gated slice rows that got worse than allowed or are gone, largest change first."""
+    shown = [row for row in rows if row.delta.slice != OVERALL and row.gated and row.status in _BAD]
+    return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
+
+
+def figure(value: MetricValue, *, binary: bool) -> str:
+    """Write a metric value: 4 decimals, a count for few cases, a dash when it does not apply."""
+    if value.value is None:
+        return "–"
+    if binary and value.n <= SMALL:
+        return f"{round(value.value * value.n)}/{value.n}"
+    return f"{rounded(value.value):.4f}"
+
+
+def change(delta: Delta) -> str:
+    """Write a delta with its sign."""
+    return "–" if delta.delta is None else f"{rounded(delta.delta):+.4f}"
+
+
+def allowed(row: Judged) -> str:
+    """Write what the policy allows: the tolerance, and the limit if there is one."""
+    if row.allowed is None:
+        return "–"
+    limit = "" if row.floor is None else f", {'≥' if row.delta.current.direction == 'higher' else '≤'} {row.floor:g}"
+    return f"{row.allowed:g}{limit}"
+
+
+def moves(delta: Delta) -> str:
+    """Write how many cases moved."""
+    return "" if not (delta.lost or delta.gained) else f"{delta.lost} worse, {delta.gained} better"
+
+
+def rank_change(flip: Flip) -> str:
+    """Write where the gold support was and is."""
+    if flip.metric == "abstention_accuracy":
+        return "abstained → answered" if flip.kind == "broke" else "answered → abstained"
+    what = "complete at " if flip.metric.startswith("recall_all") else "rank "
+    before = f"{what}{flip.before}" if flip.before else "not found"
+    after = f"{flip.after}" if flip.after else "not found"
+    return f"{before} → {after}"
+
+
+def operations_line(operations: Operations) -> str:
+    """Write how the calls went in one line."""
+    parts = [f"{operations.calls} calls, {operations.failed} failed, {operations.retries} retried"]
+    for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
+        times = operations.latency.get(step)
+        if times:
+            parts.append(f"{label} p50 {times['p50']:.0f} ms, p95 {times['p95']:.0f} ms")
+    coverage = operations.coverage or {}
+    if "docs_processed" in coverage:
+        parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")
+    return " · ".join(parts)
+
+
+_BAD = frozenset(("worse", "below floor", "vanished"))
+
+
+def _natural(name: str) -> tuple[str | int, ...]:
+    """Order `hit_at_3` before `hit_at_10`."""
+    return tuple(int(part) if part.isdigit() else part for part in name.split("_"))
+
+
+def _moved(delta: Delta) -> bool:
+    return delta.delta is not None and abs(delta.delta) > 1e-9

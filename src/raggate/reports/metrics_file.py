@@ -1,0 +1,66 @@
+"""metrics.json: the means of a run in the `by_retriever` shape of the search-improver, with the rest beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from raggate.jsonio import dumps, rounded
+from raggate.models import OVERALL, MetricValue, Run, Scorecard
+
+SCHEMA = "raggate/metrics/1"
+
+
+def render(run: Run, scorecard: Scorecard) -> str:
+    """Serialise a scorecard. All but `run_id`, `timestamp` and the times is the same for the same answers."""
+    operations = scorecard.operations
+    value: dict[str, Any] = {
+        "schema": SCHEMA,
+        "suite": scorecard.suite,
+        "run_id": run.run_id,
+        "timestamp": run.started,
+        "complete": run.stopped is None,
+        "golden_hash": run.golden.hash,
+        "by_retriever": {
+            mode: _mode(slices, scorecard.counts.get(mode, {})) for mode, slices in scorecard.slices.items()
+        },
+    }
+    if operations is not None:
+        value["operational_metrics"] = {
+            "calls": operations.calls,
+            "failed": operations.failed,
+            "retries": operations.retries,
+            "failures": operations.failures,
+            **{name: _shown(rate) for name, rate in operations.rates.items()},
+        }
+        value["latency"] = {"total_s": round(run.duration_s, 3), **_rounded_times(operations.latency)}
+        value["indexing_coverage"] = operations.coverage
+    return dumps(value, pretty=True).decode()
+
+
+def _mode(slices: dict[str, dict[str, MetricValue]], counts: dict[str, int]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for name, values in slices.items():
+        bucket = _bucket(values, counts.get(name, 0))
+        if name == OVERALL:
+            content[OVERALL] = bucket
+        else:
+            dimension, _, key = name.partition("=")
+            content.setdefault(f"by_{dimension}", {})[key] = bucket
+    return content
+
+
+def _bucket(values: dict[str, MetricValue], count: int) -> dict[str, Any]:
+    return {
+        **{metric: _shown(value) for metric, value in values.items()},
+        "count": count,
+        "n": {metric: value.n for metric, value in values.items()},
+        "unscored": {metric: value.unscored for metric, value in values.items() if value.unscored},
+    }
+
+
+def _rounded_times(latency: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    return {step: {name: round(value, 1) for name, value in times.items()} for step, times in latency.items()}
+
+
+def _shown(value: MetricValue) -> float | None:
+    return None if value.value is None else rounded(value.value)

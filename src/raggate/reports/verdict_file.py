@@ -1,0 +1,61 @@
+"""verdict.json: the decision for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from raggate.jsonio import dumps, rounded
+from raggate.models import Judged, Review
+
+SCHEMA = "raggate/verdict/1"
+
+
+def render(review: Review) -> str:
+    """Serialise the verdict, its reasons, the judged rows and the flipped questions."""
+    verdict, comparison = review.verdict, review.comparison
+    baseline = comparison.baseline
+    value = {
+        "schema": SCHEMA,
+        "suite": review.run.suite,
+        "run_id": review.run.run_id,
+        "verdict": verdict.outcome,
+        "exit_code": verdict.exit_code,
+        "headline": verdict.headline,
+        "reasons": [asdict(reason) for reason in verdict.reasons],
+        "warnings": [asdict(reason) for reason in verdict.warnings],
+        "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
+        "against": review.against,
+        "compared": comparison.compared,
+        "metrics": [_row(row) for row in verdict.rows if row.gated],
+        "flips": [asdict(flip) for flip in comparison.flips],
+        "golden_changes": asdict(comparison.golden),
+        "vault_changes": list(comparison.vault_changes),
+        "config_changes": [list(entry) for entry in comparison.config_changes],
+        "invariants": [asdict(finding) for finding in review.findings],
+    }
+    return dumps(value, pretty=True).decode()
+
+
+def _row(row: Judged) -> dict[str, Any]:
+    delta = row.delta
+    return {
+        "mode": delta.mode,
+        "slice": delta.slice,
+        "metric": delta.metric,
+        "direction": delta.current.direction,
+        "baseline": _shown(delta.baseline.value),
+        "baseline_n": delta.baseline.n,
+        "current": _shown(delta.current.value),
+        "current_n": delta.current.n,
+        "delta": _shown(delta.delta),
+        "lost": delta.lost,
+        "gained": delta.gained,
+        "allowed": row.allowed,
+        "limit": row.floor,
+        "status": row.status,
+    }
+
+
+def _shown(value: float | None) -> float | None:
+    return None if value is None else rounded(value)

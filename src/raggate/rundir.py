@@ -1,0 +1,160 @@
+"""The run directory: sole owner of its layout. Files are written whole or not at all, and read as untrusted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate import golden
+from raggate.errors import UsageError
+from raggate.escape import plain
+from raggate.jsonio import dumps, loads, write_atomic
+from raggate.models import Case, Chunk, Golden, Labelled, Labels, Result, Run
+
+STORED_TEXT = 200
+"""Characters of a chunk's text that are kept on disk."""
+
+SCHEMA = "raggate/run/1"
+
+_RESULT = TypeAdapter(Result)
+_LABELS = TypeAdapter(Labels)
+
+
+def create(parent: Path, started: str) -> Path:
+    """Make a fresh directory named after the start, `YYYYMMDD_HHMMSS`, with a number where that exists already.
+
+    Raises:
+        UsageError: when it cannot be made.
+    """
+    stamp = started.replace("-", "").replace(":", "").replace("T", "_").removesuffix("Z")
+    for attempt in range(1, 1000):
+        path = parent / (stamp if attempt == 1 else f"{stamp}_{attempt}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(f"cannot make the run directory {path}: {error.strerror}") from None
+        return path
+    raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")
+
+
+def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
+    """Write `config.json`, `golden.jsonl` and `results.jsonl`; chunk texts are cut unless `full_text`."""
+    config = {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "suite": run.suite,
+        "started": run.started,
+        "stopped": run.stopped,
+        "log": list(run.log),
+        "duration_s": run.duration_s,
+        "golden": {"name": run.golden.name, "hash": run.golden.hash},
+        "fingerprint": run.fingerprint,
+        "config": run.config,
+    }
+    write_atomic(directory / "config.json", dumps(config, pretty=True))
+    write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
+    rows = (dumps(_row(item, full_text=full_text)) + b"\n" for item in run.results)
+    write_atomic(directory / "results.jsonl", b"".join(rows))
+
+
+def read(directory: Path) -> Run:
+    """Read a run directory.
+
+    Raises:
+        UsageError: when a file is missing or does not hold what it should, naming file and line.
+    """
+    config_path = directory / "config.json"
+    config = _object(_bytes(config_path), str(config_path))
+    if config.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{config_path}: schema is {plain(str(config.get('schema')))!r}, expected {SCHEMA!r}",
+            hint="This is not a run directory of this version of raggate.",
+        )
+    golden_path = directory / "golden.jsonl"
+    cases = golden.load(_bytes(golden_path), str(golden_path))
+    try:
+        return Run(
+            run_id=str(config["run_id"]),
+            suite=str(config["suite"]),
+            started=str(config["started"]),
+            golden=Golden(name=str(config["golden"]["name"]), cases=cases.cases, hash=cases.hash),
+            results=_read_results(directory / "results.jsonl", cases),
+            config=dict(config["config"]),
+            fingerprint=dict(config["fingerprint"]),
+            duration_s=float(config["duration_s"]),
+            stopped=None if config["stopped"] is None else str(config["stopped"]),
+            log=tuple(str(line) for line in config["log"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{config_path}: not a complete run configuration ({plain(repr(error))})") from None
+
+
+def _read_results(path: Path, cases: Golden) -> tuple[Labelled, ...]:
+    by_id = {case.id: case for case in cases.cases}
+    items = []
+    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
+        if line.strip():
+            items.append(_read_row(line, f"{path}:{number}", by_id))
+    return tuple(items)
+
+
+def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
+    row = _object(line, place)
+    case = by_id.get(str(row.get("test_case_id")))
+    if case is None:
+        raise UsageError(f"{place}: no case {plain(str(row.get('test_case_id')))!r} in golden.jsonl")
+    try:
+        labels = _LABELS.validate_python(row.get("labels"))
+        result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
+    except (ValidationError, KeyError, TypeError) as error:
+        raise UsageError(f"{place}: not a result row: {plain(str(error))}") from None
+    chunks = result.response.chunks if result.response else ()
+    indices = [index for found in labels.matches for index in found]
+    if len(labels.matches) != len(chunks) or len(labels.heading_only) != len(chunks):
+        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
+    if any(not 0 <= index < len(case.gold_supports) for index in indices):
+        raise UsageError(f"{place}: the labels name gold supports the case does not have")
+    return Labelled(case=case, result=result, labels=labels)
+
+
+def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
+    result = asdict(item.result)
+    labels = asdict(item.labels)
+    del result["case_id"], result["mode"]
+    if result["response"] and not full_text:
+        for chunk, stored in zip(item.result.response.chunks, result["response"]["chunks"], strict=True):  # type: ignore[union-attr]
+            stored["text"] = _cut(chunk)
+            labels["truncated"] |= stored["text"] != chunk.text
+    return {
+        "test_case_id": item.case.id,
+        "mode": item.result.mode,
+        "question": item.case.question,
+        "result": result,
+        "labels": labels,
+    }
+
+
+def _cut(chunk: Chunk) -> str:
+    return chunk.text if len(chunk.text) <= STORED_TEXT else chunk.text[:STORED_TEXT] + "..."
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}", hint="Is this a run directory?") from None
+
+
+def _object(data: bytes, place: str) -> dict[str, Any]:
+    try:
+        value = loads(data)
+    except ValueError as error:
+        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{place}: expected a JSON object")
+    return value

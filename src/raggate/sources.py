@@ -1,0 +1,141 @@
+"""Where the trusted inputs come from: the working tree, or a git revision that the change under test cannot edit."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from raggate.errors import UsageError
+from raggate.escape import plain
+
+GIT_TIMEOUT_S = 60
+
+
+class Source(Protocol):
+    """Files by path relative to the configuration's directory."""
+
+    def read(self, path: str) -> bytes:
+        """Read a file.
+
+        Raises:
+            FileNotFoundError: when it is not there.
+        """
+
+    def directory(self, path: str) -> Path:
+        """Give a directory on disk with the content of `path`; it may not exist when `path` does not."""
+
+    def describe(self, path: str) -> str:
+        """Name a file for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTree:
+    """The files as they are on disk."""
+
+    root: Path
+
+    def read(self, path: str) -> bytes:
+        """Read a file; see `Source`."""
+        try:
+            return (self.root / path).read_bytes()
+        except (IsADirectoryError, NotADirectoryError) as error:
+            raise FileNotFoundError(path) from error
+
+    def directory(self, path: str) -> Path:
+        """Give the directory itself; see `Source`."""
+        return (self.root / path).resolve()
+
+    def describe(self, path: str) -> str:
+        """Name a file; see `Source`."""
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The files as they are in a git commit. Directories are unpacked below `scratch`."""
+
+    root: Path
+    commit: str
+    prefix: str
+    scratch: Path
+
+    def read(self, path: str) -> bytes:
+        """Read a file by `git show`; see `Source`."""
+        done = _git(self.root, "show", f"{self.commit}:{self.prefix}{path}")
+        if done.returncode != 0 or self._is_tree(path):
+            raise FileNotFoundError(path)
+        return done.stdout
+
+    def directory(self, path: str) -> Path:
+        """Unpack a directory of the commit; see `Source`."""
+        target = self.scratch / path
+        if not target.exists() and self._is_tree(path):
+            done = _git(self.root, "archive", "--format=tar", f"{self.commit}:{self.prefix}{path}")
+            if done.returncode != 0:
+                raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {_message(done)}")
+            target.mkdir(parents=True)
+            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+                archive.extractall(target, filter="data")
+        return target
+
+    def describe(self, path: str) -> str:
+        """Name a file with the commit; see `Source`."""
+        return f"{path}@{self.commit[:12]}"
+
+    def _is_tree(self, path: str) -> bool:
+        return _git(self.root, "cat-file", "-t", f"{self.commit}:{self.prefix}{path}").stdout.strip() == b"tree"
+
+
+@contextmanager
+def at(root: Path, revision: str | None) -> Iterator[Source]:
+    """Open the working tree below `root`, or a revision of the repository it lies in.
+
+    Raises:
+        UsageError: when `root` is not in a git repository, or the revision is unknown.
+    """
+    if revision is None:
+        yield WorkTree(root)
+        return
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if found.returncode != 0:
+        cause = _message(found)
+        raise UsageError(
+            f"no commit {plain(revision)!r} here{': ' + cause if cause else ''}",
+            hint="Fetch it first, for example `git fetch --depth=1 origin main`.",
+        )
+    prefix = _git(root, "rev-parse", "--show-prefix").stdout.decode(errors="replace").strip()
+    with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
+        yield Revision(root=root, commit=found.stdout.decode().strip(), prefix=prefix, scratch=Path(scratch).resolve())
+
+
+def head(root: Path) -> Mapping[str, object]:
+    """Describe the checkout: its commit and whether it has uncommitted changes; empty outside git."""
+    commit = _git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    if commit.returncode != 0:
+        return {}
+    dirty = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit.stdout.decode().strip(), "dirty": bool(dirty.stdout.strip())}
+
+
+def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    # a checkout made by another user is the normal case in a container; the command only reads
+    safe = ("-c", "safe.directory=*", "-c", "core.quotePath=false")
+    try:
+        return subprocess.run(
+            ["git", *safe, *arguments], cwd=root, capture_output=True, timeout=GIT_TIMEOUT_S, check=False
+        )
+    except FileNotFoundError:
+        raise UsageError("git is not installed, and --against needs it") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git {arguments[0]} took longer than {GIT_TIMEOUT_S} s") from None
+
+
+def _message(done: subprocess.CompletedProcess[bytes]) -> str:
+    return plain(done.stderr.decode(errors="replace"))

@@ -1,0 +1,58 @@
+"""The fixture vault: directories of Markdown notes in, their texts and content hashes out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from raggate.errors import UsageError
+from raggate.models import Vault
+
+MAX_NOTE_BYTES = 16 << 20
+SKIPPED_DIRECTORIES = frozenset((".obsidian",))
+
+
+def load(directories: dict[str, Path]) -> Vault:
+    """Read all notes (`*.md`) of the vaults.
+
+    Raises:
+        UsageError: for a vault that is missing or holds no note at all, a note that is too large, and a link that
+            leads out of its vault.
+    """
+    texts: dict[tuple[str, str], str] = {}
+    notes: dict[str, str] = {}
+    for name, directory in directories.items():
+        if not directory.is_dir():
+            raise UsageError(
+                f"vault {name!r}: no directory {directory.name!r}", hint="Key 'vault' names each vault's directory."
+            )
+        for path in _notes(directory, name):
+            content = path.read_bytes()
+            # an index has no document for an empty file
+            if content:
+                rel_path = path.relative_to(directory).as_posix()
+                texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+                notes[f"{name}/{rel_path}"] = hashlib.sha256(content).hexdigest()[:12]
+    if not texts:
+        raise UsageError("the vault holds no note", hint="Key 'vault' names directories that hold *.md files.")
+    whole = hashlib.sha256()
+    for note in sorted(notes):
+        whole.update(f"{note}\0{notes[note]}\0".encode())
+    return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16])
+
+
+def _notes(directory: Path, name: str) -> Iterator[Path]:
+    root = directory.resolve()
+    for folder, subfolders, files in os.walk(directory):
+        subfolders[:] = sorted(set(subfolders) - SKIPPED_DIRECTORIES)
+        for file in sorted(files):
+            path = Path(folder, file)
+            if path.suffix != ".md":
+                continue
+            if not path.resolve().is_relative_to(root):
+                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is a link out of the vault")
+            if path.stat().st_size > MAX_NOTE_BYTES:
+                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is larger than {MAX_NOTE_BYTES} bytes")
+            yield path

@@ -1,0 +1,245 @@
+"""The ask contract over Markdown notes in one file, well behaved or not.
+
+FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`). What spoils
+answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
+FAKE_ON=health, those of the health and index paths. Asks are counted from 1, whoever asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+BEHAVIOUR = dict(item.partition(":")[::2] for item in os.environ.get("FAKE_BEHAVIOUR", "ok").split(","))
+SPOILED = os.environ.get("FAKE_ON", "asks")
+VAULTS = {"personal": 1, "work": 2}
+FOREVER = 3600
+STARTED = time.monotonic()
+ASKS = itertools.count(1)
+
+
+def notes() -> list[tuple[str, str, str]]:
+    """List (vault, rel_path, text) of the notes that hold text."""
+    found = []
+    for vault in VAULTS:
+        root = Path(os.environ[f"VAULT_{vault.upper()}_PATH"])
+        for path in sorted(root.rglob("*.md")):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if text.strip():
+                found.append((vault, path.relative_to(root).as_posix(), text))
+    return found
+
+
+def sections(rel_path: str, text: str) -> list[tuple[str, str]]:
+    """Cut a note at its headings into (heading path, text)."""
+    stack: list[tuple[int, str]] = [(1, f"# {Path(rel_path).stem}")]
+    found: list[tuple[str, list[str]]] = [(stack[0][1], [])]
+    for line in text.splitlines():
+        heading = re.match(r"(#{1,6})\s+(.*)", line)
+        if heading:
+            level = len(heading[1])
+            stack = [item for item in stack if item[0] < level] + [(level, f"{heading[1]} {heading[2].strip()}")]
+            found.append((" > ".join(title for _, title in stack), [heading[2].strip()]))
+        else:
+            found[-1][1].append(line)
+    return [(path, "\n".join(lines).strip()) for path, lines in found if "".join(lines).strip()]
+
+
+def words(text: str) -> set[str]:
+    """Split into lower-case words of three characters or more."""
+    return set(re.findall(r"\w{3,}", text.lower()))
+
+
+class Index:
+    """The chunks of the notes, complete at once unless the behaviour says otherwise."""
+
+    def __init__(self) -> None:
+        everything = notes()
+        self.notes = everything[: len(everything) - int(BEHAVIOUR.get("incomplete_index", 0))]
+        self.chunks = []
+        for vault, rel_path, text in self.notes:
+            for heading_path, body in sections(rel_path, text):
+                key = f"{VAULTS[vault]}|{rel_path}|{heading_path}|{body}"
+                chunk = {"chunk_id": hashlib.sha256(key.encode()).hexdigest()[:32], "rel_path": rel_path}
+                chunk |= {"heading_path": heading_path, "text": body}
+                self.chunks.append((vault, chunk, words(f"{heading_path} {body}")))
+
+    def share(self) -> float:
+        """Give the part that is indexed so far."""
+        if "never_indexed" in BEHAVIOUR:
+            return 0.5
+        return min(1.0, (time.monotonic() - STARTED) / float(BEHAVIOUR.get("slow_index", 0) or 1e-9))
+
+    def coverage(self) -> dict:
+        """Tell what is indexed, as the contract does."""
+        count = int(len(self.chunks) * self.share())
+        return {
+            "docs_processed": int(len(self.notes) * self.share()),
+            "docs_with_0_chunks": 0,
+            "chunks_attempted": count,
+            "chunks_embedded": count,
+            "chunks_skipped": 0,
+            "chunker_version": "fake",
+            "index_version": "1",
+        }
+
+    def hits(self, question: str, *, k: int, vaults: list[str]) -> list[dict]:
+        """Rank by the share of the question's words, ties by chunk id."""
+        asked = words(question)
+        scored = [
+            (-len(asked & has) / max(len(asked), 1), chunk["chunk_id"], chunk)
+            for vault, chunk, has in self.chunks
+            if asked & has and vault in (vaults or VAULTS)
+        ]
+        ranked = sorted(scored, key=lambda item: item[:2])[: k + 1]
+        ranked = ranked[1:] if "worse" in BEHAVIOUR else ranked[:k]
+        return [
+            {**chunk, "rank": rank, "score_final": -score, "score_vector": -score, "score_lexical": -score}
+            for rank, (score, _, chunk) in enumerate(ranked, 1)
+        ]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the three paths of the contract."""
+
+    protocol_version = "HTTP/1.1"
+    index: Index
+
+    def do_GET(self) -> None:
+        """Answer health and index status."""
+        path = urlsplit(self.path).path
+        if path not in {"/api/health", "/api/index/status"}:
+            self.reply({"error": "not found"}, 404)
+        elif SPOILED == "health" and self.spoil():
+            return
+        elif path == "/api/health":
+            sick = "never_healthy" in BEHAVIOUR
+            self.reply({"status": "unhealthy" if sick else "healthy"}, 503 if sick else 200)
+        else:
+            busy = self.index.share() < 1
+            self.reply({"is_indexing": busy, "status": "indexing" if busy else "idle"})
+
+    def do_POST(self) -> None:
+        """Answer a question."""
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        url, number = urlsplit(self.path), next(ASKS)
+        query = {name: values[-1].lower() for name, values in parse_qs(url.query).items()}
+        if number == int(BEHAVIOUR.get("die_after", 0)):
+            os._exit(9)
+        if url.path != "/api/v1/ask":
+            self.reply({"error": "not found"}, 404)
+        elif "flaky_503" in BEHAVIOUR and number % int(BEHAVIOUR["flaky_503"]) == 0:
+            self.reply({"error": "Vector store unavailable"}, 503)
+        elif SPOILED != "asks" or not self.spoil():
+            try:
+                self.answer(json.loads(body), query)
+            except (ValueError, AttributeError):
+                self.reply({"error": "Invalid request body"}, 400)
+
+    def answer(self, request: dict, query: dict[str, str]) -> None:
+        """Retrieve, and answer with the best hit unless only retrieval is asked for."""
+        begun = time.monotonic()
+        if not request.get("question"):
+            return self.reply({"error": "Question is required"}, 400)
+        found = self.index.hits(request["question"], k=request.get("k") or 5, vaults=request.get("vaults") or [])
+        milliseconds = int((time.monotonic() - begun) * 1000)
+        response: dict = {"answer": "", "references": []}
+        if not found:
+            response |= {"abstained": True, "abstain_reason": "no_relevant_context"}
+        elif query.get("retrieval_only") != "true":
+            response["answer"] = found[0]["text"]
+        if query.get("debug") in {"true", "1"}:
+            steps = dict.fromkeys(("folder_selection_ms", "generation_ms", "judge_ms"), 0)
+            response["debug"] = {
+                "retrieved_chunks": found,
+                "folder_selection": {"selected_folders": [""], "available_folders": [""]},
+                "latency": {**steps, "retrieval_ms": milliseconds, "total_ms": milliseconds},
+                "indexing_coverage": self.index.coverage(),
+            }
+        return self.reply(response)
+
+    def spoil(self) -> bool:
+        """Misbehave, or leave it to the caller to behave."""
+        if "error_500" in BEHAVIOUR or "status" in BEHAVIOUR:
+            self.reply({"error": "Failed to process RAG query"}, int(BEHAVIOUR.get("status") or 500))
+        elif "garbage" in BEHAVIOUR:
+            self.send(b"<html>\x1b[31m::error::not JSON \xff</html>", 200)
+        elif "wrong_schema" in BEHAVIOUR:
+            self.reply([1, 2, 3])
+        elif "hang" in BEHAVIOUR:
+            time.sleep(FOREVER)
+        elif "drip" in BEHAVIOUR:
+            self.stream(b'{"status":"healthy"' + b" " * FOREVER, size=1, pause=1.0)
+        elif "huge" in BEHAVIOUR:
+            self.stream(b" " * (1 << 20), size=1 << 16, pause=0.0)
+        else:
+            return False
+        return True
+
+    def stream(self, data: bytes, *, size: int, pause: float) -> None:
+        """Send data without an end, in pieces, over and over."""
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        for start in itertools.cycle(range(0, len(data), size)):
+            self.wfile.write(data[start : start + size])
+            self.wfile.flush()
+            time.sleep(pause)
+
+    def reply(self, value: object, status: int = 200) -> None:
+        """Send JSON."""
+        self.send(json.dumps(value).encode(), status)
+
+    def send(self, data: bytes, status: int) -> None:
+        """Send a body of known length."""
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+        """Log to stderr, one line for each request."""
+        sys.stderr.write(format % args + "\n")
+
+
+class Server(ThreadingHTTPServer):
+    """Does not print a traceback when a client goes away."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing."""
+
+
+def main() -> None:
+    """Misbehave at the start as told, then serve."""
+    if "die_at_start" in BEHAVIOUR:
+        sys.stderr.write("fatal: QDRANT_VECTOR_SIZE is required\n")
+        sys.exit(3)
+    if "ignore_sigterm" in BEHAVIOUR:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "children" in BEHAVIOUR:
+        child = subprocess.Popen(["sleep", str(FOREVER)], start_new_session=True)
+        Path(os.environ["FAKE_PID_FILE"]).write_text(str(child.pid), encoding="ascii")
+    if "noisy_log" in BEHAVIOUR:
+        sys.stdout.buffer.write(b"\x1b[31mred\x1b[0m\n::error::pwned\n" + b"x" * (1 << 20) + b"\n\xff\xfe not UTF-8\n")
+        sys.stdout.flush()
+    if "never_listens" in BEHAVIOUR:
+        threading.Event().wait(FOREVER)
+    Handler.index = Index()
+    Server(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()
