@@ -6,8 +6,8 @@ from typing import Protocol
 
 import httpx
 
-from raggate.adapters import ask
-from raggate.config import Ask, Readiness
+from raggate.adapters.ask import AskAdapter
+from raggate.config import Readiness
 from raggate.models import Call, Case, IndexState, Response
 
 
@@ -32,9 +32,7 @@ class Adapter(Protocol):
         """
 
 
-ADAPTERS: dict[str, type[ask.AskAdapter]] = {
-    "ask": ask.AskAdapter,
+ADAPTERS: dict[str, type[AskAdapter]] = {
+    "ask": AskAdapter,
 }
 """Each is built as `Adapter(settings, vault_names)`; `vault_names` are in configuration order."""
-
-__all__ = ["ADAPTERS", "Adapter", "Ask"]

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from raggate.backends import command
+from raggate.backends.command import start as start_command
 from raggate.models import Place, Started
 
 Start = Callable[[Any, Place], AbstractContextManager[Started]]
 """Takes the backend's own settings and the place; on exit everything that was started is gone, whatever happened."""
 
 BACKENDS: dict[str, Start] = {
-    "command": command.start,
+    "command": start_command,
 }

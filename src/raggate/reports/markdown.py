@@ -66,12 +66,11 @@ def _metric_rows(rows: Sequence[Judged], *, show_mode: bool) -> str:
 def _metric_row(row: Judged, *, show_mode: bool) -> str:
     delta = row.delta
     mode = f" ({safe(delta.mode)})" if show_mode else ""
-    name = f"{safe(delta.metric)}{mode}"
     bold = "**" if row.status in {"worse", "below floor", "vanished"} else ""
     return (
-        f"| {figures.MARKS[row.status]} | {bold}{name}{bold} "
-        f"| {figures.figure(delta.baseline, binary=delta.binary)} | {figures.figure(delta.current, binary=delta.binary)} "
-        f"| {bold}{figures.change(delta)}{bold} | {figures.allowed(row)} "
+        f"| {figures.MARKS[row.status]} | {bold}{safe(delta.metric)}{mode}{bold} "
+        f"| {figures.figure(delta.baseline, binary=delta.binary)} "
+        f"| {figures.figure(delta.current, binary=delta.binary)} | {bold}{figures.change(delta)}{bold} | {figures.allowed(row)} "
         f"| {_cases(row)} |"
     )
 
