@@ -48,7 +48,7 @@ def _http(url: str) -> str:
     return url.rstrip("/")
 
 
-RelativePath = Annotated[str, AfterValidator(_relative), Field(description="Path relative to the configuration.")]
+RelativePath = Annotated[str, AfterValidator(_relative)]
 HttpUrl = Annotated[str, AfterValidator(_http)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]

@@ -6,8 +6,8 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,6 @@ from raggate import (
     baseline,
     boot,
     compare,
-    config,
     golden,
     invariants,
     promote,
@@ -26,14 +25,14 @@ from raggate import (
     scoring,
     sources,
     suite,
-    vault,
     verdict,
 )
 from raggate.adapters import ADAPTERS, Adapter
 from raggate.config import Config
-from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.errors import Interrupted, RaggateError, UsageError
+from raggate.inputs import Inputs, opened, read_file
 from raggate.jsonio import write_atomic
-from raggate.models import Baseline, Golden, Labelled, Place, Result, Review, Run, Scorecard, Vault
+from raggate.models import Baseline, Golden, Labelled, Place, Result, Review, Run, Scorecard
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, REPORTS
 from raggate.reports.progress import Progress
 
@@ -67,17 +66,6 @@ class Invocation:
     reproduce: str = "raggate check"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """The trusted inputs, read and checked. `against` is the commit they came from, None for the working tree."""
-
-    config: Config
-    golden: Golden
-    vault: Vault
-    baseline: tuple[str, bytes] | None
-    against: str | None
-
-
 def check(invocation: Invocation) -> tuple[Path, Review]:
     """Do everything: boot, ask, score, compare, decide, report. Returns the run directory and the review.
 
@@ -85,7 +73,7 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
         RaggateError: for every way to end without a verdict; a run directory with the reason is then left too,
             unless nothing was started.
     """
-    with _inputs(invocation) as inputs:
+    with _opened(invocation) as inputs:
         held_against = _read_baseline(inputs.baseline, inputs.config)
         directory, run = measure(invocation, inputs)
         return directory, judge(invocation, directory, run, held_against, against=inputs.against)
@@ -97,7 +85,7 @@ def run(invocation: Invocation) -> tuple[Path, Run]:
     Raises:
         RaggateError: as `check`.
     """
-    with _inputs(invocation) as inputs:
+    with _opened(invocation) as inputs:
         return measure(invocation, inputs)
 
 
@@ -156,7 +144,7 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
     """
     measured = rundir.read(directory)
     if golden_file is not None:
-        cases = golden.load(_read_file(golden_file), str(golden_file))
+        cases = golden.load(read_file(golden_file), str(golden_file))
         measured = _relabelled(measured, cases)
         rundir.write(directory, measured, full_text=True)
     settings = _config_of(measured)
@@ -198,32 +186,14 @@ def promote_directory(invocation: Invocation, directory: Path) -> tuple[Path, Sc
     return target, scorecard
 
 
-@contextmanager
-def _inputs(invocation: Invocation) -> Iterator[Inputs]:
-    """Read and check the configuration, golden set, vault and baseline from where they are to be trusted."""
-    with sources.at(invocation.root, invocation.against) as source:
-        name = invocation.config_name
-        settings = config.load(_from(source, name, "configuration"), source.describe(name))
-        _check_names(settings, source.describe(name))
-        cases = golden.load(_from(source, settings.golden, "golden set"), source.describe(settings.golden))
-        notes = vault.load({vault_name: source.directory(path) for vault_name, path in settings.vault.items()})
-        golden.check_anchors(cases, notes)
-        yield Inputs(
-            config=settings,
-            golden=cases,
-            vault=notes,
-            baseline=_find_baseline(invocation, source, settings),
-            against=source.commit if isinstance(source, sources.Revision) else None,
-        )
-
-
-def _find_baseline(invocation: Invocation, source: sources.Source, settings: Config) -> tuple[str, bytes] | None:
-    if invocation.baseline_file is not None:
-        return str(invocation.baseline_file), _read_file(invocation.baseline_file)
-    try:
-        return source.describe(settings.baseline_path), source.read(settings.baseline_path)
-    except FileNotFoundError:
-        return None
+def _opened(invocation: Invocation) -> AbstractContextManager[Inputs]:
+    return opened(
+        invocation.root,
+        invocation.config_name,
+        against=invocation.against,
+        baseline_file=invocation.baseline_file,
+        check=_check_names,
+    )
 
 
 def _read_baseline(found: tuple[str, bytes] | None, settings: Config) -> Baseline | None:
@@ -234,7 +204,7 @@ def _read_baseline(found: tuple[str, bytes] | None, settings: Config) -> Baselin
 
 def _baseline_on_disk(path: Path, settings: Config) -> Baseline:
     if not path.is_dir():
-        return baseline.read(_read_file(path), str(path), scoring.directions(settings.score.k))
+        return baseline.read(read_file(path), str(path), scoring.directions(settings.score.k))
     other = rundir.read(path)
     scorecard = scoring.score(other, _config_of(other).score.k)
     return Baseline(source=str(path), scorecard=scorecard, provenance=promote.provenance(other))
@@ -368,25 +338,3 @@ def _config_of(run: Run) -> Config:
         return Config.model_validate(known)
     except ValueError as error:
         raise UsageError(f"the configuration stored with run {run.run_id} cannot be read: {error}") from None
-
-
-def _from(source: sources.Source, path: str, what: str) -> bytes:
-    try:
-        return source.read(path)
-    except FileNotFoundError:
-        raise UsageError(
-            f"{source.describe(path)}: no such file ({what})",
-            hint="`raggate init` writes a first configuration, golden set and workflow."
-            if "golden" in what
-            else "Name it with --config, or write a first one with `raggate init`.",
-        ) from None
-
-
-def _read_file(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-
-
-__all__ = ["CannotTell", "Inputs", "Invocation", "check", "compare_directory", "judge", "measure", "run", "score"]

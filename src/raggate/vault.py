@@ -18,16 +18,11 @@ def load(directories: dict[str, Path]) -> Vault:
     """Read all notes (`*.md`) of the vaults.
 
     Raises:
-        UsageError: for a vault that is missing or holds no note at all, a note that is too large, and a link that
-            leads out of its vault.
+        UsageError: when there is no note at all, for a note that is too large, and for a link out of its vault.
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
     for name, directory in directories.items():
-        if not directory.is_dir():
-            raise UsageError(
-                f"vault {name!r}: no directory {directory.name!r}", hint="Key 'vault' names each vault's directory."
-            )
         for path in _notes(directory, name):
             content = path.read_bytes()
             # an index has no document for an empty file

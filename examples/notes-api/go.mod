@@ -1,0 +1,3 @@
+module notes-api
+
+go 1.21

@@ -1,0 +1,306 @@
+"""Settings of the API -> an API that is up: healthy, its index complete or no longer growing. Torn down at the end."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from raggate.backends import BACKENDS, Start
+from raggate.config import Api, Readiness
+from raggate.errors import CannotTell
+from raggate.escape import log_line, plain
+from raggate.models import IndexState, Place, Started
+from raggate.wire import Exchange, Wire
+
+Probe = Callable[[httpx.Client, Readiness], IndexState]
+"""`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
+
+
+_TELLING = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds between and within the looks at an API that comes up.
+
+    Attributes:
+        poll: from one look to the next.
+        watch: from one check that the process lives to the next, also during a look.
+        request: for one HTTP request of a look.
+        patience: how long a path may answer with a status that does not get better by waiting, such as 404.
+        news: from one progress message to the next.
+    """
+
+    poll: float = 0.1
+    watch: float = 0.05
+    request: float = 10.0
+    patience: float = 5.0
+    news: float = 5.0
+
+
+@contextmanager
+def up(
+    api: Api,
+    place: Place,
+    *,
+    index_state: Probe,
+    expected_documents: int,
+    say: Callable[[str], None],
+    start: Start | None = None,
+    transport: httpx.BaseTransport | None = None,
+    pace: Pace = Pace(),
+) -> Iterator[Started]:
+    """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
+
+    Args:
+        api: the settings; with `url` nothing is started or stopped.
+        place: where a backend works.
+        index_state: asks the API how its index stands.
+        expected_documents: notes with text in the vault; an index of so many is complete.
+        say: takes progress messages, each one harmless line.
+        start: starts the API, in place of the backend that the settings choose.
+        transport: carries the requests, in place of a connection.
+        pace: how often to look.
+
+    Raises:
+        UsageError: when the settings do not let anything be started.
+        CannotTell: when the build fails, the API ends, or it is not ready in time, with the reason and its last output.
+    """
+    with ExitStack() as stack:
+        started = stack.enter_context(_start(api, place, say, start))
+        wait = _Wait(started, api, index_state=index_state, expected_documents=expected_documents, say=say, pace=pace)
+        wait.until_ready(transport)
+        yield started
+
+
+@contextmanager
+def _start(api: Api, place: Place, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
+    if api.url is not None:
+        say(f"waiting for the API at {log_line(api.url)}")
+        yield _Elsewhere(api.url)
+        return
+    name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
+    say(f"starting the API ({name})")
+    with (start or BACKENDS[name])(settings, place) as started:
+        yield started
+
+
+class _Elsewhere:
+    """An API that somebody else runs."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+
+    def died(self) -> str | None:
+        return None
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        del lines
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look at the API gave: a state or an error."""
+
+    exchange: Exchange
+    state: IndexState | None = None
+    error: Exception | None = None
+
+
+class _Growth:
+    """Decides from one state after the other whether the index is as complete as it gets."""
+
+    def __init__(self, expected: int, settle: float) -> None:
+        self._expected = expected
+        self._settle = settle
+        self._seen: tuple[int | None, int | None] | None = None
+        self._since = 0.0
+
+    def finished(self, state: IndexState | None, now: float) -> bool:
+        """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
+        if state is None or not state.healthy or state.indexing:
+            self._seen = None
+            return False
+        numbers = (state.documents, state.chunks)
+        if numbers != self._seen:
+            self._seen, self._since = numbers, now
+            return False
+        # an API that does not count is believed at once, unless something kept it from counting
+        complete = not state.detail if state.documents is None else state.documents >= self._expected
+        return complete or now - self._since >= self._settle
+
+
+class _Wait:
+    """The wait for one API, from its start to its readiness or the reason why that did not come."""
+
+    def __init__(
+        self,
+        started: Started,
+        api: Api,
+        *,
+        index_state: Probe,
+        expected_documents: int,
+        say: Callable[[str], None],
+        pace: Pace,
+    ) -> None:
+        self._started = started
+        self._ready = api.ready
+        self._is_ours = api.url is None
+        self._index_state = index_state
+        self._expected = expected_documents
+        self._say = say
+        self._pace = pace
+        self._begun = time.monotonic()
+        self._deadline = self._begun + api.ready.timeout
+        self._last: _Look | None = None
+        self._hopeless_since: float | None = None
+
+    def until_ready(self, transport: httpx.BaseTransport | None) -> None:
+        """Look until it is ready.
+
+        Raises:
+            CannotTell: when it ends, cannot become ready, or is not ready in time.
+        """
+        growth = _Growth(self._expected, self._ready.settle)
+        inner = transport or httpx.HTTPTransport(trust_env=False)
+        wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request)
+        news = self._begun + self._pace.news
+        with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
+            while True:
+                begun = time.monotonic()
+                look = self._look(client, wire)
+                now = time.monotonic()
+                # cut short by the deadline it tells nothing; the look before it does
+                if self._last is None or now < self._deadline or now - begun > _TELLING:
+                    self._last = look
+                if growth.finished(look.state, now):
+                    break
+                self._give_up_if_hopeless(look, now)
+                if now >= news:
+                    self._say(log_line(f"waiting for {now - self._begun:.0f} s: {self._situation()}"))
+                    news = now + self._pace.news
+                self._pause(now + self._pace.poll)
+        self._announce()
+
+    def _look(self, client: httpx.Client, wire: Wire) -> _Look:
+        # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set
+        client.base_url = base_url = self._started.base_url
+        box: queue.SimpleQueue[_Look | BaseException] = queue.SimpleQueue()
+
+        def look() -> None:
+            wire.exchange = Exchange()
+            try:
+                box.put(_Look(wire.exchange, state=self._index_state(client, self._ready)))
+            except (httpx.HTTPError, ValueError) as error:
+                box.put(_Look(wire.exchange, error=error))
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                box.put(error)
+
+        threading.Thread(target=look, name="look at the API", daemon=True).start()
+        while True:
+            try:
+                found = box.get(timeout=self._pace.watch)
+            except queue.Empty:
+                self._check(late=2 * self._pace.watch)
+                if self._started.base_url != base_url:
+                    return _Look(Exchange(), error=httpx.ConnectError("it moves to another port"))
+            else:
+                if isinstance(found, BaseException):
+                    raise found
+                return found
+
+    def _pause(self, end: float) -> None:
+        while True:
+            self._check()
+            left = min(end, self._deadline) - time.monotonic()
+            if left <= 0:
+                break
+            time.sleep(min(left, self._pace.watch))
+        self._check()
+
+    def _check(self, late: float = 0.0) -> None:
+        """Raise when the process has ended or the time is over, by `late` seconds so that a look can tell why."""
+        if (ended := self._started.died()) is not None:
+            raise CannotTell(
+                f"the API {ended} before it was ready", hint=_why_it_ended(ended), log=self._started.log_tail()
+            )
+        if time.monotonic() >= self._deadline + late:
+            raise CannotTell(
+                f"the API was not ready after {self._ready.timeout:g} s: {self._situation()}",
+                hint=self._hint(),
+                log=self._started.log_tail(),
+            )
+
+    def _give_up_if_hopeless(self, look: _Look, now: float) -> None:
+        # what a healthy API says to a question while it indexes is its own affair
+        if not look.exchange.hopeless or (look.state and look.state.healthy):
+            self._hopeless_since = None
+            return
+        self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
+        if now - self._hopeless_since >= self._pace.patience:
+            raise CannotTell(
+                f"the API cannot become ready: {look.exchange.answer()}, and has done so for {self._pace.patience:g} s",
+                hint=f"Is `api.ready.health_path` ({plain(self._ready.health_path)}) a path of this API? "
+                f"`api.ready.index_path` can be null.",
+                log=self._started.log_tail(),
+            )
+
+    def _situation(self) -> str:
+        """Say how far the API is, from the last look. Harmless text."""
+        if self._last is None:
+            return "it accepts connections but has not answered"
+        exchange, state, error = self._last.exchange, self._last.state, self._last.error
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+            return f"it is not listening, no connection to {plain(self._started.base_url)} ({plain(str(error))})"
+        if isinstance(error, httpx.TimeoutException):
+            return f"it accepts connections but {exchange.request or 'a request'} is not answered in time"
+        if isinstance(error, httpx.HTTPStatusError):
+            return exchange.answer()
+        if isinstance(error, httpx.HTTPError):
+            return f"its answer to {exchange.request or 'a request'} cannot be read ({plain(str(error))})"
+        if error is not None:
+            return f"it does not follow the protocol, {plain(str(error))}; {exchange.answer()}"
+        if state is None or not state.healthy:
+            return f"it is not healthy, {plain(state.detail) if state and state.detail else exchange.answer()}"
+        doing = "it is still indexing" if state.indexing else "its index still changes"
+        return f"{doing}, {self._count(state)}" + (f" ({plain(state.detail)})" if state.detail else "")
+
+    def _count(self, state: IndexState) -> str:
+        documents = "an unknown number" if state.documents is None else str(state.documents)
+        chunks = "" if state.chunks is None else f", {state.chunks} chunks"
+        return f"{documents} of {self._expected} documents{chunks}"
+
+    def _hint(self) -> str:
+        longer = f"If it only needs longer, raise `api.ready.timeout` ({self._ready.timeout:g} s now)."
+        if not self._is_ours:
+            return (
+                "An API given by `api.url` must be started before raggate and be reachable from where raggate runs "
+                f"(in a container, localhost is the container itself). {longer}"
+            )
+        if self._last and isinstance(self._last.error, httpx.ConnectError):
+            return f"It must listen on 127.0.0.1 at the port that {{port}} stands for. {longer}"
+        return f"{longer} Its whole output is in api.log of the run directory."
+
+    def _announce(self) -> None:
+        state = self._last.state if self._last else None
+        if state is None:
+            return
+        text = f"the API is up after {time.monotonic() - self._begun:.1f} s: {self._count(state)}"
+        if state.documents is not None and state.documents < self._expected:
+            text += f"; the index is incomplete, but has not changed for {self._ready.settle:g} s"
+        self._say(log_line(f"{text}; {state.detail}" if state.detail else text))
+
+
+def _why_it_ended(ended: str) -> str:
+    if ended == "exited with code 0":
+        return "The command must stay in the foreground for as long as it serves."
+    if ended == "was killed by SIGKILL":
+        return "Nobody but the system kills it so: it may have used too much memory."
+    return "Its whole output is in api.log of the run directory."

@@ -1,0 +1,304 @@
+"""Cases and modes in, results out: every question is asked, bounded in time, in size and in number at once."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import urlencode
+
+import httpx
+
+from raggate import jsonio
+from raggate.adapters import Adapter
+from raggate.config import Ask
+from raggate.escape import plain
+from raggate.models import Call, Case, Failure, FailureKind, Response, Result, Started
+
+WATCH_SECONDS = 0.05
+"""How often the API is looked at while questions are under way."""
+
+BACK_OFF_SECONDS = 0.1
+"""Pause before the first retry; it doubles with every further one."""
+
+OnResult = Callable[[Result, int, int], None]
+"""Called with each result as it comes in, the number of results so far, and the number of questions."""
+
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
+    "Content-Type": "application/json",
+    "User-Agent": "raggate",
+}
+_EXCERPT_BYTES = 64 << 10  # of an error body; what is longer costs the connection
+_RETRIED_STATUS = frozenset((502, 503))
+# how the HTTP library says that the other side hung up, as opposed to talking nonsense
+_HUNG_UP = ("Server disconnected", "peer closed connection")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of asking: one result per question, by mode and then by case, whatever order they came in.
+
+    `stopped` says in a sentence why not everything was asked; the questions left over are failures of kind `aborted`.
+    `wall_s` is in seconds.
+    """
+
+    results: tuple[Result, ...]
+    stopped: str | None
+    wall_s: float
+
+
+def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask, *, on_result: OnResult) -> Outcome:
+    """Ask every case in every mode; a case that names modes only in those of them that the settings have.
+
+    Args:
+        cases: in golden-set order.
+        adapter: the protocol the API speaks.
+        api: the running API. When it dies, asking stops at once.
+        settings: modes, concurrency, timeouts in seconds, retries and bounds.
+        on_result: called from the same thread for every answer and failure, never for an aborted question. What it
+            raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
+    """
+    start = time.perf_counter()
+    modes = dict.fromkeys(settings.modes)
+    questions = [(case, mode) for mode in modes for case in cases if case.modes is None or mode in case.modes]
+    suite = _Suite(questions, adapter, api, settings, on_result)
+    if questions:
+        asyncio.run(suite.run())
+    if suite.interrupt:
+        raise suite.interrupt
+    return Outcome(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
+
+
+class _Stop(Exception):
+    """Nothing more is to be asked; `_Suite.stopped` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Miss:
+    """An attempt without a response, and whether another attempt may be made."""
+
+    failure: Failure
+    again: bool = False
+
+
+class _Suite:
+    """The questions of one run and how far they have come."""
+
+    def __init__(
+        self,
+        questions: list[tuple[Case, str]],
+        adapter: Adapter,
+        api: Started,
+        settings: Ask,
+        on_result: OnResult,
+    ) -> None:
+        self.stopped: str | None = None
+        self.interrupt: BaseException | None = None
+        self._questions = questions
+        self._adapter = adapter
+        self._api = api
+        self._settings = settings
+        self._on_result = on_result
+        self._waiting = iter(range(len(questions)))
+        self._results: list[Result | None] = [None] * len(questions)
+        self._done = 0
+        self._streak = 0
+        self._urls: dict[tuple[str, ...], httpx.URL] = {}
+        timeout = settings.read_timeout
+        timeouts = {"connect": settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
+        self._extensions = {"timeout": timeouts}
+
+    def results(self) -> tuple[Result, ...]:
+        """Give all results in question order, the missing ones as aborted."""
+        failure = Failure(kind="aborted", message=self.stopped or "not asked")
+        pairs = zip(self._questions, self._results, strict=True)
+        return tuple(result or _failed(case, mode, failure) for (case, mode), result in pairs)
+
+    async def run(self) -> None:
+        """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
+        workers = min(self._settings.concurrency, len(self._questions))
+        limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
+        # not a client but its transport: no redirects, cookies, proxies or other state between questions
+        async with httpx.AsyncHTTPTransport(
+            limits=limits, verify=_verify(self._api.base_url), trust_env=False
+        ) as transport:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    watcher = group.create_task(self._guard(self._watch))
+                    jobs = [self._guard(partial(self._work, transport)) for _ in range(workers)]
+                    await asyncio.wait([group.create_task(job) for job in jobs])
+                    watcher.cancel()
+            except BaseExceptionGroup as errors:
+                unexpected = errors.split(_Stop)[1]
+                if unexpected:
+                    raise unexpected.exceptions[0] from None
+
+    async def _guard(self, job: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await job()
+        except (KeyboardInterrupt, SystemExit) as error:
+            # raised from within a task it would tear the event loop down half closed, so it is raised after it
+            self.interrupt = error
+            raise _Stop from None
+
+    async def _watch(self) -> None:
+        while True:
+            self._check_alive()
+            await asyncio.sleep(WATCH_SECONDS)
+
+    def _check_alive(self) -> None:
+        how = self._api.died()
+        if how is not None:
+            was = "was " if how.startswith("killed") else ""
+            self._stop(f"the API {was}{plain(how)} after {self._done} of {len(self._questions)} questions")
+
+    def _stop(self, why: str) -> None:
+        self.stopped = self.stopped or why
+        raise _Stop
+
+    async def _work(self, transport: httpx.AsyncBaseTransport) -> None:
+        for index in self._waiting:
+            case, mode = self._questions[index]
+            result = await self._ask(transport, case, mode)
+            if result.failure and result.failure.kind == "connection":
+                # a dead API is told apart from a bad connection as soon as its end can be seen
+                await asyncio.sleep(WATCH_SECONDS)
+                self._check_alive()
+            self._take(index, result)
+
+    def _take(self, index: int, result: Result) -> None:
+        self._results[index] = result
+        self._done += 1
+        self._streak = self._streak + 1 if result.failure else 0
+        self._on_result(result, self._done, len(self._questions))
+        if result.failure and self._streak >= self._settings.give_up_after and self._done < len(self._questions):
+            self._stop(
+                f"gave up after {self._streak} failures in a row, {self._done} of {len(self._questions)} questions"
+                f" asked; the last one: {result.failure.message}"
+            )
+
+    async def _ask(self, transport: httpx.AsyncBaseTransport, case: Case, mode: str) -> Result:
+        """Ask one question, retries included, within its total time."""
+        settings = self._settings
+        request = self._request(self._adapter.call(case, mode))
+        found: Response | _Miss | None = None
+        retries = 0
+        start = time.perf_counter()
+        elapsed = 0.0
+        try:
+            async with asyncio.timeout(settings.total_timeout):
+                while True:
+                    start, found = time.perf_counter(), None
+                    found = await self._attempt(transport, request, case)
+                    elapsed = time.perf_counter() - start
+                    if isinstance(found, Response) or not found.again or retries >= settings.retries:
+                        break
+                    await asyncio.sleep(_back_off(f"{case.id}|{mode}", retries))
+                    retries += 1
+        except TimeoutError:
+            elapsed = elapsed if found else time.perf_counter() - start
+            message = f"no answer within {settings.total_timeout:g} s"
+            if isinstance(found, _Miss):
+                message += f"; before that: {found.failure.message}"
+            found = _miss("timeout", message)
+        if isinstance(found, _Miss):
+            return _failed(case, mode, found.failure, retries=retries, elapsed_ms=elapsed * 1000)
+        return Result(
+            case_id=case.id, mode=mode, response=found, failure=None, retries=retries, elapsed_ms=elapsed * 1000
+        )
+
+    def _request(self, call: Call) -> httpx.Request:
+        key = (call.path, *call.query, *call.query.values())
+        if key not in self._urls:
+            query = f"?{urlencode(call.query)}" if call.query else ""
+            self._urls[key] = httpx.URL(f"{self._api.base_url}{call.path}{query}")
+        content = None if call.json is None else jsonio.dumps(call.json)
+        return httpx.Request(
+            call.method, self._urls[key], headers=_HEADERS, content=content, extensions=self._extensions
+        )
+
+    async def _attempt(
+        self, transport: httpx.AsyncBaseTransport, request: httpx.Request, case: Case
+    ) -> Response | _Miss:
+        settings = self._settings
+        try:
+            reply = await transport.handle_async_request(request)
+            try:
+                if reply.status_code != 200:
+                    return await _refusal(reply)
+                body, whole = await _read(reply, settings.max_body_bytes)
+            finally:
+                await reply.aclose()
+        except httpx.ConnectTimeout:
+            return _miss("timeout", f"no connection within {settings.connect_timeout:g} s")
+        except httpx.TimeoutException:
+            return _miss("timeout", f"no byte for {settings.read_timeout:g} s")
+        except httpx.TransportError as error:
+            return _lost(error)
+        if not whole:
+            return _miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
+        encoding = reply.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            return _miss(
+                "body", f"the body is encoded ({plain(encoding, limit=40)}), which was not asked for", status=200
+            )
+        try:
+            return self._adapter.parse(body, case)
+        except ValueError as error:
+            return _miss("schema", plain(str(error)), status=200)
+
+
+async def _read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
+    """Read a body up to `limit` bytes; also say whether that was all of it."""
+    pieces = bytearray()
+    async for piece in reply.aiter_raw():
+        pieces += piece
+        if len(pieces) > limit:
+            return bytes(pieces[:limit]), False
+    return bytes(pieces), True
+
+
+async def _refusal(reply: httpx.Response) -> _Miss:
+    status = reply.status_code
+    try:
+        body, _ = await _read(reply, _EXCERPT_BYTES)
+    except httpx.TransportError:
+        body = b""  # the status says enough
+    excerpt = plain(body[:2_000].decode("utf-8", "replace"), limit=200)
+    if reply.has_redirect_location:
+        excerpt = f"redirects to {plain(reply.headers['location'], limit=100)}, which is not followed"
+    message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
+    return _miss("status", message, status=status, again=status in _RETRIED_STATUS)
+
+
+def _lost(error: httpx.TransportError) -> _Miss:
+    said = plain(str(error), limit=200) or type(error).__name__
+    if isinstance(error, httpx.ConnectError):
+        return _miss("connection", f"cannot connect: {said}", again=True)
+    hung_up = isinstance(error, httpx.NetworkError) or said.startswith(_HUNG_UP)
+    return _miss("connection", f"connection lost: {said}" if hung_up else f"not HTTP: {said}", again=hung_up)
+
+
+def _miss(kind: FailureKind, message: str, *, status: int | None = None, again: bool = False) -> _Miss:
+    return _Miss(Failure(kind=kind, message=message, status=status), again)
+
+
+def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapsed_ms: float = 0.0) -> Result:
+    return Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=retries, elapsed_ms=elapsed_ms)
+
+
+def _verify(base_url: str) -> ssl.SSLContext | bool:
+    # the authorities take 50 ms to read, so they are read only where they are needed; the bare context trusts nobody
+    return True if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _back_off(key: str, retries: int) -> float:
+    """Give the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
+    jitter = zlib.crc32(f"{key}|{retries}".encode()) / (1 << 32) / 4
+    return BACK_OFF_SECONDS * (1 << retries) * (1 + jitter)

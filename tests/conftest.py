@@ -1,0 +1,17 @@
+"""What every test shares: an environment without ambient CI variables."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+AMBIENT = ("GITHUB_", "INPUT_", "RUNNER_", "ACTIONS_", "NOTES_", "FAKE_")
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a test run inside a CI job the same as one on a laptop."""
+    for name in list(os.environ):
+        if name.startswith(AMBIENT) or name in {"CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}:
+            monkeypatch.delenv(name)

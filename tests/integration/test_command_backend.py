@@ -1,0 +1,630 @@
+"""Real processes: what the command backend starts, what it says when that fails, and that nothing is ever left."""
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate import boot
+from raggate.adapters.ask import AskAdapter
+from raggate.backends import command, processes
+from raggate.config import Api, Ask, CommandBackend, Readiness
+from raggate.errors import CannotTell, UsageError
+from raggate.models import Place
+
+FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
+ENV = {
+    "API_PORT": "{port}",
+    "VAULT_PERSONAL_PATH": "{vault.personal}",
+    "VAULT_WORK_PATH": "{vault.work}",
+    "FAKE_PID_FILE": "{out}/child.pid",
+}
+SLEEP = "import time; time.sleep(600)"
+FORGETFUL = "import subprocess; print(subprocess.Popen(['sleep', '600'], env={'PATH': '/usr/bin:/bin'}).pid)"
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+def carriers(tag: str) -> list[int]:
+    """List the processes whose environment holds the tag."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if tag.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def gone(pid: int) -> bool:
+    """Tell whether a process has ended; nobody may have collected it yet."""
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def children() -> list[int]:
+    """List the children of this process, zombies included."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if int(parent) == os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def eventually(condition: Callable[[], object], seconds: float = 5.0) -> bool:
+    """Wait until the condition holds, at most so long."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.fixture(autouse=True)
+def tag() -> Iterator[str]:
+    """Mark what a test starts, and fail it when any of that is left."""
+    tag, before = f"tag-{uuid.uuid4().hex}", set(children())
+    yield tag
+    assert carriers(tag) == []
+    assert set(children()) <= before
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Give two vaults with three notes and an empty run directory."""
+    vaults = {"personal": tmp_path / "vault" / "personal", "work": tmp_path / "vault" / "work"}
+    for directory in vaults.values():
+        directory.mkdir(parents=True)
+    (vaults["personal"] / "Packing.md").write_text("# Packing\n\nTake a towel.\n\n## Winter\n\nTake two jumpers.\n")
+    (vaults["work"] / "Failover.md").write_text("# Failover\n\nPromote the replica.\n")
+    (vaults["work"] / "Oncall.md").write_text("# Oncall\n\nThe pager rotates on Mondays.\n")
+    (tmp_path / "out").mkdir()
+    environment = {"PATH": os.environ["PATH"], "GITHUB_TOKEN": "ghs_secret", "HOME": str(tmp_path)}
+    return Place(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
+
+
+@pytest.fixture
+def settings(tag: str) -> Callable[..., CommandBackend]:
+    """Give a function that makes settings: of the fake API with a behaviour, or of any Python code."""
+
+    def make(behaviour: str = "ok", *, code: str | None = None, env: dict[str, str] | None = None, **more: object):
+        run = [sys.executable, "-c", code] if code else [sys.executable, str(FAKE)]
+        own = {**ENV, "TAG": tag, "FAKE_BEHAVIOUR": behaviour, **(env or {})}
+        return CommandBackend.model_validate({"run": run, "env": own, **more})
+
+    return make
+
+
+@pytest.fixture
+def bring_up(place: Place):
+    """Give a function that boots the fake API with the real adapter and collects what is said."""
+
+    def up(settings: CommandBackend, *, timeout: float = 15, settle: float = 0.3, expected: int = 3):
+        api = Api(command=settings, ready=Readiness(timeout=timeout, settle=settle))
+        adapter = AskAdapter(Ask(), list(place.vaults))
+        said: list[str] = []
+        return boot.up(api, place, index_state=adapter.index_state, expected_documents=expected, say=said.append), said
+
+    return up
+
+
+class TestBoot:
+    """The fake API, brought up until it is ready or is not."""
+
+    def test_well_behaved(self, bring_up, settings):
+        """An API that behaves is ready soon, answers, and is gone afterwards."""
+        begun = time.monotonic()
+        context, said = bring_up(settings())
+        with context as api:
+            assert time.monotonic() - begun < 5
+            body = {"question": "How many jumpers in winter?"}
+            answer = httpx.post(f"{api.base_url}/api/v1/ask?debug=true&retrieval_only=true", json=body).json()
+            assert answer["debug"]["retrieved_chunks"][0]["heading_path"] == "# Packing > ## Winter"
+            assert api.died() is None
+        assert "3 of 3 documents, 4 chunks" in said[-1]
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{api.base_url}/api/health")
+
+    def test_death_at_the_start(self, bring_up, settings):
+        """An API that dies at once is reported within two seconds, with its exit code and its last words."""
+        begun = time.monotonic()
+        with pytest.raises(CannotTell, match=r"^the API exited with code 3 before it was ready$") as caught:
+            bring_up(settings("die_at_start"), timeout=60)[0].__enter__()
+        assert time.monotonic() - begun < 2
+        assert caught.value.log[-1] == "fatal: QDRANT_VECTOR_SIZE is required"
+
+    def test_never_listening(self, bring_up, settings):
+        """An API that never opens its port is told apart from one that answers badly."""
+        with pytest.raises(CannotTell, match=r"it is not listening, no connection to http://127\.0\.0\.1:"):
+            bring_up(settings("never_listens"), timeout=0.6)[0].__enter__()
+
+    def test_never_healthy(self, bring_up, settings):
+        """An API that stays unhealthy is shown with its status and body."""
+        with pytest.raises(CannotTell, match=r"it is not healthy, GET /api/health: HTTP 503 .*unhealthy"):
+            bring_up(settings("never_healthy"), timeout=2.5)[0].__enter__()
+
+    def test_never_indexed(self, bring_up, settings):
+        """An API that indexes for ever is shown with how far it came."""
+        with pytest.raises(CannotTell, match="it is still indexing, 1 of 3 documents, 2 chunks"):
+            bring_up(settings("never_indexed"), timeout=2.5)[0].__enter__()
+
+    def test_hanging_health(self, bring_up, settings):
+        """A health path that never answers does not outlast the timeout."""
+        begun = time.monotonic()
+        with pytest.raises(CannotTell, match="GET /api/health is not answered in time"):
+            bring_up(settings("hang", env={"FAKE_ON": "health"}), timeout=2)[0].__enter__()
+        assert time.monotonic() - begun < 5
+
+    def test_dripping_health(self, bring_up, settings):
+        """A health path that sends a byte a second does not outlast the timeout."""
+        begun = time.monotonic()
+        with pytest.raises(CannotTell, match="not ready after 2 s"):
+            bring_up(settings("drip", env={"FAKE_ON": "health"}), timeout=2)[0].__enter__()
+        assert time.monotonic() - begun < 5
+
+    def test_slow_index(self, bring_up, settings):
+        """An index that grows is waited for until it is complete."""
+        context, said = bring_up(settings("slow_index:0.8"))
+        with context:
+            assert "3 of 3 documents" in said[-1]
+
+    def test_incomplete_index(self, bring_up, settings):
+        """An index that stays smaller than the vault is taken once it has settled, and that is said."""
+        context, said = bring_up(settings("incomplete_index:1"))
+        with context:
+            assert "2 of 3 documents" in said[-1]
+            assert "incomplete" in said[-1]
+
+    def test_a_wrong_health_path(self, place, settings):
+        """A health path that is not there is given up before the timeout."""
+        api = Api(command=settings(), ready=Readiness(timeout=60, health_path="/healthz"))
+        adapter = AskAdapter(Ask(), list(place.vaults))
+        pace = boot.Pace(patience=0.3)
+        with (
+            pytest.raises(CannotTell, match="GET /healthz answers 404"),
+            boot.up(api, place, index_state=adapter.index_state, expected_documents=3, say=lambda _: None, pace=pace),
+        ):
+            pass
+
+    def test_death_while_it_serves(self, bring_up, settings):
+        """An API that dies during the questions says how."""
+        context, _ = bring_up(settings("die_after:40"))
+        with context as api:
+            with httpx.Client(base_url=api.base_url) as client, contextlib.suppress(httpx.HTTPError):
+                for _ in range(60):
+                    client.post("/api/v1/ask", json={"question": "towel"})
+            assert eventually(api.died)
+            assert api.died() == "exited with code 9"
+
+
+class TestPort:
+    """The port that another process took in the meantime."""
+
+    def test_one_more_port(self, bring_up, settings, monkeypatch):
+        """When the chosen port was taken meanwhile, the API is started once more on another one."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            free = command._free_port
+            ports = itertools.chain([taken.getsockname()[1]], iter(free, None))
+            monkeypatch.setattr(command, "_free_port", lambda: next(ports))
+            context, _ = bring_up(settings())
+            with context as api:
+                assert api.base_url != f"http://127.0.0.1:{taken.getsockname()[1]}"
+                assert httpx.get(f"{api.base_url}/api/health").status_code == 200
+
+    def test_not_for_ever(self, bring_up, settings, monkeypatch):
+        """When the second port is taken, too, the API counts as dead, with its log."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            monkeypatch.setattr(command, "_free_port", lambda: taken.getsockname()[1])
+            with pytest.raises(CannotTell, match="exited with code 1 before it was ready") as caught:
+                bring_up(settings())[0].__enter__()
+        assert "Address already in use" in caught.value.log[-1]
+
+    def test_words_are_not_enough(self, place, settings):
+        """An API that only speaks of a port in use is not started again."""
+        code = "import sys; print('metrics: address already in use'); sys.exit(4)"
+        with command.start(settings(code=code), place) as api:
+            assert eventually(api.died)
+            assert api.died() == "exited with code 4"
+        assert (place.out / "api.log").read_text().count("metrics") == 1
+
+
+class TestPlaceholders:
+    """What is replaced in commands and variables."""
+
+    def test_replaced_everywhere(self, place, settings):
+        """Port, run directory and vaults are replaced in `run`, `build` and `env`; other braces stay."""
+        show = "import sys, os; print(sys.argv[1:], os.environ['SHOWN'])"
+        made = CommandBackend.model_validate(
+            settings(code=SLEEP).model_dump()
+            | {"build": [[sys.executable, "-c", show, "{port}|{out}|{vault.work}"]]}
+            | {"env": {**settings().env, "SHOWN": '{"a": {}} ${HOME} {{name}} {0} }{ {vault.personal}'}}
+        )
+        with command.start(made, place) as api:
+            port = api.base_url.rpartition(":")[2]
+        shown = (place.out / "build.log").read_text()
+        assert f"['{port}|{place.out}|{place.vaults['work']}']" in shown
+        assert f'{{"a": {{}}}} ${{HOME}} {{{{name}}}} {{0}} }}{{ {place.vaults["personal"]}' in shown
+
+    @pytest.mark.parametrize(
+        ("change", "key"),
+        [
+            ({"env": {"X": "{vault.privat}", "P": "{port}"}}, "api.command.env.X"),
+            ({"run": ["serve", "{port}", "{vault.privat}"]}, r"api.command.run\[2\]"),
+            (
+                {"run": ["serve", "{port}"], "build": [["make"], ["make", "{vault.privat}"]]},
+                r"api.command.build\[1\]\[1\]",
+            ),
+        ],
+    )
+    def test_unknown(self, place, settings, change, key):
+        """An unknown placeholder is an error that names the key, the nearest known one, and all of them."""
+        made = CommandBackend.model_validate(settings().model_dump() | change)
+        with (
+            pytest.raises(UsageError, match=rf"^{key}: unknown placeholder {{vault.privat}}") as caught,
+            command.start(made, place),
+        ):
+            pass
+        assert "{vault.personal}, {vault.work}" in caught.value.hint
+
+    def test_the_nearest_is_offered(self, place, settings):
+        """A misspelt placeholder is answered with the one that was meant."""
+        with pytest.raises(UsageError, match=r"did you mean {vault\.personal}\?"):
+            command.start(settings(env={"X": "{vault.personel}"}), place).__enter__()
+
+    def test_no_port_at_all(self, place):
+        """A command that is not told its port is refused at once, for it could never be reached."""
+        with pytest.raises(UsageError, match="cannot know where to listen"):
+            command.start(CommandBackend(run=["serve"]), place).__enter__()
+
+    @given(text=st.text(st.sampled_from("{}ab.$port%\n\0é"), max_size=12))
+    def test_never_crashes(self, text):
+        """Any text with braces is taken or refused as a usage error."""
+        place = Place(root=Path("/r"), out=Path("/o"), vaults={"a": Path("/v")}, environment={})
+        made = CommandBackend(run=["x"], env={"T": text, "P": "{port}"})
+        try:
+            filled = command._plan(made, place, 80).environment["T"]
+        except UsageError as error:
+            refused = error.message
+        else:
+            refused = "api.command.env.T: "
+            assert ("{" in filled) <= ("{" in text)
+        assert refused.startswith("api.command.env.T: ")
+
+
+class TestRefusals:
+    """Commands that cannot be started."""
+
+    @pytest.mark.parametrize(
+        ("run", "why"),
+        [
+            (["no-such-command-here", "{port}"], "no command 'no-such-command-here' on PATH"),
+            (["./api", "{port}"], "no file './api'"),
+            (["./plain", "{port}"], "'./plain' is not executable"),
+            (["./script", "{port}"], "is there, but not the interpreter it names"),
+            (["", "{port}"], "expected a command"),
+            (["a\0b", "{port}"], "NUL"),
+        ],
+    )
+    def test_run(self, place, run, why):
+        """A `run` that cannot be executed is a usage error that names key and reason."""
+        (place.root / "plain").write_text("x")
+        (place.root / "script").write_text("#!/no/such/interpreter\n")
+        (place.root / "script").chmod(0o755)
+        with pytest.raises(UsageError, match=r"^api\.command\.run") as caught:
+            command.start(CommandBackend(run=run), place).__enter__()
+        assert why in caught.value.message
+
+    def test_run_that_the_build_should_have_made(self, place):
+        """When build steps ran, the hint says that they did not make the command."""
+        made = CommandBackend(build=[["true"]], run=["./api", "{port}"])
+        with pytest.raises(UsageError) as caught:
+            command.start(made, place).__enter__()
+        assert "build steps ran" in caught.value.hint
+
+    def test_working_directory(self, place):
+        """A working directory that is not there is named with its key."""
+        with pytest.raises(UsageError, match=r"api\.command\.cwd: 'nowhere' is not a directory"):
+            command.start(CommandBackend(run=["true", "{port}"], cwd="nowhere"), place).__enter__()
+
+    def test_name_of_a_variable(self, place):
+        """A variable that no process can have is refused."""
+        with pytest.raises(UsageError, match=r"api\.command\.env: 'A=B'"):
+            command.start(CommandBackend(run=["true", "{port}"], env={"A=B": "x"}), place).__enter__()
+
+
+class TestBuild:
+    """The commands before the start."""
+
+    def test_in_order_in_the_working_directory(self, place, settings):
+        """Build steps run one after the other in the working directory, and their output is kept."""
+        (place.root / "sub").mkdir()
+        steps = [["sh", "-c", "echo one > made; pwd"], ["sh", "-c", "cat made; echo two >&2"]]
+        with command.start(settings(code=SLEEP, build=steps, cwd="sub"), place):
+            lines = (place.out / "build.log").read_text().splitlines()
+        first = ["$ sh -c 'echo one > made; pwd'", str(place.root / "sub")]
+        assert lines == [*first, "$ sh -c 'cat made; echo two >&2'", "one", "two"]
+
+    def test_failure(self, place, settings):
+        """A step that fails is named with its exit code and last output, and nothing after it runs."""
+        steps = [["true"], ["sh", "-c", "echo undefined: foo; exit 7"], ["touch", "never"]]
+        with pytest.raises(CannotTell, match=r"build step 2 of 3 \(`sh -c .*`\) exited with code 7") as caught:
+            command.start(settings(build=steps), place).__enter__()
+        assert caught.value.log[-1] == "undefined: foo"
+        assert not (place.root / "never").exists()
+
+    def test_missing(self, place, settings):
+        """A step whose program is not installed is no verdict, and says so."""
+        with pytest.raises(CannotTell, match=r"could not be started: no command 'no-such-compiler' on PATH"):
+            command.start(settings(build=[["no-such-compiler", "build"]]), place).__enter__()
+
+    def test_shared_time(self, place, settings):
+        """All steps share one time limit, after which the one that runs is ended with all it started."""
+        begun = time.monotonic()
+        steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
+        with pytest.raises(CannotTell, match=r"build step 2 of 2 .* not finished after 0.6 s") as caught:
+            command.start(settings(build=steps, build_timeout=0.6), place).__enter__()
+        assert 0.5 < time.monotonic() - begun < 3
+        assert caught.value.log[-1] == "compiling"
+
+
+class TestEnvironment:
+    """What the API gets to see of raggate's surroundings."""
+
+    def test_allow_list(self, place, settings):
+        """Only the named variables and the configured ones reach the API; stdin is empty."""
+        code = "import os, json, sys, time; print(json.dumps(dict(os.environ))); print(repr(sys.stdin.read()))"
+        with command.start(settings(code=code), place) as api:
+            assert eventually(api.died)
+            seen, stdin = api.log_tail()
+        environment = json.loads(seen)
+        assert "GITHUB_TOKEN" not in environment
+        assert environment["PATH"] == place.environment["PATH"]
+        allowed = {"PATH", "HOME", "TAG", "FAKE_BEHAVIOUR", "RAGGATE_RUN_MARK", *ENV, "LC_CTYPE"}
+        assert set(environment) <= allowed
+        assert stdin == "''"
+
+    def test_passed_on_by_name(self, place, settings):
+        """A variable named in `pass_env` is handed on, and `env` wins over it."""
+        code = "import os; print(os.environ['GITHUB_TOKEN'], os.environ['HOME'])"
+        made = settings(code=code, pass_env=["GITHUB_TOKEN", "HOME", "NOT_SET"], env={"HOME": "/mine"})
+        with command.start(made, place) as api:
+            assert eventually(api.died)
+            assert api.log_tail() == ("ghs_secret /mine",)
+
+
+class TestLog:
+    """The output of the API, whatever it is."""
+
+    def test_hostile_output(self, place, bring_up, settings):
+        """Huge lines, escape codes, workflow commands and invalid UTF-8 neither stop the API nor grow the memory."""
+        context, _ = bring_up(settings("noisy_log"))
+        with context as api:
+            assert httpx.get(f"{api.base_url}/api/health").status_code == 200
+            tail = api.log_tail(processes.KEPT_LINES)
+        assert tail[:2] == ("\x1b[31mred\x1b[0m", "::error::pwned")
+        assert tail[2] == "x" * processes.LINE_CHARACTERS
+        assert tail[3] == "\N{REPLACEMENT CHARACTER}" * 2 + " not UTF-8"
+        assert (place.out / "api.log").stat().st_size > 1 << 20
+
+    def test_bounds(self, place, settings, monkeypatch):
+        """Only so many lines are kept in memory and so many bytes in the file, which says that it was cut."""
+        monkeypatch.setattr(processes, "FILE_BYTES", 3 << 20)
+        code = "import sys\nfor i in range(60_000): print(i, 'x' * 90)\nsys.stdout.write('the end')"
+        with command.start(settings(code=code), place) as api:
+            assert eventually(api.died)
+            tail = api.log_tail(10_000)
+        assert len(tail) == processes.KEPT_LINES
+        assert tail[-1] == "the end"
+        written = (place.out / "api.log").read_bytes()
+        assert len(written) < (3 << 20) + 100
+        assert written.endswith(b"\n[the log was cut here, at 3 MiB]\n")
+
+    def test_last_words(self, place, settings):
+        """What a process says right before it ends is there as soon as it is known to have ended."""
+        code = "import os, sys; sys.stderr.write('panic'); sys.stderr.flush(); os.abort()"
+        for _ in range(5):
+            with command.start(settings(code=code), place) as api:
+                while (ended := api.died()) is None:
+                    pass
+                assert ended == "was killed by SIGABRT"
+                assert api.log_tail(1) == ("panic",)
+
+    @given(data=st.binary(max_size=60), cuts=st.lists(st.integers(0, 60), max_size=5))
+    def test_cut_anywhere(self, data, cuts):
+        """The lines do not depend on where the output is cut into pieces."""
+        with processes.Log(Path(os.devnull)) as whole, processes.Log(Path(os.devnull)) as pieces:
+            whole.feed(data)
+            edges = [0, *sorted(cuts), len(data)]
+            for start, end in itertools.pairwise(edges):
+                pieces.feed(data[start:end])
+            assert pieces.tail(100) == whole.tail(100)
+
+
+class TestTeardown:
+    """Nothing is left, whatever happens."""
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
+    def test_on_every_exception(self, bring_up, settings, error):
+        """An exception of any kind inside the block ends the API and comes through unchanged."""
+        context, _ = bring_up(settings())
+        with pytest.raises(error), context as api:
+            raise error
+        assert api.died() == "was killed by SIGTERM"
+
+    def test_deaf_to_sigterm(self, bring_up, settings, monkeypatch):
+        """An API that ignores SIGTERM is killed after the grace."""
+        monkeypatch.setattr(processes, "_GRACE", 0.7)
+        context, _ = bring_up(settings("ignore_sigterm"))
+        with context as api:
+            begun = time.monotonic()
+        assert 0.6 < time.monotonic() - begun < 3
+        assert api.died() == "was killed by SIGKILL"
+
+    @linux
+    def test_grandchild_in_a_session_of_its_own(self, tag, place, bring_up, settings):
+        """A grandchild that has left process group and session goes, too."""
+        context, _ = bring_up(settings("children"))
+        with context:
+            pid = int((place.out / "child.pid").read_text())
+            assert os.getsid(pid) == pid
+            assert pid in carriers(tag)
+        assert carriers(tag) == []
+
+    @linux
+    def test_orphans_of_a_dead_api(self, place, settings):
+        """What a crashed API has left behind goes at the end, though it holds the API's output open."""
+        orphan = f"subprocess.Popen([sys.executable, '-c', '{SLEEP}'], start_new_session=True)"
+        code = f"import subprocess, sys; {orphan}; sys.exit(5)"
+        with command.start(settings(code=code), place) as api:
+            assert eventually(api.died)
+            assert api.died() == "exited with code 5"
+
+    @linux
+    def test_a_child_without_the_mark(self, place, settings):
+        """A child that has lost its environment goes with its process group, even when the API has ended before."""
+        with command.start(settings(code=FORGETFUL), place) as api:
+            assert eventually(api.died)
+            pid = int(api.log_tail()[-1])
+            assert not gone(pid)
+        assert eventually(lambda: gone(pid), 1)
+
+    def test_a_death_after_the_end_is_final(self, place, settings):
+        """Asking again after the end does not start anything."""
+        with command.start(settings(code=SLEEP), place) as api:
+            pass
+        assert api.died() == "was killed by SIGTERM"
+
+
+PARENT = """
+    import json, sys, time
+    from pathlib import Path
+    from raggate.backends import command
+    from raggate.config import CommandBackend
+    from raggate.models import Place
+    given = json.loads(sys.argv[1])
+    place = Place(root=Path(given["root"]), out=Path(given["out"]), environment=given["environment"],
+                  vaults={name: Path(path) for name, path in given["vaults"].items()})
+    print("begin", flush=True)
+    with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
+        import httpx
+        while True:
+            try:
+                httpx.get(api.base_url + "/api/health", trust_env=False)
+                break
+            except httpx.HTTPError:
+                time.sleep(0.01)
+        print("up", flush=True)
+        time.sleep(600)
+"""
+
+
+@linux
+class TestSignals:
+    """Signals to a raggate that runs as a process of its own."""
+
+    @pytest.fixture
+    def parent(self, place: Place) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+        """Give a function that starts a raggate and waits until it says so."""
+        started: list[subprocess.Popen[str]] = []
+
+        def start(settings: CommandBackend, until: str = "up") -> subprocess.Popen[str]:
+            given = {
+                "root": str(place.root),
+                "out": str(place.out),
+                "environment": dict(place.environment),
+                "vaults": {name: str(path) for name, path in place.vaults.items()},
+                "settings": settings.model_dump(),
+            }
+            process = subprocess.Popen(
+                [sys.executable, "-c", textwrap.dedent(PARENT), json.dumps(given)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            started.append(process)
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.strip() == until:
+                    break
+            return process
+
+        yield start
+        for process in started:
+            process.kill()
+            process.communicate()
+
+    @pytest.mark.parametrize("behaviour", ["ok", "children,ignore_sigterm"])
+    def test_sigkill(self, tag, parent, settings, behaviour):
+        """When raggate itself is killed, API and grandchildren are gone within two seconds."""
+        process = parent(settings(behaviour))
+        assert carriers(tag)
+        process.kill()
+        assert eventually(lambda: not carriers(tag), 2)
+
+    def test_sigkill_and_a_child_without_the_mark(self, parent, place, settings):
+        """When raggate itself is killed, a child that has lost its environment goes with its process group."""
+        process = parent(settings(code=f"{FORGETFUL}; import time; time.sleep(600)"), until="begin")
+        assert eventually(lambda: (place.out / "api.log").exists() and (place.out / "api.log").read_text().strip())
+        pid = int((place.out / "api.log").read_text())
+        assert not gone(pid)
+        process.kill()
+        assert eventually(lambda: gone(pid), 2)
+
+    def test_sigterm_without_a_handler(self, tag, parent, settings):
+        """A raggate that is ended by a signal it does not handle leaves nothing either."""
+        process = parent(settings())
+        process.terminate()
+        assert eventually(lambda: not carriers(tag), 2)
+
+    def test_second_interrupt(self, tag, parent, settings):
+        """A second Ctrl-C ends the grace of a deaf API, and never leaves it running."""
+        process = parent(settings("children,ignore_sigterm"))
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.4)
+        assert carriers(tag), "the grace was not granted"
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(5) == -signal.SIGINT
+        assert time.monotonic() - begun < 1.5
+        assert carriers(tag) == []
+
+    def test_many_interrupts(self, tag, parent, settings):
+        """A storm of interrupts does not leave anything running."""
+        process = parent(settings("children,ignore_sigterm"))
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.003)
+        assert eventually(lambda: not carriers(tag), 2)
+
+    def test_interrupt_at_any_moment(self, tag, parent, settings):
+        """An interrupt at any moment from the build to the first answer leaves nothing."""
+        chance = random.Random(7)  # noqa: S311 - only moments
+        for _ in range(6):
+            process = parent(settings(build=[["sleep", "0.1"]]), until="begin")
+            time.sleep(chance.uniform(0, 0.4))
+            process.send_signal(signal.SIGINT)
+            assert process.wait(5) == -signal.SIGINT
+            assert eventually(lambda: not carriers(tag), 1)

@@ -1,0 +1,118 @@
+"""The import arrows of the architecture hold: cli -> pipeline -> stages -> own shelf -> leaves."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
+LEAVES = {"models", "errors", "config", "anchors", "escape", "jsonio", "yamlio", "headings"}
+SHELVES = {"backends": {"boot"}, "adapters": {"suite"}, "metrics": {"scoring"}, "reports": set()}
+# what a module may import beside the leaves; a stage is only ever imported by pipeline
+ALLOWED = {
+    "__init__": set(),
+    "__main__": {"cli"},
+    "cli": {"__init__", "pipeline", "scaffold", "reports"},
+    "pipeline": {"*"},
+    "inputs": {"sources", "golden", "vault"},
+    "boot": {"backends"},
+    "suite": {"adapters"},
+    "scoring": {"metrics"},
+    "compare": {"flips"},
+    "rundir": {"golden"},
+}
+PURE = {"scoring", "compare", "flips", "verdict", "invariants", "metrics", "reports", "anchors", "escape"}
+IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
+# a progress display is the one report that writes as it goes
+IMPURE_FILES = {"reports/progress.py"}
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+MAX_MODULE_LINES = 350
+MAX_FUNCTION_LINES = 50
+
+
+def imports(name: str) -> set[str]:
+    """Give the dotted names a module imports, lazily imported ones included, without those for type checking."""
+    tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def own(name: str) -> set[str]:
+    """Give the parts of the package a module imports, as `stage` or `shelf/plugin`."""
+    parts = [found.split(".")[1:] for found in imports(name) if found.split(".")[0] == "raggate"]
+    known = {module.removesuffix(".py") for module in MODULES}
+    result = set()
+    for part in parts:
+        if len(part) > 1 and "/".join(part[:2]) in known:
+            result.add("/".join(part[:2]))
+        else:
+            result.add(part[0] if part and not part[0].startswith("__") else "__init__")
+    return result
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_follow_the_arrows(name: str) -> None:
+    """A module imports only what the architecture allows it."""
+    shelf, _, plugin = name.removesuffix(".py").rpartition("/")
+    for target in own(name):
+        target_shelf, _, target_plugin = target.rpartition("/")
+        if target in LEAVES:
+            continue
+        if shelf:
+            # a plug-in knows its siblings, never its own shelf; the shelf knows its plug-ins
+            assert target_shelf == shelf, f"{name} imports {target}"
+            assert plugin == "__init__" or target_plugin not in {"", "__init__"}, f"{name} imports its own shelf"
+            continue
+        allowed = ALLOWED.get(plugin, set())
+        assert "*" in allowed or (target_shelf or target) in allowed, f"{name} imports {target}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.split("/")[0].removesuffix(".py") in LEAVES])
+def test_leaves_import_only_leaves(name: str) -> None:
+    """Nouns, errors and configuration import nothing of the project above them."""
+    assert own(name) <= LEAVES
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MODULES if name.split("/")[0].removesuffix(".py") in PURE and name not in IMPURE_FILES]
+)
+def test_pure_modules_do_no_io(name: str) -> None:
+    """What scores, compares, decides and renders has no I/O, no clock and no randomness."""
+    assert not {found.split(".")[0] for found in imports(name)} & IMPURE
+
+
+def test_there_are_no_import_cycles() -> None:
+    """The modules can be put in an order in which each imports only earlier ones."""
+    names = {module.removesuffix(".py").removesuffix("/__init__"): own(module) for module in MODULES}
+    done: set[str] = set()
+    while len(done) < len(names):
+        ready = {name for name, targets in names.items() if name not in done and targets & set(names) <= done | {name}}
+        assert ready, f"cycle among {sorted(set(names) - done)}"
+        done |= ready
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_and_functions_stay_small(name: str) -> None:
+    """A module has at most 350 lines and a function at most 50."""
+    text = (PACKAGE / name).read_text(encoding="utf-8")
+    assert text.count("\n") <= MAX_MODULE_LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert lines <= MAX_FUNCTION_LINES, f"{name}:{node.lineno} {node.name} has {lines} lines"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_only_the_entry_point_reads_the_environment(name: str) -> None:
+    """os.environ is read in cli.py alone, so that nothing else depends on what happens to be set."""
+    assert name == "cli.py" or "os.environ" not in (PACKAGE / name).read_text(encoding="utf-8")

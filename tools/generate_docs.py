@@ -1,0 +1,150 @@
+"""Generate the documentation that must agree with the code: `make docs` writes it, a test compares it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import BaseModel
+
+from raggate import cli
+from raggate.config import DEFAULT_GATED, Config, json_schema
+from raggate.jsonio import dumps
+from raggate.metrics import METRICS, Metric
+
+ROOT = Path(__file__).parents[1]
+NOTE = "<!-- generated from the code by `make docs`; do not edit -->"
+
+
+def generated() -> dict[str, str]:
+    """Give every generated file: path relative to the repository -> content."""
+    return {
+        "docs/raggate.schema.json": dumps(json_schema(), pretty=True).decode(),
+        "docs/configuration.md": configuration_page(),
+        "docs/metrics.md": metrics_page(),
+        "docs/cli.md": cli_page(),
+    }
+
+
+def configuration_page() -> str:
+    """Describe every key of raggate.yml, section by section."""
+    parts = [
+        "# raggate.yml",
+        NOTE,
+        "Unknown keys, duplicate keys and values of another type are errors that name file, line and key. Paths are "
+        "relative to the file. Editors complete it with [raggate.schema.json](raggate.schema.json).",
+    ]
+    pending: list[tuple[str, type[BaseModel]]] = [("", Config)]
+    while pending:
+        prefix, model = pending.pop(0)
+        rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for name, field in model.model_fields.items():
+            inner = _model_in(field.annotation)
+            key = f"{prefix}.{name}".lstrip(".")
+            if inner is not None:
+                pending.append((key + (".<metric>" if name == "metrics" else ""), inner))
+            default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
+            meaning = " ".join((field.description or "").split())
+            rows.append(f"| `{key}` | {_type(field.annotation)} | {default} | {meaning} |")
+        title = f"## `{prefix}`" if prefix else "## Top level"
+        intro = " ".join((inspect.getdoc(model) or "").split())
+        parts += [title, intro, "\n".join(rows)]
+    parts += ["## Metrics gated by default", ", ".join(f"`{name}`" for name in DEFAULT_GATED)]
+    return "\n\n".join(parts) + "\n"
+
+
+def metrics_page() -> str:
+    """Describe every metric from its docstring."""
+    parts = [
+        "# Metrics",
+        NOTE,
+        "Every value stands with `n`, the cases it covers, and `unscored`, the cases it does not apply to. Null means "
+        "*does not apply*; it is never 0 and never averaged. A failed call is a miss and an error: it stays in the "
+        "mean of the retrieval metrics. Chunks whose id stood higher up already are dropped before ranks are "
+        "counted. Means are compared unrounded and shown with 4 decimals, rounded half away from zero.",
+        "A chunk matches a gold support when the note is the same (and the vault, where the API tells it), the "
+        "support's heading path is the chunk's or encloses it, heading by heading, and one of the support's snippets "
+        "stands in the chunk's text, ignoring case and white space.",
+    ]
+    for name, metric in METRICS.items():
+        parts.append(_metric(name, metric))
+    parts += [
+        "## Operational rates",
+        "`error_rate`, `timeout_rate`, `empty_result_rate` (no chunk came back) and `empty_response_rate` (a blank "
+        "answer; null in retrieval-only runs) divide by all calls. `no_chunks_rate` and `chunks_skipped_rate` come "
+        "from the API's own account of its index. Latencies are nearest-rank percentiles in milliseconds: "
+        "`client_ms` as raggate saw it, the others as the API reports them.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def cli_page() -> str:
+    """Give the help of every command."""
+    parts = ["# Commands", NOTE]
+    context = click.Context(cli.cli, info_name="raggate")
+    parts.append(f"```text\n{cli.cli.get_help(context)}\n```")
+    for name, command in cli.cli.commands.items():
+        inner = click.Context(command, info_name=name, parent=context)
+        parts += [f"## raggate {name}", f"```text\n{command.get_help(inner)}\n```"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _metric(name: str, metric: Metric) -> str:
+    doc = inspect.getdoc(metric.function) or ""
+    summary, _, rest = doc.partition("\n")
+    facts = dict(re.findall(r"^(Formula|Null|Source): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL))
+    shown = f"`{name}_at_<k>`" if metric.ranked else f"`{name}`"
+    rows = [
+        f"| formula | {_cell(facts.get('Formula', ''))} |",
+        f"| range | {'0 or 1 per case' if metric.binary else '0 to 1 per case'}, mean over cases |",
+        f"| better | {metric.direction} |",
+        f"| null | {_cell(facts.get('Null', ''))} |",
+        f"| source | {_cell(facts.get('Source', ''))} |",
+    ]
+    return f"## {shown}\n\n{summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    candidates = [annotation, *getattr(annotation, "__args__", ())]
+    candidates += [inner for item in candidates[1:] for inner in getattr(item, "__args__", ())]
+    return next((item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel)), None)
+
+
+def _type(annotation: Any) -> str:
+    model = _model_in(annotation)
+    if model is not None:
+        return "section" if annotation is model or len(getattr(annotation, "__args__", ())) == 2 else "mapping"
+    text = str(annotation)
+    for full, short in (("dict", "mapping"), ("list", "list"), ("Literal", "choice"), ("bool", "true/false")):
+        if full in text:
+            if short == "choice":
+                return ", ".join(f"`{value}`" for value in annotation.__args__)
+            return short
+    for full, short in (("int", "whole number"), ("float", "number")):
+        if full in text:
+            return short
+    return "text"
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return "see below"
+    return f"`{dumps(value).decode()}`"
+
+
+def main() -> None:
+    """Write every generated file."""
+    for name, content in generated().items():
+        (ROOT / name).write_text(content, encoding="utf-8")
+        print(f"wrote {name}")
+
+
+if __name__ == "__main__":
+    main()
