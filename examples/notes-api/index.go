@@ -188,8 +188,8 @@ func vaultFolders(vault string, files []noteFile, notes map[string]*note) []stri
 // indexVersion changes with every setting that changes what is in the index. It
 // says nothing about the notes.
 func indexVersion(c Config) string {
-	sum := sha256.Sum256([]byte(fmt.Sprintf("%s|maxChunkSize=%d|vectorSize=%d|grams=%d-%d|gramWeight=%g|headingBoost=%g|drop=%s",
-		chunkerVersion, c.ChunkMax, vectorSize, gramMin, gramMax, gramWeight, headingBoost, strings.Join(c.DropFolders, ","))))
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%s|maxChunkSize=%d|vectorSize=%d|grams=%d-%d|headingBoost=%g|drop=%s",
+		chunkerVersion, c.ChunkMax, vectorSize, gramMin, gramMax, headingBoost, strings.Join(c.DropFolders, ","))))
 	return hex.EncodeToString(sum[:])[:16]
 }
 

@@ -3,49 +3,45 @@ package main
 import "math"
 
 const (
-	vectorSize = 1024
-	gramWeight = 0.4 // of one character n-gram against a whole word
+	vectorSize = 512
 	gramMin    = 3
 	gramMax    = 5
 )
 
-// feature is a hashed word or character n-gram with the number of times it occurs.
+// feature is a hashed character n-gram with the number of times it occurs.
 type feature struct {
-	hash   uint64
-	count  float64
-	weight float64
+	hash  uint64
+	count float64
 }
 
-// features lists the words and the character 3- to 5-grams of a text in order of
+// features lists the character 3- to 5-grams of a text's words in order of
 // first appearance. The order matters: sums of floats depend on it.
 func features(text string) []feature {
 	var list []feature
 	at := map[uint64]int{}
-	add := func(hash uint64, weight float64) {
+	add := func(hash uint64) {
 		if i, ok := at[hash]; ok {
 			list[i].count++
 			return
 		}
 		at[hash] = len(list)
-		list = append(list, feature{hash, 1, weight})
+		list = append(list, feature{hash, 1})
 	}
 	for _, w := range contentWords(text) {
-		add(hashRunes('w', []rune(stem(w))), 1)
 		marked := []rune("^" + w + "$")
 		for n := gramMin; n <= gramMax; n++ {
 			for i := 0; i+n <= len(marked); i++ {
-				add(hashRunes('g', marked[i:i+n]), gramWeight)
+				add(hashRunes(marked[i : i+n]))
 			}
 		}
 	}
 	return list
 }
 
-// hashRunes is 64-bit FNV-1a over the runes, with a prefix that keeps words and
-// n-grams apart.
-func hashRunes(kind byte, runes []rune) uint64 {
+// hashRunes is 64-bit FNV-1a over the runes.
+func hashRunes(runes []rune) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
-	h := (offset ^ uint64(kind)) * prime
+	h := uint64(offset)
 	for _, r := range runes {
 		for shift := 0; shift < 24; shift += 8 {
 			h = (h ^ uint64(r>>shift&0xff)) * prime
@@ -73,7 +69,7 @@ func (m *vectorModel) embed(list []feature) []float64 {
 	v := make([]float64, vectorSize)
 	unknown := 0.0
 	for _, f := range list {
-		x := float64(f.weight*m.idf(f.hash)) * (1 + math.Log(f.count))
+		x := m.idf(f.hash) * (1 + math.Log(f.count))
 		switch {
 		case m.frequency[f.hash] == 0:
 			unknown += float64(x * x)
