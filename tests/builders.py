@@ -13,13 +13,17 @@ from raggate.models import (
     Case,
     CaseScore,
     Chunk,
+    Comparison,
     Delta,
     Direction,
     Failure,
+    Finding,
+    Flip,
     Golden,
     Labelled,
     Labels,
     MetricValue,
+    Operations,
     Response,
     Result,
     Run,
@@ -165,14 +169,13 @@ def make_delta(
     baseline: float | None = 0.8, current: float | None = 0.7, *, direction: Direction = "higher", **fields: Any
 ) -> Delta:
     """Build a delta of two means over the same ten cases."""
-    known = baseline is not None and current is not None
     defaults = {
         "mode": "hybrid",
         "slice": OVERALL,
         "metric": "hit_at_5",
         "baseline": make_metric(baseline, 10 if baseline is not None else 0, direction=direction),
         "current": make_metric(current, 10 if current is not None else 0, direction=direction),
-        "delta": current - baseline if known else None,
+        "delta": None if baseline is None or current is None else current - baseline,
     }
     return Delta(**{**defaults, **fields})
 
@@ -188,3 +191,39 @@ def _means(cases: Sequence[CaseScore]) -> dict[str, MetricValue]:
             direction="lower" if metric.endswith("_rate") else "higher",
         )
     return averaged
+
+
+def make_comparison(*deltas: Delta, baseline: Baseline | None = None, **fields: Any) -> Comparison:
+    """Build a comparison of one case with a baseline of the same case."""
+    same = make_scorecard(make_case_score())
+    defaults = {"scorecard": same, "baseline": baseline or make_baseline(same), "compared": 1}
+    return Comparison(deltas=deltas, **{**defaults, **fields})
+
+
+def make_finding(invariant: str = "scores_ordered", level: str = "error", **fields: Any) -> Finding:
+    """Build a finding with one example."""
+    defaults = {"message": "Final scores never rise.", "count": 1, "examples": ("q1 (hybrid): rank 2",)}
+    return Finding(**{"invariant": invariant, "level": level, **defaults, **fields})
+
+
+def make_operations(calls: int = 10, failed: int = 0, **fields: Any) -> Operations:
+    """Build operations whose failures, if any, are timeouts."""
+    defaults = {"rates": {}, "retries": 0, "latency": {}, "coverage": None}
+    failures = {"timeout": failed} if failed else {}
+    return Operations(**{"calls": calls, "failed": failed, "failures": failures, **defaults, **fields})
+
+
+def make_flip(case_id: str = "q1", kind: str = "broke", **fields: Any) -> Flip:
+    """Build a flip: by default a question whose passage stood at rank 1 and is not found any more."""
+    defaults = {
+        "mode": "hybrid",
+        "metric": "hit_at_5",
+        "question": f"Question {case_id}?",
+        "gold": "a.md › # A",
+        "before": 1 if kind == "broke" else None,
+        "after": None if kind == "broke" else 1,
+        "why": "not among the 5 chunks returned" if kind == "broke" else "",
+        "displaced_by": None,
+        "must_pass": False,
+    }
+    return Flip(**{"case_id": case_id, "kind": kind, **defaults, **fields})

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+# a busy machine is no failure; pytest-timeout bounds every test
+settings.register_profile("raggate", deadline=None)
+settings.load_profile("raggate")
 
 AMBIENT = ("GITHUB_", "INPUT_", "RUNNER_", "ACTIONS_", "NOTES_", "FAKE_")
 

@@ -112,9 +112,9 @@ def _cell(text: str) -> str:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    candidates = [annotation, *getattr(annotation, "__args__", ())]
-    candidates += [inner for item in candidates[1:] for inner in getattr(item, "__args__", ())]
-    return next((item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel)), None)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in getattr(annotation, "__args__", ()) if (model := _model_in(part))), None)
 
 
 def _type(annotation: Any) -> str:

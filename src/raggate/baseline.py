@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
@@ -14,6 +15,14 @@ from raggate.models import OVERALL, Baseline, CaseScore, Direction, MetricValue,
 
 SCHEMA = "raggate/baseline/1"
 MAX_BYTES = 256 << 20
+MAX_VALUE = 1e12
+"""No metric is larger; what is would not survive rounding."""
+
+T = TypeVar("T")
+
+_Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
+_Count = Annotated[int, Field(strict=True, ge=0)]
+_Rank = Annotated[int, Field(strict=True, ge=1)]
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -21,10 +30,10 @@ class _StoredCase(TypedDict):
     id: str
     hash: str
     mode: str
-    rank: int | None
-    rank_all: int | None
+    rank: _Rank | None
+    rank_all: _Rank | None
     failure: str | None
-    values: dict[str, float | None]
+    values: dict[str, _Number | None]
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -34,12 +43,15 @@ class _Stored(TypedDict):
     run_id: str
     provenance: dict[str, Any]
     fingerprint: dict[str, Any]
-    aggregates: dict[str, dict[str, dict[str, tuple[float | None, int]]]]
-    counts: dict[str, dict[str, int]]
+    aggregates: dict[str, dict[str, dict[str, tuple[_Number | None, _Count]]]]
+    counts: dict[str, dict[str, _Count]]
     cases: list[_StoredCase]
 
 
 _ADAPTER = TypeAdapter(_Stored)
+_VALUE: TypeAdapter[float | None] = TypeAdapter(_Number | None)
+_COUNT: TypeAdapter[int] = TypeAdapter(_Count)
+_MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
 def write(scorecard: Scorecard, provenance: dict[str, Any]) -> bytes:
@@ -102,10 +114,22 @@ def read(data: bytes, source: str, directions: dict[str, Direction]) -> Baseline
     try:
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{source}: damaged at {plain(where)}: {first['msg']}", hint=_REPAIR) from None
+        raise UsageError(f"{source}: damaged at {_problem(error)}", hint=_REPAIR) from None
+    seen: set[tuple[str, str]] = set()
+    for case in stored["cases"]:
+        # a merge of two baselines can leave both lines
+        if (case["mode"], case["id"]) in seen:
+            raise UsageError(
+                f"{source}: damaged at cases: {plain(case['id'])!r} ({plain(case['mode'])}) stands twice", hint=_REPAIR
+            )
+        seen.add((case["mode"], case["id"]))
     return Baseline(source=source, provenance=stored["provenance"], scorecard=_scorecard(stored, directions))
+
+
+def _problem(error: ValidationError, *parents: str) -> str:
+    first = error.errors(include_url=False)[0]
+    where = ".".join([*parents, *(str(part) for part in first["loc"])])
+    return f"{plain(where) or 'the top'}: {first['msg']}"
 
 
 _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
@@ -153,15 +177,14 @@ def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Directi
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}
     try:
-        for mode, content in value["by_retriever"].items():
-            buckets = {OVERALL: content["overall"]} if "overall" in content else {}
-            for dimension in (key for key in content if key.startswith("by_")):
-                name = dimension.removeprefix("by_")
-                buckets.update({f"{name}={key}": bucket for key, bucket in content[dimension].items()})
-            slices[mode] = {name: _bare_bucket(bucket, directions) for name, bucket in buckets.items()}
-            counts[mode] = {name: int(bucket["count"]) for name, bucket in buckets.items()}
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{source}: not a metrics file: {plain(repr(error))}") from None
+        for mode, content in _checked(_MAPPING, value["by_retriever"], "by_retriever").items():
+            where = f"by_retriever.{mode}"
+            slices[mode], counts[mode] = {}, {}
+            for name, place, bucket in _bare_buckets(_checked(_MAPPING, content, where), where):
+                counts[mode][name] = _checked(_COUNT, bucket.get("count"), f"{place}.count")
+                slices[mode][name] = _bare_values(bucket, counts[mode][name], place, directions)
+    except _DamagedError as error:
+        raise UsageError(f"{source}: not a metrics file: {error}", hint=_REPAIR) from None
     scorecard = Scorecard(
         suite=str(value.get("suite", "")),
         run_id=str(value.get("run_id", "")),
@@ -174,14 +197,38 @@ def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Directi
     return Baseline(source=source, scorecard=scorecard, provenance={})
 
 
-def _bare_bucket(bucket: dict[str, Any], directions: dict[str, Direction]) -> dict[str, MetricValue]:
-    count = int(bucket["count"])
-    known = bucket.get("n", {})
+class _DamagedError(ValueError):
+    """Names the place in a metrics file and what was expected there."""
+
+
+def _checked(adapter: TypeAdapter[T], value: object, where: str) -> T:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        raise _DamagedError(_problem(error, where)) from None
+
+
+def _bare_buckets(content: dict[str, Any], where: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Give slice, place in the file and content of every bucket of a mode."""
+    if OVERALL in content:
+        place = f"{where}.{OVERALL}"
+        yield OVERALL, place, _checked(_MAPPING, content[OVERALL], place)
+    for dimension in (key for key in content if key.startswith("by_")):
+        for key, bucket in _checked(_MAPPING, content[dimension], f"{where}.{dimension}").items():
+            place = f"{where}.{dimension}.{key}"
+            yield f"{dimension.removeprefix('by_')}={key}", place, _checked(_MAPPING, bucket, place)
+
+
+def _bare_values(
+    bucket: dict[str, Any], count: int, where: str, directions: dict[str, Direction]
+) -> dict[str, MetricValue]:
+    known = _checked(_MAPPING, bucket.get("n", {}), f"{where}.n")
     values = {}
     for metric in (name for name in bucket if name in directions):
-        value = None if bucket[metric] is None else float(bucket[metric])
-        n = 0 if value is None else int(known.get(metric, count))
-        values[metric] = MetricValue(value=value, n=n, unscored=count - n, direction=directions[metric])
+        value = _checked(_VALUE, bucket[metric], f"{where}.{metric}")
+        covered = _checked(_COUNT, known.get(metric, count), f"{where}.n.{metric}")
+        n = 0 if value is None else covered
+        values[metric] = MetricValue(value=value, n=n, unscored=max(count - n, 0), direction=directions[metric])
     return values
 
 

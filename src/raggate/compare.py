@@ -54,7 +54,7 @@ def compare(
         scorecard=scorecard,
         deltas=tuple(deltas),
         flips=find_flips(run, pairs, flip_at),
-        golden=_golden_changes(scorecard, baseline),
+        golden=_golden_changes(run, scorecard, baseline),
         vault_changes=_vault_changes(scorecard, baseline),
         config_changes=_config_changes(scorecard, baseline),
         compared=len({new.case_id for _, new in pairs}),
@@ -115,7 +115,7 @@ def _delta(
         ]
         lost = sum(change < -EPSILON for change in changes)
         gained = sum(change > EPSILON for change in changes)
-        binary = all(case.values.get(metric) in {0, 1, None} for pair in both for case in pair)
+        binary = bool(both) and all(case.values.get(metric) in {0, 1, None} for pair in both for case in pair)
     return Delta(
         mode=mode,
         slice=name,
@@ -139,15 +139,26 @@ def _nothing(like: MetricValue) -> MetricValue:
     return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
 
 
-def _golden_changes(scorecard: Scorecard, baseline: Baseline) -> GoldenChanges:
+def _golden_changes(run: Run, scorecard: Scorecard, baseline: Baseline) -> GoldenChanges:
+    """Compare the golden sets, not what was asked of them: a run may have been cut short."""
     if not baseline.paired:
         return GoldenChanges()
     before = {case.case_id: case.hash for case in baseline.scorecard.cases}
-    now = {case.case_id: case.hash for case in scorecard.cases}
+    now = {case.id: case.hash for case in run.golden.cases}
+    both = set(before) & set(now)
+    modes = set(baseline.scorecard.slices) & set(scorecard.slices)
+    pairs_before = {(case.mode, case.case_id) for case in baseline.scorecard.cases}
+    pairs_now = {
+        (mode, case.id) for case in run.golden.cases for mode in modes if case.modes is None or mode in case.modes
+    }
+
+    def limited(pairs: set[tuple[str, str]]) -> set[str]:
+        return {f"{case} ({mode})" for mode, case in pairs if mode in modes and case in both}
+
     return GoldenChanges(
-        added=tuple(sorted(set(now) - set(before))),
-        removed=tuple(sorted(set(before) - set(now))),
-        relabelled=tuple(sorted(case for case in set(before) & set(now) if before[case] != now[case])),
+        added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
+        removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
+        relabelled=tuple(sorted(case for case in both if before[case] != now[case])),
     )
 
 
@@ -167,7 +178,7 @@ def _config_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[tuple[str
     if not before:
         return ()
     return tuple(
-        (key, str(before.get(key)), str(now.get(key)))
+        (key, str(before.get(key, "not known")), str(now.get(key, "not known")))
         for key in sorted((set(before) | set(now)) - _NOT_CONFIGURATION)
         if before.get(key) != now.get(key)
     )

@@ -11,7 +11,7 @@ from raggate.errors import UsageError
 from raggate.yamlio import Document, explain, parse
 
 Level = Literal["error", "warn", "off"]
-Tolerance = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
 SHOWN_PROBLEMS = 10
 DEFAULT_TOLERANCE = 0.05
@@ -40,9 +40,14 @@ def _relative(path: str) -> str:
 def _http(url: str) -> str:
     from urllib.parse import urlsplit
 
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("expected a URL such as http://127.0.0.1:9000")
+    problem = ValueError("expected a URL such as http://127.0.0.1:9000")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise problem from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+        raise problem
     if parts.username or parts.password:
         raise ValueError("expected a URL without user name and password")
     return url.rstrip("/")
@@ -165,8 +170,9 @@ class Gate(_Slice):
 
     tolerance: Tolerance = DEFAULT_TOLERANCE
     """Largest allowed change for the worse of a gated metric, absolute, as a difference of means."""
-    metrics: dict[str, Rule | Tolerance | Literal[False]] = {}
-    """Per metric: a tolerance, a rule, or `false` to stop gating it. Adds to the metrics gated by default."""
+    # left to right, as 0 is a tolerance although it equals False
+    metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}
+    """Per metric: a tolerance, a rule, or `off` to stop gating it. Adds to the metrics gated by default."""
     slices: Literal["warn", "fail", "off"] = "warn"
     """What a slice (category, difficulty, tag, vault, …) that got worse does."""
     min_slice: Annotated[int, Field(ge=1)] = 10
@@ -184,18 +190,18 @@ class Gate(_Slice):
 
     def rules(self) -> dict[str, Rule]:
         """Give every gated metric with its rule, defaults filled in."""
-        merged: dict[str, Rule | float | Literal[False]] = {
-            name: Rule(tolerance=DEFAULT_TOLERANCES.get(name)) for name in DEFAULT_GATED
-        }
-        merged.update(self.metrics)
-        rules: dict[str, Rule] = {}
-        for name, rule in merged.items():
-            if rule is False:
-                continue
-            full = rule if isinstance(rule, Rule) else Rule(tolerance=float(rule))
-            fallback = max(self.tolerance, DEFAULT_TOLERANCES.get(name, 0.0))
-            rules[name] = full if full.tolerance is not None else full.model_copy(update={"tolerance": fallback})
-        return rules
+        found = {name: self.rule(name) for name in dict.fromkeys((*DEFAULT_GATED, *self.metrics))}
+        return {name: rule for name, rule in found.items() if rule is not None}
+
+    def rule(self, name: str) -> Rule | None:
+        """Give the rule of one metric, defaults filled in; None when it is not gated."""
+        given = self.metrics.get(name, Rule() if name in DEFAULT_GATED else "off")
+        if given is False or given == "off":
+            return None
+        rule = given if isinstance(given, Rule) else Rule(tolerance=float(given))
+        if rule.tolerance is not None:
+            return rule
+        return rule.model_copy(update={"tolerance": DEFAULT_TOLERANCES.get(name, self.tolerance)})
 
 
 class Invariants(_Slice):
@@ -303,7 +309,9 @@ def _describe(error: ValidationError, document: Document) -> str:
 
 
 def _is_union_tag(part: int | str) -> bool:
-    return isinstance(part, str) and (part in {"Rule", "float"} or part.startswith(("constrained", "literal[")))
+    return isinstance(part, str) and (
+        part in {"Rule", "float", "[key]"} or part.startswith(("constrained", "literal["))
+    )
 
 
 def _known_keys(path: tuple[int | str, ...]) -> tuple[str, ...]:

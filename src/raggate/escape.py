@@ -11,7 +11,9 @@ import unicodedata
 
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a mention or a reference
-_SPECIAL = re.compile(r"[\\`*\[\]|~<>&$@#]|(?<!\w)_|_(?!\w)|:(?=\S)|\.(?=[^\W\d])|^[-+=!]|^\d+(?=[.)])")
+_SPECIAL = re.compile(
+    r"[\\`*\[\]|~<>&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|\.(?=[^\W\d])|(?<=w)\.|^[-+=!]|^\d+(?=[.)])"
+)
 _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 _REFERENCE = re.compile(r"\b(?:[0-9a-f]{7,40}|gh-\d+)\b", re.IGNORECASE)
 
@@ -43,8 +45,14 @@ def markdown(text: str, *, limit: int = 300) -> str:
 
     The result renders as the text itself: no link, mention, image, HTML, emphasis, table break or comment marker.
     """
-    line = _REFERENCE.sub(lambda found: f"{found[0][:2]}\0{found[0][2:]}", plain(text, limit=limit))
+    line = _REFERENCE.sub(_broken, plain(text, limit=limit))
     return _SPECIAL.sub(_entity, line).replace("\0", _JOINER)
+
+
+def _broken(match: re.Match[str]) -> str:
+    # seven digits in a row would already be taken for a commit
+    rest = match[0][2:]
+    return "\0".join([match[0][:2], *(rest[start : start + 6] for start in range(0, len(rest), 6))])
 
 
 def _entity(match: re.Match[str]) -> str:

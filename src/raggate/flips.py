@@ -68,10 +68,7 @@ def _gold(item: Labelled, metric: str, after: int | None) -> str:
     case = item.case
     if not case.answerable:
         return "(should abstain)"
-    supports = case.gold_supports
-    if metric.startswith("recall_all") and after is None:
-        found = {index for matches in item.labels.matches for index in matches}
-        supports = tuple(support for index, support in enumerate(supports) if index not in found) or supports
+    supports = _missing(item) if metric.startswith("recall_all") and after is None else case.gold_supports
     more = f" (+{len(supports) - 1} more)" if len(supports) > 1 else ""
     return _place(supports[0], case) + more
 
@@ -87,30 +84,54 @@ def _why(item: Labelled, after: int | None) -> str:
     if result.failure is not None:
         return f"the call failed: {result.failure.message}"
     response = result.response
-    chunks = response.chunks if response else ()
+    chunks = _ranked(item)
     if not case.answerable:
-        return f"answered instead of abstaining; its first source is {_chunk(chunks[0])}" if chunks else "answered"
+        source = f"; its first source is {_chunk(chunks[0])}" if chunks else ""
+        return f"answered instead of abstaining{source}"
     if not chunks:
         return "nothing was retrieved"
     if after is not None:
         return f"fell to rank {after} of {len(chunks)}"
     selected = (response.selected_folders if response else None) or ()
-    places = [(support.rel_path, (support.vault,) if support.vault else case.vaults) for support in case.gold_supports]
-    if selected and not any(in_scope(path, vaults, selected) for path, vaults in places):
+    missing = _missing(item)
+    if selected and not any(in_scope(support.rel_path, _vaults(support, case), selected) for support in missing):
         return f"folder selection left it out (selected: {', '.join(selected[:4])})"
-    return _why_absent(case, chunks)
+    return _why_absent(case, missing, chunks)
 
 
-def _why_absent(case: Case, chunks: tuple[Chunk, ...]) -> str:
-    for support in case.gold_supports:
-        same_note = [rank for rank, chunk in enumerate(chunks, 1) if chunk.rel_path == support.rel_path]
+def _missing(item: Labelled) -> tuple[Support, ...]:
+    """Give the gold supports that no chunk matches; all when each is matched somewhere."""
+    found = {index for matches in item.labels.matches for index in matches}
+    supports = item.case.gold_supports
+    return tuple(support for index, support in enumerate(supports) if index not in found) or supports
+
+
+def _vaults(support: Support, case: Case) -> tuple[str, ...]:
+    return (support.vault,) if support.vault else case.vaults
+
+
+def _ranked(item: Labelled) -> list[Chunk]:
+    """Give the chunks that hold a rank: all but repeated ones."""
+    response, dropped = item.result.response, set(item.labels.duplicates)
+    chunks = response.chunks if response else ()
+    return [chunk for position, chunk in enumerate(chunks) if position not in dropped]
+
+
+def _why_absent(case: Case, missing: Sequence[Support], chunks: Sequence[Chunk]) -> str:
+    for support in missing:
+        allowed = _vaults(support, case)
+        same_note = [
+            rank
+            for rank, chunk in enumerate(chunks, 1)
+            if chunk.rel_path == support.rel_path and (not allowed or chunk.vault in {None, *allowed})
+        ]
         heading = support.heading_path
         same_place = [rank for rank in same_note if heading is None or covers(heading, chunks[rank - 1].heading_path)]
         if same_place and support.snippets:
             return f"the section is at rank {same_place[0]}, but without the gold snippet (another piece, or reworded)"
         if same_note:
             return f"the note is at rank {same_note[0]}, but with another section"
-    return f"not among the {len(chunks)} chunks returned"
+    return f"not among the {len(chunks)} chunk{'' if len(chunks) == 1 else 's'} returned"
 
 
 def _displaced(item: Labelled, before: int | None) -> str | None:

@@ -18,8 +18,8 @@ MAX_CASES = 100_000
 SHOWN_PROBLEMS = 10
 
 RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
-_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
-_Label = Annotated[str, Field(min_length=1, max_length=200)]
+_Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+_Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
 class _Row(BaseModel):
@@ -125,7 +125,8 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
     known: dict[tuple[str, str], frozenset[anchors.Elements]] = {}
     problems: list[str] = []
     for case in golden.cases:
-        unknown = [name for name in case.vaults if name not in vault.directories]
+        named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
+        unknown = [name for name in named if name not in vault.directories]
         if unknown:
             names = ", ".join(vault.directories)
             problems.append(f"{golden.name}:{case.line}: case {case.id!r}: no vault {unknown[0]!r}; known: {names}")
@@ -177,7 +178,7 @@ def _read_case(line: bytes, number: int) -> Case:
     except ValueError as error:
         raise ValueError(f"not valid JSON: {plain(str(error))}") from None
     if not isinstance(value, dict):
-        raise ValueError(f"expected a JSON object, found {plain(repr(value), limit=40)}")
+        raise ValueError(f"expected a JSON object, found {yamlio.shown(value, limit=40)}")
     shown = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
     try:
         row = _CaseRow.model_validate(value, strict=True)
@@ -223,7 +224,7 @@ def _to_case(row: _CaseRow, number: int) -> Case:
         category=row.category,
         difficulty=row.difficulty,
         group=row.group,
-        modes=None if row.retriever_types is None else tuple(row.retriever_types),
+        modes=tuple(row.retriever_types or ()) or None,
         must_pass=row.must_pass,
         k=row.k,
         detail=row.detail,
@@ -234,11 +235,9 @@ def _to_case(row: _CaseRow, number: int) -> Case:
 
 def with_hash(case: Case) -> Case:
     """Give the case its content hash: what a score depends on, and nothing else."""
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
-    fields = asdict(case)
-    scored = {key: fields[key] for key in _SCORED_KEYS}
-    return replace(case, hash=_hash(scored))
+    return replace(case, hash=_hash({key: getattr(case, key) for key in _SCORED_KEYS}))
 
 
 _SCORED_KEYS = (

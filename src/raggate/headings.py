@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raggate.anchors import Elements, fold
 
@@ -23,12 +24,15 @@ def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
 
     Text before the first heading is filed by an API under the note's title: its first heading of level 1, else of
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
-    reads it (a setext heading), because APIs do either.
+    reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
     """
-    found = _paths(text)
+    found: set[Elements] = set()
     front_matter = _FRONT_MATTER.match(text)
-    if front_matter:
-        found |= _paths(text[front_matter.end() :])
+    for body in {text, text[front_matter.end() :]} if front_matter else {text}:
+        # the environment carries the link definitions from the blocks to the headings
+        environment: dict[str, Any] = {}
+        tokens = _block_parser().parse(body, environment)
+        found |= _paths(tokens, environment, raw=False) | _paths(tokens, environment, raw=True)
     stem = PurePosixPath(rel_path).stem
     capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
     return frozenset(found | {(stem,), (fold(capitals),)})
@@ -45,35 +49,45 @@ def _bare(text: str) -> str:
     return fold(_MARKUP.sub("", text))
 
 
-def _paths(text: str) -> set[Elements]:
+def _paths(tokens: Sequence[Token], environment: dict[str, Any], *, raw: bool) -> set[Elements]:
     paths: set[Elements] = set()
     stack: list[tuple[int, str]] = []
-    tokens = _parser().parse(text)
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
         level = int(opening.tag[1:])
         while stack and stack[-1][0] >= level:
             stack.pop()
-        stack.append((level, fold(_text(inline))))
+        title = _parser().parseInline(inline.content, environment)[0]
+        stack.append((level, fold(_text(title, raw=raw))))
         paths.add(tuple(title for _, title in stack if title))
     return paths
 
 
-def _text(inline: Token) -> str:
+def _text(token: Token, *, raw: bool) -> str:
     # alt text of an image stands in its children, everything else in content
-    return "".join(
-        _text(child) if child.children else " " if child.type in {"softbreak", "hardbreak"} else _content(child)
-        for child in inline.children or ()
-    )
-
-
-def _content(token: Token) -> str:
-    return token.content if token.type in {"text", "code_inline", "text_special"} else ""
+    if token.children:
+        return "".join(_text(child, raw=raw) for child in token.children)
+    if token.type in {"softbreak", "hardbreak"}:
+        # some APIs glue the lines of a heading
+        return "" if raw else " "
+    if token.type == "text_special":
+        # an entity or an escaped character: `&amp;` for `&`
+        return token.markup if raw else token.content
+    return token.content if token.type in {"text", "code_inline"} else ""
 
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark")
+    # joining would lose how an entity is written
+    return MarkdownIt("commonmark").disable("text_join")
+
+
+@lru_cache(maxsize=1)
+def _block_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # only the text of headings is needed, which is a small part of what the inline rules would go through
+    return MarkdownIt("commonmark").disable(["inline", "text_join"])

@@ -16,15 +16,19 @@ SHOWN_DECIMALS = 4
 STORED_DECIMALS = 12
 """Decimals in baselines: far below the 1e-9 by which a boundary must be crossed."""
 
+_WHOLE = 2**53  # from here on a float has no decimals
+
 
 def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
     """Round half away from zero, on the shortest decimal that prints the float (so 0.00005 rounds up)."""
+    if not abs(value) < _WHOLE:
+        return value
     step = Decimal(1).scaleb(-decimals)
     return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
 
 
 def dumps(value: object, *, pretty: bool = False) -> bytes:
-    """Serialise with sorted keys; with `pretty`, indented and ending in a newline.
+    """Serialise with sorted keys; with `pretty`, indented and ending in a newline. NaN and infinities become null.
 
     Raises:
         TypeError: for values JSON does not have.

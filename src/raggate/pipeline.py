@@ -75,8 +75,8 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
     """
     with _opened(invocation) as inputs:
         held_against = _read_baseline(inputs.baseline, inputs.config)
-        directory, run = measure(invocation, inputs)
-        return directory, judge(invocation, directory, run, held_against, against=inputs.against)
+        directory, measured, scorecard = measure(invocation, inputs)
+        return directory, judge(directory, measured, scorecard, held_against)
 
 
 def run(invocation: Invocation) -> tuple[Path, Run]:
@@ -86,10 +86,11 @@ def run(invocation: Invocation) -> tuple[Path, Run]:
         RaggateError: as `check`.
     """
     with _opened(invocation) as inputs:
-        return measure(invocation, inputs)
+        directory, measured, _ = measure(invocation, inputs)
+        return directory, measured
 
 
-def measure(invocation: Invocation, inputs: Inputs) -> tuple[Path, Run]:
+def measure(invocation: Invocation, inputs: Inputs) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong."""
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -109,16 +110,12 @@ def measure(invocation: Invocation, inputs: Inputs) -> tuple[Path, Run]:
         _write_failure(directory, error, settings)
         raise
     finished = _finished(blank, results, begin, stopped=stopped, log=log)
-    _write(directory, finished, invocation, settings)
-    return directory, finished
+    return directory, finished, _write(directory, finished, invocation, settings)
 
 
-def judge(
-    invocation: Invocation, directory: Path, run: Run, held_against: Baseline | None, *, against: str | None = None
-) -> Review:
+def judge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None) -> Review:
     """Compare a measured run, decide, and write the reports into its directory."""
     settings = _config_of(run)
-    scorecard = scoring.score(run, settings.score.k)
     findings = invariants.check_answers(run, settings.invariants)
     incomparable = invariants.comparable(scorecard, held_against) if held_against else ()
     comparison = compare.compare(run, scorecard, held_against, flip_at=settings.gate.flip_at, incomparable=incomparable)
@@ -128,8 +125,8 @@ def judge(
         comparison=comparison,
         findings=findings,
         verdict=verdict.decide(comparison, findings, settings.gate, stopped=run.stopped),
-        reproduce=invocation.reproduce,
-        against=against,
+        reproduce=str(run.config.get("reproduce")),
+        against=run.config.get("against"),
     )
     for name, render in REPORTS.items():
         write_atomic(directory / name, render(review).encode())
@@ -162,10 +159,11 @@ def compare_directory(invocation: Invocation, directory: Path) -> Review:
     measured = rundir.read(directory)
     settings = _config_of(measured)
     chosen = invocation.baseline_file or invocation.root / settings.baseline_path
-    held_against = _baseline_on_disk(chosen, settings) if chosen.exists() else None
+    name = str(invocation.baseline_file or settings.baseline_path)
+    held_against = _baseline_on_disk(chosen, name, settings) if chosen.exists() else None
     if held_against is None and invocation.baseline_file is not None:
-        raise UsageError(f"{chosen}: no such file or directory")
-    return judge(invocation, directory, measured, held_against)
+        raise UsageError(f"{name}: no such file or directory")
+    return judge(directory, measured, scoring.score(measured, settings.score.k), held_against)
 
 
 def promote_directory(invocation: Invocation, directory: Path) -> tuple[Path, Scorecard]:
@@ -202,12 +200,12 @@ def _read_baseline(found: tuple[str, bytes] | None, settings: Config) -> Baselin
     return baseline.read(found[1], found[0], scoring.directions(settings.score.k))
 
 
-def _baseline_on_disk(path: Path, settings: Config) -> Baseline:
+def _baseline_on_disk(path: Path, name: str, settings: Config) -> Baseline:
     if not path.is_dir():
-        return baseline.read(read_file(path), str(path), scoring.directions(settings.score.k))
+        return baseline.read(read_file(path), name, scoring.directions(settings.score.k))
     other = rundir.read(path)
     scorecard = scoring.score(other, _config_of(other).score.k)
-    return Baseline(source=str(path), scorecard=scorecard, provenance=promote.provenance(other))
+    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other))
 
 
 def _check_names(settings: Config, name: str) -> None:
@@ -217,7 +215,7 @@ def _check_names(settings: Config, name: str) -> None:
         raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
     metrics = scoring.directions(settings.score.k)
     for metric, rule in settings.gate.metrics.items():
-        if metric not in metrics and rule is not False:
+        if metric not in metrics and rule not in (False, "off"):
             raise UsageError(
                 f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
                 hint=f"Known: {', '.join(metrics)}.",
@@ -270,6 +268,7 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
             "raggate_version": __version__,
             "checkout": dict(sources.head(invocation.root)),
             "against": inputs.against,
+            "reproduce": invocation.reproduce,
         },
         fingerprint={
             "adapter": settings.ask.adapter,
@@ -320,10 +319,11 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})
 
 
-def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> None:
+def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> Scorecard:
     rundir.write(directory, run, full_text=invocation.full_text)
     scorecard = scoring.score(run, settings.score.k)
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard).encode())
+    return scorecard
 
 
 def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:

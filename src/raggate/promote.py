@@ -9,6 +9,9 @@ from raggate.config import Gate
 from raggate.errors import CannotTell
 from raggate.models import Finding, Run, Scorecard
 
+EPSILON = 1e-9
+"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+
 
 def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate) -> None:
     """Refuse a run that must not become a baseline.
@@ -22,10 +25,10 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
         reasons.append(f"it did not finish: {run.stopped}")
     missing = {case.id for case in run.golden.cases} - {case.case_id for case in scorecard.cases}
     if missing:
-        reasons.append(f"{len(missing)} of {len(run.golden.cases)} cases were not asked")
+        reasons.append(f"{len(missing)} of {len(run.golden.cases)} cases not asked")
     if operations is None or not operations.calls:
         reasons.append("no question was asked")
-    elif operations.failed > gate.max_error_rate * operations.calls:
+    elif operations.failed > gate.max_error_rate * operations.calls + EPSILON:
         reasons.append(f"{operations.failed} of {operations.calls} calls failed")
     reasons += [
         f"invariant {item.invariant} does not hold: {item.examples[0]}" for item in findings if item.level == "error"

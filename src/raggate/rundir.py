@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,21 +85,34 @@ def read(directory: Path) -> Run:
             golden=Golden(name=str(config["golden"]["name"]), cases=cases.cases, hash=cases.hash),
             results=_read_results(directory / "results.jsonl", cases),
             config=dict(config["config"]),
-            fingerprint=dict(config["fingerprint"]),
+            fingerprint=_fingerprint(config["fingerprint"]),
             duration_s=float(config["duration_s"]),
             stopped=None if config["stopped"] is None else str(config["stopped"]),
             log=tuple(str(line) for line in config["log"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({plain(repr(error))})") from None
+
+
+def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
+    notes = stored.get("notes")
+    if notes is not None and not (isinstance(notes, dict) and all("/" in note for note in notes)):
+        raise ValueError("fingerprint.notes: expected vault/path -> hash")
+    return dict(stored)
 
 
 def _read_results(path: Path, cases: Golden) -> tuple[Labelled, ...]:
     by_id = {case.id: case for case in cases.cases}
     items = []
+    seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(_bytes(path).split(b"\n"), 1):
-        if line.strip():
-            items.append(_read_row(line, f"{path}:{number}", by_id))
+        if not line.strip():
+            continue
+        item = _read_row(line, f"{path}:{number}", by_id)
+        first = seen.setdefault((item.result.mode, item.case.id), number)
+        if first != number:
+            raise UsageError(f"{path}:{number}: {plain(item.case.id)!r} stands already in line {first}")
+        items.append(item)
     return tuple(items)
 
 
@@ -111,11 +124,18 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
     try:
         labels = _LABELS.validate_python(row.get("labels"))
         result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
-    except (ValidationError, KeyError, TypeError) as error:
-        raise UsageError(f"{place}: not a result row: {plain(str(error))}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "labels"
+        raise UsageError(f"{place}: not a result row: {plain(key)}: {first['msg']}") from None
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{place}: not a result row: {plain(repr(error))}") from None
+    if (result.response is None) == (result.failure is None):
+        raise UsageError(f"{place}: expected either a response or a failure")
     chunks = result.response.chunks if result.response else ()
     indices = [index for found in labels.matches for index in found]
-    if len(labels.matches) != len(chunks) or len(labels.heading_only) != len(chunks):
+    outside = any(not 0 <= position < len(chunks) for position in labels.duplicates)
+    if len(labels.matches) != len(chunks) or len(labels.heading_only) != len(chunks) or outside:
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
@@ -123,24 +143,28 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
 
 
 def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
-    result = asdict(item.result)
-    labels = asdict(item.labels)
-    del result["case_id"], result["mode"]
-    if result["response"] and not full_text:
-        for chunk, stored in zip(item.result.response.chunks, result["response"]["chunks"], strict=True):  # type: ignore[union-attr]
-            stored["text"] = _cut(chunk)
-            labels["truncated"] |= stored["text"] != chunk.text
+    result, labels = item.result, item.labels
+    response = result.response
+    if response is not None and not full_text:
+        chunks = tuple(_cut(chunk) for chunk in response.chunks)
+        if chunks != response.chunks:
+            response, labels = replace(response, chunks=chunks), replace(labels, truncated=True)
     return {
         "test_case_id": item.case.id,
-        "mode": item.result.mode,
+        "mode": result.mode,
         "question": item.case.question,
-        "result": result,
+        "result": {
+            "response": response,
+            "failure": result.failure,
+            "retries": result.retries,
+            "elapsed_ms": result.elapsed_ms,
+        },
         "labels": labels,
     }
 
 
-def _cut(chunk: Chunk) -> str:
-    return chunk.text if len(chunk.text) <= STORED_TEXT else chunk.text[:STORED_TEXT] + "..."
+def _cut(chunk: Chunk) -> Chunk:
+    return chunk if len(chunk.text) <= STORED_TEXT else replace(chunk, text=chunk.text[:STORED_TEXT] + "...")
 
 
 def _bytes(path: Path) -> bytes:

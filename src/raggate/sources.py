@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import subprocess
 import tarfile
@@ -67,22 +68,28 @@ class Revision:
     scratch: Path
 
     def read(self, path: str) -> bytes:
-        """Read a file by `git show`; see `Source`."""
-        done = _git(self.root, "show", f"{self.commit}:{self.prefix}{path}")
-        if done.returncode != 0 or self._is_tree(path):
+        """Read a file as it was committed; see `Source`."""
+        done = _git(self.root, "cat-file", "blob", self._object(path))
+        if done.returncode != 0:
             raise FileNotFoundError(path)
         return done.stdout
 
     def directory(self, path: str) -> Path:
         """Unpack a directory of the commit; see `Source`."""
-        target = self.scratch / path
+        # a place of its own for each path, as one may lie inside another
+        target = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16] / path
         if not target.exists() and self._is_tree(path):
-            done = _git(self.root, "archive", "--format=tar", f"{self.commit}:{self.prefix}{path}")
+            # below the top of the repository git archives only what the current folder holds
+            top = self.root / ("../" * self.prefix.count("/"))
+            done = _git(top, "archive", "--format=tar", self._object(path))
             if done.returncode != 0:
                 raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {_message(done)}")
             target.mkdir(parents=True)
-            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-                archive.extractall(target, filter="data")
+            try:
+                with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+                    archive.extractall(target, filter="data")
+            except tarfile.TarError as error:
+                raise UsageError(f"cannot unpack {path} at {self.commit[:12]}: {plain(str(error))}") from None
         return target
 
     def describe(self, path: str) -> str:
@@ -90,7 +97,10 @@ class Revision:
         return f"{path}@{self.commit[:12]}"
 
     def _is_tree(self, path: str) -> bool:
-        return _git(self.root, "cat-file", "-t", f"{self.commit}:{self.prefix}{path}").stdout.strip() == b"tree"
+        return _git(self.root, "cat-file", "-t", self._object(path)).stdout.strip() == b"tree"
+
+    def _object(self, path: str) -> str:
+        return f"{self.commit}:{self.prefix}{'' if path == '.' else path}"
 
 
 @contextmanager

@@ -18,7 +18,8 @@ def load(directories: dict[str, Path]) -> Vault:
     """Read all notes (`*.md`) of the vaults.
 
     Raises:
-        UsageError: when there is no note at all, for a note that is too large, and for a link out of its vault.
+        UsageError: when there is no note at all, for a note that is too large or no file, and for a link out of its
+            vault.
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
@@ -46,6 +47,8 @@ def _notes(directory: Path, name: str) -> Iterator[Path]:
             path = Path(folder, file)
             if path.suffix != ".md":
                 continue
+            if not path.is_file():
+                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is not a file, or a link to nothing")
             if not path.resolve().is_relative_to(root):
                 raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is a link out of the vault")
             if path.stat().st_size > MAX_NOTE_BYTES:

@@ -35,12 +35,18 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, *, s
         stopped: why the run ended early, None when every question was asked.
     """
     rows = tuple(judge(delta, gate) for delta in comparison.deltas)
-    warnings = [*_finding_reasons(findings, "warn"), *_drift(comparison, gate), *_slice_warnings(rows, gate)]
+    warnings = [
+        *_finding_reasons(findings, "warn"),
+        *_drift(comparison, gate),
+        *_coverage_warnings(rows, gate),
+        *_slice_warnings(rows, gate),
+    ]
     clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped))),
         ("invariant broken", list(_finding_reasons(findings, "error"))),
         ("regression", [*_must_pass(comparison.scorecard.cases, gate), *_worse(rows, gate)]),
-        ("cannot tell", list(_incomplete(comparison, rows, gate))),
+        # a run that was cut short lacks cases and slices for that reason alone
+        ("cannot tell", list(_incomplete(comparison, rows, gate)) if stopped is None else []),
     )
     outcome: Outcome = next((name for name, reasons in clauses if reasons), "pass")
     # what else is wrong is told too, after the clause that decided
@@ -57,12 +63,15 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, *, s
 
 
 def judge(delta: Delta, gate: Gate) -> Judged:
-    """Say what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor."""
-    rules = gate.rules()
-    rule = rules.get(delta.metric)
+    """Say what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor.
+
+    A row without a value in the baseline and without a floor is not gated, whatever the rules: nothing can be decided.
+    """
+    rule = gate.rule(delta.metric)
     overall = delta.slice == OVERALL
-    gated = rule is not None and (overall or (gate.slices != "off" and delta.baseline.n >= gate.min_slice))
     floor = _limit(rule, delta) if rule is not None and overall else None
+    enough = delta.baseline.n > 0 if overall else gate.slices != "off" and delta.baseline.n >= gate.min_slice
+    gated = rule is not None and (enough or (floor is not None and delta.current.n > 0))
     return Judged(
         delta=delta,
         status=_status(delta, rule, floor) if gated and rule is not None else _ungated_status(delta),
@@ -77,14 +86,15 @@ def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
         return "vanished"
     value = delta.current.value
     sign = 1 if delta.current.direction == "higher" else -1
-    if floor is not None and value is not None and sign * (value - floor) < -EPSILON:
+    # written so that a NaN, which no comparison is true of, ends up as bad
+    if floor is not None and value is not None and not sign * (value - floor) >= -EPSILON:
         return "below floor"
     change = sign * (delta.delta or 0.0)
-    if change < -((rule.tolerance or 0.0) + EPSILON):
-        return "worse"
     if change > EPSILON:
         return "better"
-    return "same" if change >= -EPSILON else "within"
+    if change >= -EPSILON:
+        return "same"
+    return "within" if change >= -((rule.tolerance or 0.0) + EPSILON) else "worse"
 
 
 def _ungated_status(delta: Delta) -> Status:
@@ -111,16 +121,16 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None) -> It
         kinds = ", ".join(f"{count} {kind}" for kind, count in operations.failures.items())
         yield Reason(
             code="too-many-errors",
-            message=f"{operations.failed} of {operations.calls} calls failed ({kinds}); "
-            f"allowed is a share of {gate.max_error_rate:g}",
+            message=f"{operations.failed} of {operations.calls} calls failed ({kinds}), "
+            f"more than the allowed share of {gate.max_error_rate:g}",
         )
     if comparison.baseline is None:
-        yield Reason(code="no-baseline", message="there is no baseline to compare with")
+        yield Reason(code="no-baseline", message="there is no baseline to compare with; review this run and promote it")
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=cause)
-    if comparison.baseline is not None and comparison.baseline.paired and not comparison.incomparable:
+    if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
         known = len({case.case_id for case in comparison.baseline.scorecard.cases})
-        if comparison.compared < gate.min_overlap * known:
+        if comparison.compared < gate.min_overlap * known - EPSILON:
             yield Reason(
                 code="little-overlap",
                 message=f"only {comparison.compared} of the baseline's {known} cases are still the same",
@@ -133,25 +143,29 @@ def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason
             times = f" ({finding.count} times)" if finding.count > 1 else ""
             yield Reason(
                 code=f"invariant-{finding.invariant}",
-                message=f"does not hold: {finding.message.rstrip('.')}{times}; {finding.examples[0]}",
+                message=f"“{finding.message.rstrip('.')}” does not hold{times}: {finding.examples[0]}",
             )
 
 
 def _must_pass(cases: Sequence[CaseScore], gate: Gate) -> Iterator[Reason]:
     for case in cases:
-        if case.must_pass and not _passes(case, gate.flip_at):
-            yield Reason(
-                code="must-pass",
-                message=f"must-pass question {case.case_id} is not answered within rank {gate.flip_at} ({case.mode})",
-            )
+        missed = _missed(case, gate.flip_at) if case.must_pass else None
+        if missed is not None:
+            yield Reason(code="must-pass", message=f"must-pass question {case.case_id} ({case.mode}): {missed}")
 
 
-def _passes(case: CaseScore, depth: int) -> bool:
+def _missed(case: CaseScore, depth: int) -> str | None:
+    """Say what a question that must pass lacks, None when it passes."""
+    if case.failure is not None:
+        return f"the call failed ({case.failure})"
     if case.values.get("abstention_accuracy") is not None:
-        return case.values["abstention_accuracy"] == 1
+        return None if case.values["abstention_accuracy"] == 1 else "the API answered and should have abstained"
     grouped = any(name.startswith("recall_all_at_") and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
-    return rank is not None and rank <= depth
+    if rank is not None and rank <= depth:
+        return None
+    what = "not all that it needs stands" if grouped else "nothing expected stands"
+    return f"{what} within rank {depth}"
 
 
 def _worse(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
@@ -171,16 +185,55 @@ def _worse(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
 def _incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     removed = comparison.golden.removed
     if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=f"{len(removed)} cases of the baseline are gone: {_some(removed)}")
+        yield Reason(code="removed-cases", message=_removed(removed))
     if comparison.vault_changes and gate.on_vault_change == "refuse":
         yield Reason(code="vault-changed", message=f"the vault changed: {_some(comparison.vault_changes)}")
-    vanished = [row.delta for row in rows if row.status == "vanished"]
-    whole = dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in vanished if _emptied(delta))
-    single = [_name(delta) for delta in vanished if not _emptied(delta)]
-    for name in [*whole, *single]:
+    if gate.on_removed_cases == "refuse":
+        for message in _fewer_cases(comparison):
+            yield Reason(code="fewer-cases", message=message)
+    for name in _vanished([row.delta for row in rows if row.status == "vanished"]):
         yield Reason(code="vanished", message=f"{name} was measured in the baseline and is not any more")
-    if comparison.baseline is not None and comparison.deltas and not any(row.gated for row in rows):
-        yield Reason(code="nothing-gated", message="no metric is gated, so nothing was decided")
+    for row in _thinned(rows):
+        if row.delta.current.n < gate.min_overlap * row.delta.baseline.n - EPSILON:
+            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
+    if comparison.baseline is not None and not comparison.incomparable and not decides:
+        yield Reason(
+            code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
+        )
+
+
+def _vanished(deltas: Sequence[Delta]) -> dict[str, None]:
+    """Name what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
+    modes = {delta.mode for delta in deltas if delta.slice == OVERALL and _emptied(delta)}
+    whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
+    left = [delta for delta in deltas if delta.mode not in modes]
+    whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if _emptied(delta))
+    return whole | dict.fromkeys(_name(delta) for delta in left if not _emptied(delta))
+
+
+def _fewer_cases(comparison: Comparison) -> Iterator[str]:
+    """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
+    baseline = comparison.baseline
+    if baseline is None or baseline.paired or comparison.incomparable:
+        return
+    for mode, counts in comparison.scorecard.counts.items():
+        before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
+        if now < before:
+            yield f"mode {mode} was asked {_count(now, 'case')}, in the baseline {before}"
+
+
+def _thinned(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
+    return [
+        row
+        for row in rows
+        if row.gated and row.delta.slice == OVERALL and 0 < row.delta.current.n < row.delta.baseline.n
+    ]
+
+
+def _thinning(delta: Delta) -> str:
+    return f"{_name(delta)} applies to {_count(delta.current.n, 'case')}, in the baseline to {delta.baseline.n}"
 
 
 def _drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
@@ -189,25 +242,53 @@ def _drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         changes = comparison.vault_changes
         yield Reason(
             code="vault-changed",
-            message=f"the vault is not the one of the baseline, {len(changes)} note(s) differ: {_some(changes)}",
+            message=f"the vault is not the one of the baseline, {_differ(len(changes))}: {_some(changes)}",
         )
-    if removed and gate.on_removed_cases == "warn":
-        yield Reason(code="removed-cases", message=f"{len(removed)} cases of the baseline are gone: {_some(removed)}")
+    if gate.on_removed_cases == "warn":
+        if removed:
+            yield Reason(code="removed-cases", message=_removed(removed))
+        for message in _fewer_cases(comparison):
+            yield Reason(code="fewer-cases", message=message)
     if relabelled:
+        was = "was" if len(relabelled) == 1 else "were"
         yield Reason(
             code="relabelled-cases",
-            message=f"{len(relabelled)} cases were relabelled and not compared: {_some(relabelled)}",
+            message=f"{_count(len(relabelled), 'case')} {was} relabelled and not compared: {_some(relabelled)}",
         )
     if comparison.golden.added:
         added = comparison.golden.added
-        yield Reason(code="added-cases", message=f"{len(added)} cases are not in the baseline yet: {_some(added)}")
+        yield Reason(
+            code="added-cases",
+            message=f"{_count(len(added), 'case')} {_are(len(added))} not in the baseline yet: {_some(added)}",
+        )
+
+
+def _coverage_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+    for row in _thinned(rows):
+        if row.delta.current.n >= gate.min_overlap * row.delta.baseline.n - EPSILON:
+            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    new = [
+        _name(row.delta)
+        for row in rows
+        if row.delta.slice == OVERALL and gate.rule(row.delta.metric) and row.delta.current.n and not row.delta.baseline.n
+    ]
+    if new:
+        yield Reason(code="new-metrics", message=f"without a value in the baseline, so not compared: {_some(new)}")
 
 
 def _slice_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
-    if gate.slices == "warn":
-        for row in rows:
-            if row.gated and row.delta.slice != OVERALL and row.status == "worse":
-                yield Reason(code="slice-worse", message=_change(row))
+    """One warning a slice, by its worst metric; a slice of all cases would only repeat what is said of them."""
+    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
+    slices: dict[tuple[str, str], list[Judged]] = {}
+    for row in rows if gate.slices == "warn" else ():
+        delta = row.delta
+        part = delta.slice != OVERALL and delta.current.n != whole.get((delta.mode, delta.metric))
+        if part and row.gated and row.status == "worse":
+            slices.setdefault((delta.mode, delta.slice), []).append(row)
+    for found in slices.values():
+        worst = max(found, key=lambda row: abs(row.delta.delta or 0.0))
+        more = f"; {_count(len(found) - 1, 'other metric')} of it got worse too" if len(found) > 1 else ""
+        yield Reason(code="slice-worse", message=_change(worst) + more)
 
 
 def _change(row: Judged) -> str:
@@ -223,24 +304,41 @@ def _name(delta: Delta) -> str:
     return f"{delta.metric} ({delta.mode}){where}"
 
 
+def _removed(names: Sequence[str]) -> str:
+    return f"{_count(len(names), 'case')} of the baseline {_are(len(names))} gone: {_some(names)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _differ(number: int) -> str:
+    return f"{_count(number, 'note')} differ{'s' if number == 1 else ''}"
+
+
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:5])
     return f"{shown}, …" if len(names) > 5 else shown
 
 
 def _headline(outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]) -> str:
-    asked = len({case.case_id for case in comparison.scorecard.cases})
     if outcome == "pass":
-        note = f", {len(warnings)} warning{'s' if len(warnings) > 1 else ''}" if warnings else ""
-        return f"Nothing gated is worse than allowed, over {asked} questions{note}."
+        compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
+        note = f", with {_count(len(warnings), 'warning')}" if warnings else ""
+        return f"Nothing gated is worse than allowed, over {_count(compared, 'question')}{note}."
     if outcome == "regression":
         broke = sum(flip.kind == "broke" for flip in comparison.flips)
         worse = sum(reason.code in {"worse", "below-floor"} for reason in reasons)
         lost = sum(reason.code == "must-pass" for reason in reasons)
-        parts = [f"{worse} gated metric{'s' if worse != 1 else ''} fell"] if worse else []
-        parts += [f"{lost} must-pass question{'s' if lost != 1 else ''} failed"] if lost else []
-        parts += [f"{broke} question{'s' if broke != 1 else ''} broke"] if broke else []
-        return f"Retrieval got worse: {', '.join(parts)}."
+        parts = [_count(worse, "gated metric")] if worse else []
+        parts += [_count(lost, "must-pass question")] if lost else []
+        tail = f" {_count(broke, 'question')} broke." if broke else ""
+        return f"Worse than allowed: {' and '.join(parts)}.{tail}"
+    cause = reasons[0].message.rstrip(".")
     if outcome == "invariant broken":
-        return f"The API's answers cannot be right: {reasons[0].message}."
-    return f"No verdict is possible: {reasons[0].message}."
+        return f"The API's answers cannot be right: {cause}."
+    return f"No verdict is possible: {cause}."

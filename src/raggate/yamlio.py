@@ -18,6 +18,11 @@ MAX_NODES = 50_000
 
 Path = tuple[int | str, ...]
 
+_COLLECTIONS: dict[type[yaml.Node], str] = {
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -51,9 +56,12 @@ def parse(data: bytes, name: str) -> Document:
         if line.startswith(("<<<<<<<", ">>>>>>>")):
             raise UsageError(f"{name}:{number}: unresolved merge conflict", hint="Resolve it and commit again.")
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise UsageError(_syntax_error(error, name)) from None
+    except (ValueError, OverflowError) as error:
+        # PyYAML lets these through for numbers out of range in an escape or a directive
+        raise UsageError(f"{name}: not valid YAML: {plain(str(error))}") from None
     except RecursionError:
         raise UsageError(f"{name}: nested too deeply, expected at most {MAX_DEPTH} levels") from None
     reader = _Reader(name)
@@ -75,12 +83,21 @@ def sentence(path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> 
         return f"unknown key {key!r}; {advice}"
     if problem["type"] == "missing":
         return f"key {key!r} is missing"
-    found = plain(repr(problem["input"]), limit=80)
-    return f"{key}: {_expectation(problem)}; found {found}"
+    return f"{key}: {_expectation(problem)}; found {shown(problem['input'], limit=80)}"
+
+
+def shown(value: object, *, limit: int) -> str:
+    """Show a value that was found, in one line."""
+    try:
+        return plain(repr(value), limit=limit)
+    except RecursionError:
+        return "something nested too deeply"
 
 
 def _expectation(problem: Mapping[str, Any]) -> str:
     limits = problem.get("ctx", {})
+    if problem["type"] in {"model_type", "dict_type"}:
+        return "expected a mapping"
     if problem["type"] == "too_short":
         return f"expected at least {limits['min_length']} item(s)"
     if problem["type"] == "string_too_short":
@@ -101,11 +118,20 @@ def dotted(path: Path) -> str:
     return text.lstrip(".") or "the document"
 
 
+class _Loader(yaml.SafeLoader):
+    """Only `true` and `false` are booleans, as in YAML 1.2: `off` is a word like any other."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - the name is PyYAML's
+        first: [(tag, pattern) for tag, pattern in resolvers if first not in "yYnNoO" or not tag.endswith(":bool")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
 class _Reader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: dict[Path, int] = {}
-        self._constructor = yaml.SafeLoader("")
+        self._constructor = _Loader("")
         self._nodes = 0
 
     def read(self, node: yaml.Node, path: Path) -> Any:
@@ -115,13 +141,17 @@ class _Reader:
         # aliases make one node stand in many places, so what is bounded is the expanded size
         if len(path) > MAX_DEPTH or self._nodes > MAX_NODES:
             raise UsageError(f"{self.name}:{line}: too large or too deep once aliases are expanded")
+        expected = _COLLECTIONS.get(type(node))
+        if node.tag != expected and (expected or node.tag in _COLLECTIONS.values()):
+            raise UsageError(f"{self.name}:{line}: unexpected tag {plain(node.tag)!r}")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
         try:
             return self._constructor.construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
+        except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError) as error:
+            # what PyYAML raises for a text that does not fit its explicit tag
             raise UsageError(f"{self.name}:{line}: {plain(str(error))}") from None
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply({"error": "not found"}, 404)
         elif "flaky_503" in BEHAVIOUR and number % int(BEHAVIOUR["flaky_503"]) == 0:
             self.reply({"error": "Vector store unavailable"}, 503)
-        elif SPOILED != "asks" or not self.spoil():
+        elif SPOILED != "asks" or not self.spoil(number):
             try:
                 self.answer(json.loads(body), query)
             except (ValueError, AttributeError):
@@ -164,21 +164,21 @@ class Handler(BaseHTTPRequestHandler):
             steps = dict.fromkeys(("folder_selection_ms", "generation_ms", "judge_ms"), 0)
             response["debug"] = {
                 "retrieved_chunks": found,
-                "folder_selection": {"selected_folders": [""], "available_folders": [""]},
+                "folder_selection": {"selected_folders": [], "available_folders": []},
                 "latency": {**steps, "retrieval_ms": milliseconds, "total_ms": milliseconds},
                 "indexing_coverage": self.index.coverage(),
             }
         return self.reply(response)
 
-    def spoil(self) -> bool:
-        """Misbehave, or leave it to the caller to behave."""
+    def spoil(self, number: int = 0) -> bool:
+        """Misbehave, or leave it to the caller to behave. `number` counts the asks."""
         if "error_500" in BEHAVIOUR or "status" in BEHAVIOUR:
             self.reply({"error": "Failed to process RAG query"}, int(BEHAVIOUR.get("status") or 500))
         elif "garbage" in BEHAVIOUR:
             self.send(b"<html>\x1b[31m::error::not JSON \xff</html>", 200)
         elif "wrong_schema" in BEHAVIOUR:
             self.reply([1, 2, 3])
-        elif "hang" in BEHAVIOUR:
+        elif "hang" in BEHAVIOUR or 0 < int(BEHAVIOUR.get("hang_after", 0)) < number:
             time.sleep(FOREVER)
         elif "drip" in BEHAVIOUR:
             self.stream(b'{"status":"healthy"' + b" " * FOREVER, size=1, pause=1.0)

@@ -35,7 +35,9 @@ ENV = {
     "FAKE_PID_FILE": "{out}/child.pid",
 }
 SLEEP = "import time; time.sleep(600)"
-FORGETFUL = "import subprocess; print(subprocess.Popen(['sleep', '600'], env={'PATH': '/usr/bin:/bin'}).pid)"
+FORGETFUL = (
+    "import subprocess; print(subprocess.Popen(['sleep', '600'], env={'PATH': '/usr/bin:/bin'}).pid, flush=True)"
+)
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -584,14 +586,14 @@ class TestSignals:
         process.kill()
         assert eventually(lambda: not carriers(tag), 2)
 
-    def test_sigkill_and_a_child_without_the_mark(self, parent, place, settings):
+    def test_sigkill_and_a_child_without_the_mark(self, tag, parent, place, settings):
         """When raggate itself is killed, a child that has lost its environment goes with its process group."""
         process = parent(settings(code=f"{FORGETFUL}; import time; time.sleep(600)"), until="begin")
         assert eventually(lambda: (place.out / "api.log").exists() and (place.out / "api.log").read_text().strip())
         pid = int((place.out / "api.log").read_text())
         assert not gone(pid)
         process.kill()
-        assert eventually(lambda: gone(pid), 2)
+        assert eventually(lambda: gone(pid) and not carriers(tag), 2)
 
     def test_sigterm_without_a_handler(self, tag, parent, settings):
         """A raggate that is ended by a signal it does not handle leaves nothing either."""

@@ -210,12 +210,12 @@ class TestReady:
         def look(client: httpx.Client, ready: Readiness) -> IndexState:
             if api.base_url.endswith(":9"):
                 api.base_url = "http://127.0.0.1:10"
-                time.sleep(0.3)
+                time.sleep(0.9)
             return DONE
 
         outcome = bring_up(look, api=api)
         assert outcome.error is None
-        assert outcome.seconds < 0.25
+        assert outcome.seconds < 0.8
 
     def test_url_starts_nothing(self, bring_up):
         """With `api.url` no backend is used and nothing is torn down."""
@@ -239,20 +239,20 @@ class TestDeath:
         )
         assert outcome.message == "the API exited with code 3 before it was ready"
         assert outcome.error.log == ("starting", "panic: no vault")
-        assert outcome.seconds < 1
+        assert outcome.seconds < 5
         assert outcome.api.closed
 
     def test_during_a_look_that_hangs(self, bring_up):
         """A process that dies while a request hangs is noticed without waiting for the request."""
 
         def hang(client: httpx.Client, ready: Readiness) -> IndexState:
-            time.sleep(0.3)
+            time.sleep(0.9)
             return DONE
 
         outcome = bring_up(hang, api=FakeApi(deaths=[None, None, "was killed by SIGKILL"]))
         assert outcome.message == "the API was killed by SIGKILL before it was ready"
         assert "memory" in outcome.error.hint
-        assert outcome.seconds < 0.2
+        assert outcome.seconds < 0.8
 
     def test_going_to_the_background(self, bring_up):
         """A command that ends well before it serves is told to stay in the foreground."""
@@ -324,7 +324,7 @@ class TestTimeout:
 
         outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Drip()))
         assert "GET /api/health is not answered in time" in outcome.message
-        assert outcome.seconds < 0.5
+        assert outcome.seconds < 2
 
     def test_a_huge_body_is_not_read(self, bring_up):
         """A body beyond the limit is given up, not collected."""
@@ -352,12 +352,12 @@ class TestTimeout:
         """A look that no timeout of the client ends, such as a dripping header, ends with the deadline all the same."""
 
         def hang(client: httpx.Client, ready: Readiness) -> IndexState:
-            time.sleep(0.4)
+            time.sleep(0.9)
             return DONE
 
         outcome = bring_up(timeout=0.2, index_state=hang)
         assert "accepts connections but has not answered" in outcome.message
-        assert outcome.seconds < 0.35
+        assert outcome.seconds < 0.8
 
 
 class TestHopeless:
@@ -369,7 +369,7 @@ class TestHopeless:
         outcome = bring_up(asking, respond=lambda _: httpx.Response(status))
         assert f"cannot become ready: GET /api/health answers {status}" in outcome.message
         assert "api.ready.health_path" in outcome.error.hint
-        assert outcome.seconds < 1
+        assert outcome.seconds < 5
 
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_not_given_up(self, bring_up, status):

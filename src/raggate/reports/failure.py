@@ -14,7 +14,7 @@ def render_markdown(error: RaggateError, suite: str, run_id: str) -> str:
     sign = "⏹️" if error.exit_code == ExitCode.INTERRUPTED else "❔"
     parts = [
         f"## {sign} raggate: {error.label} (suite {safe(suite)})",
-        f"> [!WARNING]\n> {safe(error.message, limit=1500)}",
+        "> [!WARNING]\n" + "<br>\n".join(f"> {safe(line, limit=1500)}" for line in error.message.split("\n")),
     ]
     if error.hint:
         parts.append(safe(error.hint, limit=600))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.jsonio import rounded
-from raggate.models import OVERALL, Delta, Flip, Judged, MetricValue, Operations
+from raggate.models import OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
@@ -22,8 +22,13 @@ MARKS = {
 
 
 def main_rows(rows: Sequence[Judged]) -> list[Judged]:
-    """Give the overall rows that decide, what is wrong first."""
-    shown = [row for row in rows if row.delta.slice == OVERALL and (row.gated or row.status in _BAD)]
+    """Give the overall rows that decide, what is wrong first. A mode that is gone has none: one reason tells it."""
+    left = {row.delta.mode for row in rows if row.delta.current.n or row.delta.current.unscored}
+    shown = [
+        row
+        for row in rows
+        if row.delta.slice == OVERALL and row.delta.mode in left and (row.gated or row.status in _BAD)
+    ]
     return sorted(shown, key=lambda row: (row.delta.mode, row.status not in _BAD, _natural(row.delta.metric)))
 
 
@@ -35,9 +40,40 @@ def other_rows(rows: Sequence[Judged]) -> list[Judged]:
 
 
 def slice_rows(rows: Sequence[Judged]) -> list[Judged]:
-    """Give the gated slice rows that got worse than allowed or are gone, largest change first."""
-    shown = [row for row in rows if row.delta.slice != OVERALL and row.gated and row.status in _BAD]
+    """Give the gated slice rows that got worse than allowed, largest change first.
+
+    Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
+    """
+    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
+    shown = [
+        row
+        for row in rows
+        if row.delta.slice != OVERALL
+        and row.gated
+        and row.status == "worse"
+        and row.delta.current.n != whole.get((row.delta.mode, row.delta.metric))
+    ]
     return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
+
+
+def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:
+    """Give mode, metric and value of what was measured over all cases, for a run that nothing is compared with."""
+    return [
+        (mode, metric, values[metric])
+        for mode, slices in scorecard.slices.items()
+        for values in [slices.get(OVERALL, {})]
+        for metric in sorted(values, key=_natural)
+        if values[metric].n
+    ]
+
+
+def compared(comparison: Comparison) -> str:
+    """Write how much of a baseline could be compared."""
+    if comparison.incomparable:
+        return "not comparable"
+    if comparison.baseline is None or not comparison.baseline.paired:
+        return "only means compared"
+    return f"{comparison.compared} {'case' if comparison.compared == 1 else 'cases'} compared"
 
 
 def figure(value: MetricValue, *, binary: bool) -> str:
@@ -50,8 +86,10 @@ def figure(value: MetricValue, *, binary: bool) -> str:
 
 
 def change(delta: Delta) -> str:
-    """Write a delta with its sign."""
-    return "–" if delta.delta is None else f"{rounded(delta.delta):+.4f}"
+    """Write a delta with its sign, a plain zero when nothing changed, a dash when there is nothing to compare."""
+    if delta.delta is None:
+        return "–"
+    return f"{rounded(delta.delta):+.4f}" if _moved(delta) else "0"
 
 
 def allowed(row: Judged) -> str:
@@ -62,24 +100,27 @@ def allowed(row: Judged) -> str:
     return f"{row.allowed:g}{limit}"
 
 
-def moves(delta: Delta) -> str:
-    """Write how many cases moved."""
-    return "" if not (delta.lost or delta.gained) else f"{delta.lost} worse, {delta.gained} better"
+def cases(delta: Delta) -> str:
+    """Write how many cases a value covers and how many of them moved."""
+    counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
+    return f"{delta.current.n}: {', '.join(counts)}" if counts else str(delta.current.n)
 
 
 def rank_change(flip: Flip) -> str:
     """Write where the gold support was and is."""
     if flip.metric == "abstention_accuracy":
-        return "abstained → answered" if flip.kind == "broke" else "answered → abstained"
-    what = "complete at " if flip.metric.startswith("recall_all") else "rank "
-    before = f"{what}{flip.before}" if flip.before else "not found"
-    after = f"{flip.after}" if flip.after else "not found"
+        return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
+    what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
+    if flip.before and flip.after:
+        return f"{what} {flip.before} → {flip.after}"
+    before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
     return f"{before} → {after}"
 
 
 def operations_line(operations: Operations) -> str:
     """Write how the calls went in one line."""
-    parts = [f"{operations.calls} calls, {operations.failed} failed, {operations.retries} retried"]
+    calls = f"{operations.calls} {'call' if operations.calls == 1 else 'calls'}"
+    parts = [f"{calls}, {operations.failed} failed, {operations.retries} retried"]
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
         times = operations.latency.get(step)
         if times:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.escape import markdown as safe
-from raggate.models import Flip, Judged, Reason, Review
+from raggate.escape import plain
+from raggate.models import Delta, Flip, Judged, Reason, Review
 from raggate.reports import figures
 from raggate.reports.failure import log_section
 
@@ -21,8 +22,8 @@ def render(review: Review) -> str:
         _reasons("What is wrong", review.verdict.reasons),
         log_section(review.run.log) if review.run.log else "",
         _table(review),
-        _flips("Questions that broke", review, "broke"),
-        _folded("Questions that were fixed", _flip_rows(review, "fixed")),
+        _broke(review),
+        _fixed(review),
         _slices(review),
         _reasons("Warnings", review.verdict.warnings),
         _changes(review),
@@ -53,13 +54,25 @@ def _table(review: Review) -> str:
     several = len(review.scorecard.slices) > 1
     main = _metric_rows(figures.main_rows(review.verdict.rows), show_mode=several)
     others = _metric_rows(figures.other_rows(review.verdict.rows), show_mode=several)
-    if not main:
+    if not review.verdict.rows:
+        return _measured(review, show_mode=several)
+    parts = [f"### Metrics\n\n{main}" if main else "", _folded("Other metrics that moved", others)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _measured(review: Review, *, show_mode: bool) -> str:
+    rows = figures.measured(review.scorecard)
+    if not rows:
         return ""
-    return f"### Metrics\n\n{main}\n\n{_folded('Other metrics that moved', others)}".rstrip()
+    lines = ["| metric | value | cases |", "|---|---:|---:|"]
+    for mode, metric, value in rows:
+        name = f"{safe(metric)} ({safe(mode)})" if show_mode else safe(metric)
+        lines.append(f"| {name} | {figures.figure(value, binary=False)} | {value.n} |")
+    return _folded("What was measured", "\n".join(lines))
 
 
 def _metric_rows(rows: Sequence[Judged], *, show_mode: bool) -> str:
-    head = "| | metric | baseline | now | delta | allowed | cases |\n|---|---|---:|---:|---:|---:|---|"
+    head = "| metric | baseline | now | delta (allowed) | cases |\n|---|---:|---:|---:|---|"
     return "\n".join([head, *(_metric_row(row, show_mode=show_mode) for row in rows)]) if rows else ""
 
 
@@ -67,49 +80,43 @@ def _metric_row(row: Judged, *, show_mode: bool) -> str:
     delta = row.delta
     mode = f" ({safe(delta.mode)})" if show_mode else ""
     bold = "**" if row.status in {"worse", "below floor", "vanished"} else ""
+    allowed = f" ({figures.allowed(row)})" if row.gated else ""
     return (
-        f"| {figures.MARKS[row.status]} | {bold}{safe(delta.metric)}{mode}{bold} "
-        f"| {figures.figure(delta.baseline, binary=delta.binary)} "
-        f"| {figures.figure(delta.current, binary=delta.binary)} | {bold}{figures.change(delta)}{bold} | {figures.allowed(row)} "
-        f"| {_cases(row)} |"
+        f"| {figures.MARKS[row.status]} {bold}{safe(delta.metric)}{mode}{bold} | {_values(delta)} "
+        f"| {bold}{figures.change(delta)}{bold}{allowed} | {figures.cases(delta)} |"
     )
 
 
-def _cases(row: Judged) -> str:
-    moved = figures.moves(row.delta)
-    return f"{row.delta.current.n}: {moved}" if moved else str(row.delta.current.n)
+def _values(delta: Delta) -> str:
+    before, after = (figures.figure(value, binary=delta.binary) for value in (delta.baseline, delta.current))
+    return f"{before} | {after}"
 
 
-def _flips(title: str, review: Review, kind: str) -> str:
-    rows = _flip_rows(review, kind)
-    return f"### {title} ({rows.count(chr(10)) - 1})\n\n{rows}" if rows else ""
+def _broke(review: Review) -> str:
+    flips = [flip for flip in review.comparison.flips if flip.kind == "broke"]
+    return f"### Questions that broke ({len(flips)})\n\n{_flip_rows(flips)}" if flips else ""
 
 
-def _flip_rows(review: Review, kind: str) -> str:
-    flips = [flip for flip in review.comparison.flips if flip.kind == kind]
-    if not flips:
-        return ""
-    head = "| question | expected | was → is | why | in its place |\n|---|---|---|---|---|"
-    if kind == "fixed":
-        head = "| question | expected | was → is |\n|---|---|---|"
-    lines = [_flip_row(flip) for flip in flips[:SHOWN_FLIPS]]
+def _fixed(review: Review) -> str:
+    flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
+    return _folded(f"Questions that were fixed ({len(flips)})", _flip_rows(flips)) if flips else ""
+
+
+def _flip_rows(flips: Sequence[Flip]) -> str:
+    lines = ["| question | what happened |", "|---|---|", *(_flip_row(flip) for flip in flips[:SHOWN_FLIPS])]
     if len(flips) > SHOWN_FLIPS:
-        lines.append(
-            f"| … and {len(flips) - SHOWN_FLIPS} more in verdict.json |" + " |" * (4 if kind == "broke" else 2)
-        )
-    return "\n".join([head, *lines])
+        lines.append(f"| … and {len(flips) - SHOWN_FLIPS} more in verdict.json | |")
+    return "\n".join(lines)
 
 
 def _flip_row(flip: Flip) -> str:
-    must = " 🔒" if flip.must_pass else ""
-    cells = [
-        f"{safe(flip.question)}<br><sub>{safe(flip.case_id)}{must} · {safe(flip.mode)}</sub>",
-        safe(flip.gold),
-        figures.rank_change(flip),
-    ]
-    if flip.kind == "broke":
-        cells += [safe(flip.why), safe(flip.displaced_by) if flip.displaced_by else "–"]
-    return f"| {' | '.join(cells)} |"
+    must = " 🔒 must pass" if flip.must_pass else ""
+    why = f": {safe(flip.why)}" if flip.why else ""
+    happened = [f"**{figures.rank_change(flip)}**{why}", f"expected: {safe(flip.gold)}"]
+    if flip.displaced_by:
+        happened.append(f"in its place: {safe(flip.displaced_by)}")
+    asked = f"{safe(flip.question)}<br><sub>{safe(flip.case_id)} · {safe(flip.mode)}{must}</sub>"
+    return f"| {asked} | {'<br>'.join(happened)} |"
 
 
 def _slices(review: Review) -> str:
@@ -120,10 +127,11 @@ def _slices(review: Review) -> str:
     for row in rows[:40]:
         delta = row.delta
         lines.append(
-            f"| {safe(delta.slice)} ({safe(delta.mode)}) | {safe(delta.metric)} "
-            f"| {figures.figure(delta.baseline, binary=delta.binary)} "
-            f"| {figures.figure(delta.current, binary=delta.binary)} | {figures.change(delta)} | {_cases(row)} |"
+            f"| {safe(delta.slice)} ({safe(delta.mode)}) | {safe(delta.metric)} | {_values(delta)} "
+            f"| {figures.change(delta)} | {figures.cases(delta)} |"
         )
+    if len(rows) > 40:
+        lines.append(f"| … and {len(rows) - 40} more in verdict.json | | | | | |")
     return _folded("Slices that got worse", "\n".join(lines))
 
 
@@ -149,14 +157,14 @@ def _folded(title: str, body: str) -> str:
 def _footer(review: Review) -> str:
     baseline = review.comparison.baseline
     operations = review.scorecard.operations
-    lines = [f"Reproduce: `{review.reproduce}`"]
+    # a command is there to be copied, so it stays as it is unless it would break out of its code span
+    command = safe(review.reproduce) if "`" in review.reproduce else f"`{plain(review.reproduce, limit=1000)}`"
+    lines = [f"Reproduce: {command}"]
     if baseline is not None:
-        taken = baseline.scorecard.run_id or "a metrics file"
-        lines.append(
-            f"Baseline: {safe(baseline.source)}, run {safe(taken)}, {review.comparison.compared} cases compared"
-        )
+        taken = baseline.scorecard.run_id or "unknown"
+        lines.append(f"Baseline: {safe(baseline.source)}, run {safe(taken)}, {figures.compared(review.comparison)}")
     if review.against:
-        lines.append(f"Configuration, golden set, vault and baseline are those of commit {safe(review.against)}")
+        lines.append(f"Configuration, golden set, vault and baseline are those of commit {safe(review.against[:12])}")
     if operations is not None:
         lines.append(safe(figures.operations_line(operations), limit=500))
     return "<sub>" + "<br>\n".join(lines) + "</sub>"

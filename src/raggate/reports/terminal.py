@@ -13,6 +13,9 @@ from raggate.models import Flip, Judged, Review
 from raggate.reports import figures
 
 SHOWN_FLIPS = 15
+SHOWN_SLICES = 10
+ROOMY = 100
+"""Columns from which a table is set wide."""
 _STYLES = {"worse": "red", "below floor": "red", "vanished": "red", "better": "green"}
 _VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant broken": "bold red"}
 
@@ -48,45 +51,76 @@ def render(review: Review, *, width: int, color: bool) -> str:
 def _head(review: Review, console: Console) -> None:
     run = review.run
     modes = ", ".join(review.scorecard.slices)
-    console.print(Text(f"\nraggate · suite {run.suite} · {len(run.golden.cases)} questions · {modes}", style="bold"))
+    title = log_line(f"raggate · suite {run.suite} · {_questions(len(run.golden.cases))} · {modes}")
+    console.print()
+    console.print(Text(title, style="bold"), soft_wrap=True)
     if review.scorecard.operations is not None:
         console.print(Text(log_line(figures.operations_line(review.scorecard.operations))), soft_wrap=True)
     baseline = review.comparison.baseline
     if baseline is not None:
         source = f"baseline {baseline.source} (run {baseline.scorecard.run_id or 'unknown'})"
-        console.print(Text(log_line(f"{source}, {review.comparison.compared} cases compared")), soft_wrap=True)
+        console.print(Text(log_line(f"{source}, {figures.compared(review.comparison)}")), soft_wrap=True)
     console.print()
 
 
+def _questions(count: int) -> str:
+    return f"{count} {'question' if count == 1 else 'questions'}"
+
+
 def _metrics(review: Review, console: Console) -> None:
-    rows = [*figures.main_rows(review.verdict.rows), *figures.slice_rows(review.verdict.rows)[:10]]
-    if not rows:
-        return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("metric", no_wrap=True)
-    for name in ("baseline", "now", "delta", "allowed"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("status", no_wrap=True)
-    table.add_column("cases", no_wrap=True)
     several = len(review.scorecard.slices) > 1
-    for row in rows:
-        table.add_row(*_cells(row, several=several), style=_STYLES.get(row.status))
-    console.print(table)
+    if not review.verdict.rows:
+        table = _table(console, "metric", "value", "cases")
+        for mode, metric, value in figures.measured(review.scorecard):
+            table.add_row(_name(metric, mode, several=several), figures.figure(value, binary=False), str(value.n))
+        _print_table(table, console)
+        return
+    table = _table(console, "metric", "baseline", "now", "delta", "allowed", "status", "cases")
+    for row in figures.main_rows(review.verdict.rows):
+        name = _name(row.delta.metric, row.delta.mode, several=several)
+        cells = [*_values(row), figures.allowed(row), row.status, _cases(row)]
+        table.add_row(name, *cells, style=_STYLES.get(row.status))
+    _print_table(table, console)
+    slices = figures.slice_rows(review.verdict.rows)
+    table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")
+    for row in slices[:SHOWN_SLICES]:
+        name = _name(row.delta.slice, row.delta.mode, several=several)
+        table.add_row(name, log_line(row.delta.metric), *_values(row), _cases(row), style=_STYLES.get(row.status))
+    if slices:
+        console.print(Text(f"\nSlices that got worse ({len(slices)} values)", style="bold"))
+        _print_table(table, console)
+    if len(slices) > SHOWN_SLICES:
+        console.print(f"  … and {len(slices) - SHOWN_SLICES} more in summary.md")
 
 
-def _cells(row: Judged, *, several: bool) -> list[str]:
+def _table(console: Console, first: str, *columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2 if console.width >= ROOMY else 1, 0, 0))
+    table.add_column(first, overflow="fold")
+    for name in columns:
+        left = name in {"metric", "status", "cases"}
+        table.add_column(name, justify="left" if left else "right", overflow="fold")
+    return table
+
+
+def _print_table(table: Table, console: Console) -> None:
+    if table.row_count:
+        console.print(table)
+
+
+def _name(metric: str, mode: str, *, several: bool) -> Text:
+    return Text(log_line(f"{metric} ({mode})" if several else metric, limit=120))
+
+
+def _values(row: Judged) -> list[str]:
     delta = row.delta
-    name = delta.metric if delta.slice == "overall" else f"{delta.metric} [{log_line(delta.slice, limit=60)}]"
-    moved = figures.moves(delta)
-    return [
-        f"{name} ({delta.mode})" if several else name,
-        figures.figure(delta.baseline, binary=delta.binary),
-        figures.figure(delta.current, binary=delta.binary),
-        figures.change(delta),
-        figures.allowed(row),
-        row.status,
-        f"{delta.current.n}: {moved}" if moved else str(delta.current.n),
-    ]
+    sides = [figures.figure(value, binary=delta.binary) for value in (delta.baseline, delta.current)]
+    return [*sides, figures.change(delta)]
+
+
+def _cases(row: Judged) -> str:
+    """Write how many cases a value covers, and how many got worse and better, shorter than other reports do."""
+    counts = [f"{sign}{count}" for sign, count in (("-", row.delta.lost), ("+", row.delta.gained)) if count]
+    return f"{row.delta.current.n} ({' '.join(counts)})" if counts else str(row.delta.current.n)
 
 
 def _flips(review: Review, console: Console) -> None:
@@ -99,14 +133,15 @@ def _flips(review: Review, console: Console) -> None:
     if len(broke) > SHOWN_FLIPS:
         console.print(f"  … and {len(broke) - SHOWN_FLIPS} more in summary.md")
     if fixed:
-        names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS])
-        console.print(Text(log_line(f"\nQuestions that were fixed ({len(fixed)}): {names}")), soft_wrap=True)
+        names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS]) + (", …" if len(fixed) > SHOWN_FLIPS else "")
+        console.print()
+        console.print(Text(log_line(f"Questions that were fixed ({len(fixed)}): {names}")), soft_wrap=True)
 
 
 def _flip(flip: Flip, console: Console) -> None:
     must = ", must pass" if flip.must_pass else ""
     lines = [
-        f"  {flip.case_id} ({flip.mode}{must}): {figures.rank_change(flip)}",
+        f"  {log_line(f'{flip.case_id} ({flip.mode}{must}): {figures.rank_change(flip)}')}",
         f"      asked:    {log_line(flip.question)}",
         f"      expected: {log_line(flip.gold)}",
         f"      why:      {log_line(flip.why)}",

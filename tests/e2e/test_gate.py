@@ -1,0 +1,104 @@
+"""The gate on this repository: the example API in Go, compiled, booted and asked the golden set."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BASELINE = ROOT / "baselines" / "notes.json"
+
+pytestmark = [
+    pytest.mark.go,
+    pytest.mark.skipif(shutil.which("go") is None, reason="no Go on PATH; `make test` provides it"),
+]
+
+
+def check(out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `raggate check` in this repository, with run directories elsewhere."""
+    return subprocess.run(
+        [sys.executable, "-m", "raggate", "check", "--out", str(out)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def verdict(out: Path) -> dict[str, Any]:
+    """Read the verdict of the only run below a directory."""
+    (path,) = out.glob("*/verdict.json")
+    loaded: dict[str, Any] = json.loads(path.read_text())
+    return loaded
+
+
+@pytest.mark.timeout(300)
+def test_default_api_passes_against_the_committed_baseline(tmp_path: Path) -> None:
+    """The API as it is passes, with every question answered and no warning."""
+    done = check(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "203 calls, 0 failed, 0 retried" in done.stdout
+    assert verdict(tmp_path)["warnings"] == []
+    assert {row["status"] for row in verdict(tmp_path)["metrics"] if row["slice"] == "overall"} == {"same"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "metric"),
+    [
+        ("NOTES_DISABLE", "vector", "hit_at_5"),
+        ("NOTES_DISABLE", "lexical", "hit_at_5"),
+        ("NOTES_FOLDER_COUNT", "1", "scope_miss_rate"),
+        ("NOTES_CHUNK_MAX", "120", "mrr_at_10"),
+    ],
+)
+@pytest.mark.timeout(300)
+def test_worse_retriever_is_a_regression(tmp_path: Path, variable: str, value: str, metric: str) -> None:
+    """One variable that makes retrieval worse turns the gate red and names metric and questions."""
+    done = check(tmp_path, **{variable: value})
+    assert done.returncode == 1, done.stdout + done.stderr
+    decision = verdict(tmp_path)
+    worse = {row["metric"] for row in decision["metrics"] if row["status"] == "worse" and row["slice"] == "overall"}
+    assert metric in worse
+    broke = [flip for flip in decision["flips"] if flip["kind"] == "broke"]
+    assert len(broke) >= 5
+    assert all(flip["question"] and flip["gold"] and flip["why"] for flip in broke)
+
+
+@pytest.mark.timeout(300)
+def test_folder_missing_from_the_index_breaks_an_invariant(tmp_path: Path) -> None:
+    """An index that lacks notes is not merely worse: exit 4, with the numbers, and the metrics that fell below it."""
+    done = check(tmp_path, NOTES_DROP_FOLDERS="work/Runbooks")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "150 documents, the vault 160 notes" in done.stdout
+    assert any(reason["code"] == "worse" for reason in verdict(tmp_path)["reasons"])
+
+
+def test_baseline_is_not_saturated() -> None:
+    """The golden set leaves room in both directions, and its difficulties are in order."""
+    slices = json.loads(BASELINE.read_text())["aggregates"]["hybrid"]
+    hits = {name: slices[name]["hit_at_5"][0] for name in slices}
+    assert 0.75 <= hits["overall"] <= 0.93
+    assert hits["difficulty=easy"] - 0.05 > hits["difficulty=medium"]
+    assert hits["difficulty=medium"] - 0.05 > hits["difficulty=hard"]
+
+
+def test_golden_set_has_what_it_promises() -> None:
+    """The golden set covers every category, rule and vault, with at least 150 cases in the committed baseline."""
+    cases = [json.loads(line) for line in (ROOT / "golden" / "eval_set.jsonl").read_text().splitlines()]
+    assert len(cases) >= 150
+    assert {case["id"] for case in cases} == {case["id"] for case in json.loads(BASELINE.read_text())["cases"]}
+    assert {case["category"] for case in cases} == {
+        *("factual", "reasoning", "multi_hop", "recency/conflict", "general", "adversarial")
+    }
+    assert {case["recency_conflict_rule"] for case in cases} == {None, "cite_newer", "acknowledge_both", "cite_both"}
+    assert {vault for case in cases for vault in case["vaults"]} == {"personal", "work"}
+    assert len(list((ROOT / "golden" / "vault").rglob("*.md"))) >= 80

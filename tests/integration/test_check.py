@@ -1,0 +1,271 @@
+"""raggate from the command line to the exit code, with a fake API that behaves or does not."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from project import Project, make_project, processes_with
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A small repository without a baseline."""
+    return make_project(tmp_path)
+
+
+@pytest.fixture
+def promoted(project: Project) -> Project:
+    """The same with a baseline of the healthy API."""
+    project.promote()
+    return project
+
+
+def test_unchanged_api_passes(promoted: Project) -> None:
+    """The API that the baseline was measured on passes with exit 0 and a delta table."""
+    done = promoted.raggate("check")
+    assert done.code == 0, done.err
+    assert "hit_at_5" in done.out
+    assert "verdict: pass (exit 0)" in done.out
+    assert promoted.verdict()["verdict"] == "pass"
+
+
+def test_worse_api_is_a_regression_that_names_the_questions(promoted: Project) -> None:
+    """A worse retriever ends with exit 1, the metrics that fell, and the questions with anchor, ranks and cause."""
+    done = promoted.raggate("check", FAKE_BEHAVIOUR="worse")
+    assert done.code == 1
+    assert "hit_at_1" in done.out
+    assert "Questions that broke" in done.out
+    assert "personal/Notes/anchovy.md › # Anchovy > ## First" in done.out
+    assert "rank 1 → not found" in done.out
+    assert "instead:" in done.out
+    verdict = promoted.verdict()
+    assert verdict["exit_code"] == 1
+    assert len([flip for flip in verdict["flips"] if flip["kind"] == "broke"]) == 24
+    assert "Questions that broke (24)" in (promoted.last_run() / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "setting", "cause"),
+    [
+        ("die_at_start", "timeout: 20", "exited with code 3"),
+        ("never_listens", "timeout: 1.5", "listen"),
+        ("never_healthy", "timeout: 1.5", "503"),
+        ("never_indexed", "timeout: 1.5", "index"),
+        ("error_500", "timeout: 20", "24 of 24 calls failed"),
+        ("garbage", "timeout: 20", "schema"),
+        ("wrong_schema", "timeout: 20", "schema"),
+        ("die_after:9", "timeout: 20", "exited with code 9"),
+        ("hang", "timeout: 2", "was not ready"),
+        ("hang_after:5", "timeout: 20", "timeout"),
+    ],
+)
+def test_api_that_cannot_be_measured(promoted: Project, behaviour: str, setting: str, cause: str) -> None:
+    """An API that dies, hangs or answers nonsense ends with exit 3 and its cause, in time; nothing is left running."""
+    promoted.edit("timeout: 20, settle", f"{setting}, settle")
+    promoted.edit("total_timeout: 20", "total_timeout: 1, give_up_after: 24")
+    begin = time.monotonic()
+    done = promoted.raggate("check", FAKE_BEHAVIOUR=behaviour)
+    assert done.code == 3, done.out + done.err
+    assert time.monotonic() - begin < 20
+    assert cause in done.out + done.err
+    verdict = promoted.verdict()
+    assert verdict["exit_code"] == 3
+    assert "pass" not in verdict["verdict"]
+    assert (promoted.last_run() / "summary.md").read_text().startswith("## ❔ raggate: cannot tell")
+    assert processes_with(str(promoted.root)) == []
+
+
+def test_last_log_lines_are_shown(promoted: Project) -> None:
+    """When the API dies, its last log lines stand in the output and in the report."""
+    done = promoted.raggate("check", FAKE_BEHAVIOUR="die_at_start")
+    lines = [line for line in done.err.splitlines() if line.startswith("  | ")]
+    assert lines
+    said = lines[-1].removeprefix("  | ").split()[0]
+    assert said in (promoted.last_run() / "summary.md").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signals) -> None:
+    """A signal in the middle ends with exit 130, partial results on disk, and nothing left running."""
+    before = promoted.last_run()
+    process = promoted.start("check", FAKE_BEHAVIOUR="hang_after:6")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and "asked" not in _peek(promoted, before):
+        time.sleep(0.05)
+    time.sleep(0.7)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130, err
+    verdict = promoted.verdict()
+    assert verdict["verdict"] == "interrupted"
+    assert promoted.last_run() != before
+    rows = (promoted.last_run() / "results.jsonl").read_text().splitlines()
+    assert 0 < len(rows) < 24
+    assert processes_with(str(promoted.root)) == []
+
+
+def _peek(project: Project, before: Path) -> str:
+    log = project.last_run() / "api.log"
+    return "asked" if project.last_run() != before and log.exists() else ""
+
+
+def test_missing_baseline_is_not_green(project: Project) -> None:
+    """Without a baseline the run is measured, not green, and the way to promote it is told."""
+    done = project.raggate("check")
+    assert done.code == 3
+    assert "there is no baseline" in done.out
+    assert "raggate promote" in done.out
+
+
+def test_damaged_baseline_is_found_before_anything_starts(promoted: Project) -> None:
+    """A baseline that cannot be read is a usage error that names the file, before the API is booted."""
+    (promoted.root / "baselines" / "small.json").write_text('{"schema": "raggate/baseline/1", "suite": 3')
+    before = promoted.last_run()
+    done = promoted.raggate("check")
+    assert done.code == 2
+    assert "baselines/small.json: not valid JSON" in done.err
+    assert promoted.last_run() == before
+
+
+def _empty(project: Project) -> None:
+    (project.root / "golden.jsonl").write_text("\n")
+
+
+def _duplicate(project: Project) -> None:
+    project.write_cases([*project.cases(), project.cases()[0]])
+
+
+def _bad_anchor(project: Project) -> None:
+    cases = project.cases()
+    cases[2]["gold_supports"][0]["heading_path"] = "# Bicycle > ## Frist"
+    project.write_cases(cases)
+
+
+def _unknown_key(project: Project) -> None:
+    project.edit("suite: small", "suite: small\ntolerence: 0.1")
+
+
+def _unknown_metric(project: Project) -> None:
+    project.config.write_text(project.config.read_text() + "gate: {metrics: {hit_at_4: 0.1}}\n")
+
+
+def _no_vault(project: Project) -> None:
+    project.edit("work: vault/work", "work: vault/werk")
+
+
+def _no_command(project: Project) -> None:
+    project.edit("run: [", "run: [./no-such-program, ")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_empty, "golden.jsonl: the golden set holds no case"),
+        (_duplicate, "golden.jsonl:25: id 'anchovy-first' stands already in line 1"),
+        (_bad_anchor, "golden.jsonl:3: case 'bicycle-first': 'Notes/bicycle.md' has no heading '# Bicycle > ## Frist'"),
+        (_unknown_key, "raggate.yml:2: unknown key 'tolerence'"),
+        (_unknown_metric, "gate.metrics: no metric 'hit_at_4'"),
+        (_no_vault, "vault/werk: no such directory (vault 'work')"),
+        (_no_command, "no-such-program"),
+    ],
+)
+def test_bad_input_is_one_clear_message(project: Project, spoil: Any, message: str) -> None:
+    """What is wrong with the inputs is told with file, line and key, exit 2, and no traceback."""
+    spoil(project)
+    done = project.raggate("check")
+    assert done.code == 2, done.out + done.err
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("arguments", [["chek"], ["check", "--concurency", "3"], ["compare"], ["promote", "nowhere"]])
+def test_bad_command_lines_are_usage_errors(project: Project, arguments: list[str]) -> None:
+    """A wrong command line is exit 2 with one message."""
+    done = project.raggate(*arguments)
+    assert done.code == 2
+    assert done.err
+    assert "Traceback" not in done.err
+
+
+def _without_times(path: Path) -> dict[str, Any]:
+    metrics: dict[str, Any] = json.loads((path / "metrics.json").read_text())
+    for key in ("run_id", "timestamp", "latency"):
+        del metrics[key]
+    return metrics
+
+
+def test_same_metrics_at_any_concurrency(project: Project) -> None:
+    """metrics.json is the same at concurrency 1 and 16, apart from timestamps and latency."""
+    assert project.raggate("run").code == 0
+    first = _without_times(project.last_run())
+    for concurrency in (1, 16):
+        project.config.write_text(
+            project.config.read_text().split("ask:")[0] + f"ask: {{concurrency: {concurrency}}}\n"
+        )
+        assert project.raggate("run").code == 0
+        assert _without_times(project.last_run()) == first
+
+
+def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> None:
+    """With --against a change cannot loosen a threshold, drop a question or delete the baseline that judges it."""
+    promoted.commit()
+    promoted.config.write_text(promoted.config.read_text() + "gate: {tolerance: 1, on_removed_cases: warn}\n")
+    promoted.write_cases(promoted.cases()[:1])
+    (promoted.root / "baselines" / "small.json").unlink()
+    (promoted.root / "vault" / "personal" / "Notes" / "anchovy.md").unlink()
+    done = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    assert done.code == 1, done.out + done.err
+    assert "24 cases compared" in done.out
+    passing = promoted.raggate("check", "--against", "HEAD")
+    assert passing.code == 0, passing.out + passing.err
+
+
+def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) -> None:
+    """Scoring and comparing a run directory give what check gave, however often they are repeated."""
+    assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
+    directory = promoted.last_run()
+    kept = {name: (directory / name).read_bytes() for name in ("metrics.json", "verdict.json", "summary.md")}
+    for _ in range(2):
+        assert promoted.raggate("score", str(directory)).code == 0
+        assert promoted.raggate("compare", str(directory)).code == 1
+        assert {name: (directory / name).read_bytes() for name in kept} == kept
+    shown = promoted.raggate("report", str(directory))
+    assert shown.out.encode() == kept["summary.md"]
+
+
+def test_two_run_directories_can_be_compared(promoted: Project) -> None:
+    """A run directory serves as baseline of another."""
+    good = promoted.last_run()
+    assert promoted.raggate("run", FAKE_BEHAVIOUR="worse").code == 0
+    done = promoted.raggate("compare", str(promoted.last_run()), "--baseline", str(good))
+    assert done.code == 1
+    assert "Questions that broke (24)" in done.out
+
+
+def test_unmeasured_run_is_not_promoted(promoted: Project) -> None:
+    """A run with failed calls does not become the baseline, and the baseline stays as it is."""
+    before = (promoted.root / "baselines" / "small.json").read_bytes()
+    assert promoted.raggate("run", FAKE_BEHAVIOUR="error_500").code == 3
+    done = promoted.raggate("promote", str(promoted.last_run()))
+    assert done.code == 3
+    assert "cannot become a baseline" in done.err
+    assert (promoted.root / "baselines" / "small.json").read_bytes() == before
+
+
+def test_init_writes_files_that_load(tmp_path: Path) -> None:
+    """What init writes is a valid configuration and golden set, and a second init overwrites nothing."""
+    project = Project(tmp_path)
+    assert project.raggate("init").code == 0
+    done = project.raggate("check")
+    # everything is in order but the API, which the newcomer has to name
+    assert done.code in {2, 3}
+    assert "api.command" in done.err or "build" in done.err
+    again = project.raggate("init")
+    assert again.code == 2
+    assert "exists already" in again.err

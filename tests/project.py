@@ -1,0 +1,145 @@
+"""A small repository with notes, questions and a configuration that boots the fake API; and raggate run in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FAKE_API = Path(__file__).parent / "fakes" / "process_api.py"
+
+TOPICS = {
+    "personal": ("anchovy", "bicycle", "cardamom", "dahlia", "elderflower", "fennel"),
+    "work": ("gateway", "handover", "ingress", "journal", "kernel", "ledger"),
+}
+
+CONFIG = """\
+suite: small
+golden: golden.jsonl
+vault: {{personal: vault/personal, work: vault/work}}
+api:
+  command:
+    run: [{python}, {fake}]
+    env: {{API_PORT: "{{port}}", VAULT_PERSONAL_PATH: "{{vault.personal}}", VAULT_WORK_PATH: "{{vault.work}}"}}
+    pass_env: [PATH, FAKE_BEHAVIOUR, FAKE_ON, FAKE_PID_FILE]
+  ready: {{timeout: 20, settle: 0.3}}
+ask: {{total_timeout: 20, concurrency: 4}}
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How one raggate process ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Project:
+    """The repository in a directory, and what can be done with it."""
+
+    root: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def config(self) -> Path:
+        """The configuration file."""
+        return self.root / "raggate.yml"
+
+    def edit(self, old: str, new: str) -> None:
+        """Replace text in the configuration; it must be there."""
+        text = self.config.read_text()
+        assert old in text
+        self.config.write_text(text.replace(old, new))
+
+    def cases(self) -> list[dict[str, Any]]:
+        """Read the golden set."""
+        return [json.loads(line) for line in (self.root / "golden.jsonl").read_text().splitlines()]
+
+    def write_cases(self, cases: list[dict[str, Any]]) -> None:
+        """Write the golden set."""
+        (self.root / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Start raggate in the repository."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "raggate", *arguments],
+            cwd=self.root,
+            env={**os.environ, **self.environment, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def raggate(self, *arguments: str, **environment: str) -> Done:
+        """Run raggate in the repository to its end."""
+        process = self.start(*arguments, **environment)
+        out, err = process.communicate(timeout=60)
+        return Done(process.returncode, out, err)
+
+    def last_run(self) -> Path:
+        """Give the newest run directory."""
+        return max((self.root / ".raggate" / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+
+    def verdict(self) -> dict[str, Any]:
+        """Read the verdict of the newest run."""
+        loaded: dict[str, Any] = json.loads((self.last_run() / "verdict.json").read_text())
+        return loaded
+
+    def promote(self) -> None:
+        """Measure with the healthy API and make that the baseline."""
+        assert self.raggate("run").code == 0
+        done = self.raggate("promote", str(self.last_run()))
+        assert done.code == 0, done.err
+
+    def commit(self) -> None:
+        """Make the directory a git repository and commit everything."""
+        identity = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
+        for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-q", "-m", "state"]):
+            subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
+
+
+def make_project(root: Path) -> Project:
+    """Write the repository: two vaults of six notes with two sections each, and two questions per note."""
+    cases = []
+    for vault, topics in TOPICS.items():
+        folder = root / "vault" / vault / "Notes"
+        folder.mkdir(parents=True)
+        for number, topic in enumerate(topics):
+            facts = (f"{topic} matter one is {number} litres", f"{topic} second item weighs {number} grams")
+            text = f"# {topic.title()}\n\n## First\n\n{facts[0]}\n\n## Second\n\n{facts[1]}\n"
+            (folder / f"{topic}.md").write_text(text)
+            for section, fact in zip(("First", "Second"), facts, strict=True):
+                support = {
+                    "rel_path": f"Notes/{topic}.md",
+                    "heading_path": f"# {topic.title()} > ## {section}",
+                    "snippets": [fact],
+                }
+                case = {"id": f"{topic}-{section.lower()}", "question": fact, "answerable": True}
+                case |= {"gold_supports": [support], "vaults": [vault], "category": "factual"}
+                case |= {"difficulty": "easy" if section == "First" else "hard", "tags": [vault]}
+                cases.append(case)
+    (root / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    (root / "raggate.yml").write_text(CONFIG.format(python=sys.executable, fake=FAKE_API))
+    (root / ".gitignore").write_text(".raggate/\n")
+    return Project(root)
+
+
+def processes_with(mark: str) -> list[int]:
+    """List the processes whose command line or environment holds a text; empty where there is no /proc."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            content = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in content and int(entry.name) != os.getpid():
+            found.append(int(entry.name))
+    return found

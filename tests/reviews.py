@@ -1,0 +1,246 @@
+"""Whole reviews for the reports, made of answers the way a check makes them: scored, compared and decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_golden,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+    make_support,
+)
+from raggate import baseline
+from raggate.compare import compare
+from raggate.config import Gate, Invariants
+from raggate.invariants import check_answers, comparable
+from raggate.models import Baseline, Case, Chunk, Labelled, Review, Run
+from raggate.promote import provenance
+from raggate.scoring import directions, score
+from raggate.verdict import decide
+
+CUTOFFS = (1, 3, 5, 10)
+CHECKED = Invariants(notes_exist="off", index_complete="off", list_deep_enough="off")
+FINGERPRINT: dict[str, Any] = {"adapter": "ask", "k": 5, "modes": ["hybrid"], "notes": {"work/n00.md": "1"}}
+COVERAGE = {"docs_processed": 31, "chunks_embedded": 214}
+# everything foreign text may try, in one line each
+HOSTILE = (
+    "a | b </details><script>alert(1)</script> ![x](http://x) [y](javascript:1) @team #1 <!-- c --> `d` **e** "
+    "\x1b[31mred\x1b[0m ::error::f\n::set-output name=g::h\n##[error]i\r\n# j\n- k\n\u202egnp.exe\u2066 "
+    "<https://l.example> https://m.example n_o_p &lt;b&gt; \\| ~~q~~"
+)
+
+
+def case_of(number: int, **fields: Any) -> Case:
+    """Build a question about one section of a note of its own."""
+    defaults = {
+        "question": f"What does note {number} say about topic {number}?",
+        "gold_supports": (make_support(f"n{number:02}.md", f"# Note {number} > ## Topic"),),
+        "vaults": ("work",),
+        "difficulty": "hard" if number % 2 else "easy",
+    }
+    return make_case(f"q{number:02}", **{**defaults, **fields})
+
+
+def gold_of(case: Case, index: int = 0) -> Chunk:
+    """Build the chunk that answers a question."""
+    support = case.gold_supports[index]
+    heading = support.heading_path or ""
+    return make_chunk(f"gold-{case.id}-{index}", rel_path=support.rel_path, heading_path=heading, vault="work")
+
+
+def answer(case: Case, *chunks: Chunk, elapsed_ms: float = 12.0, mode: str = "hybrid", **response: Any) -> Labelled:
+    """Build the answer to a question, with ranks and falling scores filled in."""
+    ranked = (replace(chunk, rank=rank, score_final=1 / rank) for rank, chunk in enumerate(chunks, 1))
+    full = make_response(*ranked, **{"latency": {"retrieval_ms": 4.0}, "coverage": COVERAGE, **response})
+    return make_labelled(case, make_result(case.id, response=full, elapsed_ms=elapsed_ms, mode=mode))
+
+
+def others(count: int = 5) -> tuple[Chunk, ...]:
+    """Build chunks that answer no question."""
+    found = make_chunks(*(f"other{number}.md" for number in range(1, count + 1)))
+    return tuple(replace(chunk, chunk_id=f"other-{chunk.rel_path}", vault="work") for chunk in found)
+
+
+def run_of(items: Sequence[Labelled], **fields: Any) -> Run:
+    """Build a finished run of these answers."""
+    fingerprint = {**FINGERPRINT, **fields.pop("fingerprint", {})}
+    return make_run(*items, suite=fields.pop("suite", "notes"), fingerprint=fingerprint, **fields)
+
+
+def baseline_of(run: Run) -> Baseline:
+    """Give the baseline that a run becomes, through the file."""
+    data = baseline.write(score(run, CUTOFFS), provenance(run))
+    return baseline.read(data, "baselines/notes.json", directions(CUTOFFS))
+
+
+def review_of(
+    run: Run, held_against: Baseline | None, *, gate: Gate | None = None, levels: Invariants = CHECKED, **fields: Any
+) -> Review:
+    """Judge a run as a check does."""
+    policy = gate or Gate()
+    scorecard = score(run, CUTOFFS)
+    findings = check_answers(run, levels)
+    incomparable = comparable(scorecard, held_against) if held_against else ()
+    comparison = compare(run, scorecard, held_against, flip_at=policy.flip_at, incomparable=incomparable)
+    return Review(
+        run=run,
+        scorecard=scorecard,
+        comparison=comparison,
+        findings=findings,
+        verdict=decide(comparison, findings, policy, stopped=run.stopped),
+        reproduce=fields.pop("reproduce", "raggate check --against origin/main"),
+        **fields,
+    )
+
+
+QUESTIONS = tuple(case_of(number, must_pass=number == 7) for number in range(24))
+PAIR = make_case(
+    "q30",
+    question="Which two notes tell the whole story?",
+    gold_supports=(make_support("n30.md", "# One"), make_support("n31.md", "# Two")),
+    required_support_groups=((0, 1),),
+    vaults=("work",),
+)
+TRICK = make_case("q40", question="What is the admiral's shoe size?", answerable=False, vaults=("work",))
+
+
+def good() -> list[Labelled]:
+    """Answer all questions well, but for q21, whose passage is not found."""
+    items = [answer(case, gold_of(case), *others(4)) for case in QUESTIONS]
+    items[21] = answer(QUESTIONS[21], *others())
+    items.append(answer(PAIR, gold_of(PAIR), gold_of(PAIR, 1), *others(3)))
+    items.append(answer(TRICK, abstained=True))
+    return items
+
+
+def worse() -> list[Labelled]:
+    """Answer so that questions break in every way there is, and one is fixed."""
+    items = good()
+    found = {number: gold_of(QUESTIONS[number]) for number in (1, 3, 5, 7, 9, 21)}
+    items[1] = answer(QUESTIONS[1], *others(6), found[1])
+    items[3] = answer(
+        QUESTIONS[3], replace(found[3], chunk_id="moved", heading_path="# Note 3 > ## Something else"), *others(4)
+    )
+    items[5] = answer(QUESTIONS[5], *others(), selected_folders=("work/archive",))
+    items[7] = answer(QUESTIONS[7], *others())
+    items[9] = make_labelled(QUESTIONS[9], make_result("q09", failure=make_failure(message="no answer within 60 s")))
+    items[21] = answer(QUESTIONS[21], found[21], *others(4))
+    items[24] = answer(PAIR, gold_of(PAIR), *others(4))
+    items[25] = answer(TRICK, *others(2))
+    return items
+
+
+def passing() -> Review:
+    """A run like its baseline."""
+    return review_of(run_of(good()), baseline_of(run_of(good(), run_id="20260101_000000")))
+
+
+def regression() -> Review:
+    """Questions broke and one was fixed; slices got worse; notes, settings and the golden set changed."""
+    added = case_of(50)
+    now = run_of(
+        [*worse(), answer(added, gold_of(added))],
+        fingerprint={"notes": {"work/n00.md": "2", "work/new.md": "1"}, "index_version": "v2"},
+        run_id="20260102_030405",
+    )
+    before = baseline_of(run_of(good(), run_id="20260101_000000"))
+    policy = Gate(max_error_rate=0.5, metrics={"mrr_at_10": {"tolerance": 0.05, "floor": 0.9}})  # type: ignore[dict-item]
+    return review_of(now, before, gate=policy, against="0123456789abcdef0123456789abcdef01234567")
+
+
+def cannot_tell() -> Review:
+    """The API died on the way."""
+    failed = make_labelled(QUESTIONS[1], make_result("q01", failure=make_failure("connection", message="refused")))
+    run = run_of(
+        [answer(QUESTIONS[0], gold_of(QUESTIONS[0])), failed],
+        golden=make_golden(*QUESTIONS),
+        stopped="the API exited with code 2 after 2 of 24 questions",
+        log=("listening on :9000", "", "panic: runtime error: index out of range [5]", "goroutine 1 [running]:"),
+    )
+    return review_of(run, baseline_of(run_of(good())))
+
+
+def invariant_broken() -> Review:
+    """Scores rise down the list of two answers."""
+    items = good()
+    for number in (2, 4):
+        item = items[number]
+        chunks = item.result.response.chunks if item.result.response else ()
+        rising = make_response(*(replace(chunk, score_final=chunk.rank) for chunk in chunks))
+        items[number] = make_labelled(item.case, replace(item.result, response=rising))
+    return review_of(run_of(items), baseline_of(run_of(good())))
+
+
+def first_run() -> Review:
+    """A good run without a baseline."""
+    return review_of(run_of(good()), None)
+
+
+def bare() -> Review:
+    """A good run held against a metrics file without single cases."""
+    held = baseline_of(run_of(good()))
+    means = replace(held.scorecard, cases=(), fingerprint={}, run_id="")
+    return review_of(run_of(good()), replace(held, scorecard=means, source="baselines/metrics.json"))
+
+
+def several_modes() -> Review:
+    """Two modes, of which one got worse and a third is gone."""
+    before = [
+        replace(item, result=replace(item.result, mode=mode)) for mode in ("bm25", "hybrid", "old") for item in good()
+    ]
+    now = [replace(item, result=replace(item.result, mode="bm25")) for item in good()] + worse()
+    return review_of(run_of(now), baseline_of(run_of(before)), gate=Gate(max_error_rate=0.5))
+
+
+def hostile() -> Review:
+    """Foreign text wherever foreign text can stand."""
+    mode = "m" + HOSTILE
+    cases = [
+        make_case(
+            f"{number}{HOSTILE}",
+            question=HOSTILE,
+            gold_supports=(make_support(HOSTILE, f"# {HOSTILE}", vault=HOSTILE),),
+            tags=(HOSTILE,),
+            must_pass=True,
+        )
+        for number in range(12)
+    ]
+    chunk = make_chunk(HOSTILE, rel_path=HOSTILE, heading_path=f"# {HOSTILE}", text=HOSTILE, vault=HOSTILE)
+    other = make_chunk("x" + HOSTILE, rel_path="x" + HOSTILE, heading_path=HOSTILE, text=HOSTILE, vault=HOSTILE)
+    before = [answer(case, chunk, mode=mode) for case in cases]
+    now = [answer(case, other, mode=mode, coverage={"docs_processed": HOSTILE}) for case in cases]
+    failure = make_failure(message=HOSTILE)
+    now[3] = make_labelled(cases[3], make_result(cases[3].id, failure=failure, mode=mode))
+    now[4] = answer(cases[4], other, selected_folders=(HOSTILE,), mode=mode)
+    run = run_of(
+        now, run_id=HOSTILE, suite=HOSTILE, log=(HOSTILE, "", f"::error::{HOSTILE}"), fingerprint={"index": HOSTILE}
+    )
+    held = baseline_of(run_of(before, run_id=HOSTILE, suite=HOSTILE, fingerprint={"notes": {f"work/{HOSTILE}": "1"}}))
+    return review_of(
+        run,
+        replace(held, source=HOSTILE),
+        gate=Gate(max_error_rate=0.5),
+        levels=Invariants(),
+        against=HOSTILE,
+        reproduce=f"raggate check --against '{HOSTILE}'",
+    )
+
+
+REVIEWS = {
+    "pass": passing,
+    "regression": regression,
+    "cannot-tell": cannot_tell,
+    "invariant-broken": invariant_broken,
+    "first-run": first_run,
+    "bare-metrics-file": bare,
+    "several-modes": several_modes,
+}

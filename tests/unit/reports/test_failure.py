@@ -1,0 +1,82 @@
+"""What is left of a run without a verdict: why, what to do, and the API's last words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.escape import plain
+from raggate.reports import failure, verdict_file
+from rendered import problems, tokens, visible
+from reviews import HOSTILE, passing
+
+ERRORS = {
+    "never-ready": CannotTell(
+        "the API was not ready after 60 s: GET /api/health: connection refused",
+        hint="Is it listening on the port that {port} stands for?",
+        log=("listening on :8080", "", "warning: no vault"),
+    ),
+    "interrupted": Interrupted("interrupted after 3 of 24 questions", hint="Partial results are in runs/1."),
+    "several-problems": UsageError("golden.jsonl:1: key 'id' is missing\ngolden.jsonl:2: not valid JSON"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_page(name: str, snapshot: SnapshotAssertion) -> None:
+    """Each way to end without a verdict is rendered as the page that is stored."""
+    assert failure.render_markdown(ERRORS[name], "notes", "20260102_030405") == snapshot
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_file(name: str, snapshot: SnapshotAssertion) -> None:
+    """Each way to end without a verdict is serialised as the file that is stored."""
+    assert failure.render_json(ERRORS[name], "notes", "20260102_030405") == snapshot
+
+
+def test_every_problem_has_its_line() -> None:
+    """A message of several lines keeps them, inside the one alert."""
+    page = failure.render_markdown(ERRORS["several-problems"], "notes", "run-1")
+    assert len([token for token in tokens(page) if token.type == "blockquote_open"]) == 1
+    assert "missing<br>\n> golden" in page
+
+
+@pytest.mark.parametrize("kind", [CannotTell, Interrupted, UsageError])
+def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
+    """A program reads outcome, exit code, reason and hint under the keys that a verdict has."""
+    value = json.loads(failure.render_json(kind("it broke", hint="Mend it."), "notes", "run-1"))
+    assert (value["verdict"], value["exit_code"]) == (kind.label, int(kind.exit_code))
+    assert value["reasons"] == [{"code": kind.label.replace(" ", "-"), "message": "it broke"}]
+    assert value["hint"] == "Mend it."
+    shared = {"schema", "suite", "run_id", "verdict", "exit_code", "headline", "reasons"}
+    assert shared <= set(value) & set(json.loads(verdict_file.render(passing())))
+
+
+def test_nothing_is_shown_that_is_not_there() -> None:
+    """Without hint and log the page is the message and the run alone."""
+    page = failure.render_markdown(CannotTell("it broke"), "notes", "run-1")
+    assert visible(page) == "❔ raggate: cannot tell (suite notes)[!WARNING]it brokerun run-1"
+
+
+class TestHostileText:
+    """Foreign text in suite, run id, message, hint and log."""
+
+    ERROR = CannotTell(HOSTILE, hint=HOSTILE, log=(HOSTILE, "", "- x", "1. y", "    z", "| a | b |", "---"))
+
+    def test_page(self) -> None:
+        """Nothing of it is live in the page, and it reads as itself."""
+        page = failure.render_markdown(self.ERROR, HOSTILE, HOSTILE)
+        assert list(problems(page)) == []
+        assert [token.tag for token in tokens(page) if token.type == "heading_open"] == ["h2"]
+        assert "bullet_list_open" not in {token.type for token in tokens(page)}
+        assert plain(HOSTILE)[:100] in visible(page)
+
+    def test_file(self) -> None:
+        """The file holds it as printable text without control characters."""
+        text = failure.render_json(self.ERROR, "notes", "run-1")
+        value = json.loads(text)
+        assert value["log"][0] == plain(HOSTILE)
+        assert "\\u001b" not in json.dumps(value["log"])
+        assert "\n" not in value["headline"]

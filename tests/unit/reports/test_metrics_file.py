@@ -1,0 +1,129 @@
+"""metrics.json: the means of a run in a shape other tools read, the same for the same answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from builders import make_case_score, make_metric, make_run, make_scorecard
+from raggate.models import OVERALL, Run, Scorecard
+from raggate.reports import metrics_file
+from raggate.scoring import score
+from reviews import CUTOFFS, HOSTILE, answer, cannot_tell, case_of, gold_of, good, hostile, run_of, worse
+
+
+def rendered(run: Run, scorecard: Scorecard | None = None) -> Any:
+    """Give the file as a JSON value, read strictly."""
+    return json.loads(metrics_file.render(run, scorecard or score(run, CUTOFFS)), parse_constant=pytest.fail)
+
+
+def test_file(snapshot: SnapshotAssertion) -> None:
+    """The file of a run with failed calls is the one that is stored."""
+    assert rendered(run_of(worse())) == snapshot.use_extension(JSONSnapshotExtension)
+
+
+def test_shape_of_the_search_improver() -> None:
+    """Means stand under by_retriever, mode, overall or by_<dimension> and key, beside the count of cases."""
+    scorecard = make_scorecard(
+        make_case_score("q1", slices=(OVERALL, "tag=a=b")), make_case_score("q2", {"hit_at_5": 0.0})
+    )
+    by_retriever = rendered(make_run(), scorecard)["by_retriever"]
+    assert by_retriever == {
+        "hybrid": {
+            "overall": {"hit_at_5": 0.5, "count": 2, "n": {"hit_at_5": 2}, "unscored": {}},
+            "by_tag": {"a=b": {"hit_at_5": 1.0, "count": 1, "n": {"hit_at_5": 1}, "unscored": {}}},
+        }
+    }
+
+
+def test_metric_that_applies_to_no_case() -> None:
+    """A metric without a value is null, never 0, with n and what was not scored beside it."""
+    bucket = rendered(make_run(), make_scorecard(make_case_score("q1", {"mrr_at_5": None})))["by_retriever"]["hybrid"]
+    assert bucket["overall"] == {"mrr_at_5": None, "count": 1, "n": {"mrr_at_5": 0}, "unscored": {"mrr_at_5": 1}}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        pytest.param(1 / 3, 0.3333, id="down"),
+        pytest.param(2 / 3, 0.6667, id="up"),
+        pytest.param(0.00005, 0.0001, id="half-away-from-zero"),
+        pytest.param(1.00005, 1.0001, id="half-that-floats-would-round-down"),
+    ],
+)
+def test_rounding(value: float, shown: float) -> None:
+    """Values are rounded half away from zero to four decimals."""
+    slices = {"hybrid": {OVERALL: {"mrr_at_5": make_metric(value, 3)}}}
+    scorecard = make_scorecard(slices=slices, counts={"hybrid": {OVERALL: 3}})
+    assert rendered(make_run(), scorecard)["by_retriever"]["hybrid"]["overall"]["mrr_at_5"] == shown
+
+
+@pytest.mark.parametrize("step", [1, 7, 11])
+def test_completion_order_does_not_matter(step: int) -> None:
+    """The file is the same whatever order the answers came in."""
+    items = worse()
+    shuffled = [items[(place * step) % len(items)] for place in range(len(items))]
+    if step == 1:
+        shuffled.reverse()
+    assert shuffled != items
+    assert sorted(item.case.id for item in shuffled) == sorted(item.case.id for item in items)
+    one, other = run_of(items), replace(run_of(items), results=tuple(shuffled))
+    assert metrics_file.render(one, score(one, CUTOFFS)) == metrics_file.render(other, score(other, CUTOFFS))
+
+
+def test_only_times_and_names_differ_between_two_runs() -> None:
+    """Two runs with the same answers differ in run id, time stamp and latency, and in nothing else."""
+    one = rendered(run_of(good()))
+    slower = [replace(item, result=replace(item.result, elapsed_ms=99.0)) for item in good()]
+    other = rendered(run_of(slower, run_id="run-2", started="2027-01-01T00:00:00Z", duration_s=9.0))
+    assert {key for key in one if one[key] != other[key]} == {"run_id", "timestamp", "latency"}
+
+
+def test_run_that_was_cut_short() -> None:
+    """A run that was cut short says that it is not complete."""
+    assert rendered(cannot_tell().run)["complete"] is False
+    assert rendered(run_of(good()))["complete"] is True
+
+
+def test_operations() -> None:
+    """How the calls went stands beside the means: counts, kinds of failures, rates, times and the index."""
+    value = rendered(run_of(worse()))
+    operations = value["operational_metrics"]
+    assert (operations["calls"], operations["failed"], operations["failures"]) == (26, 1, {"timeout": 1})
+    assert operations["error_rate"] == 0.0385
+    assert value["latency"] == {
+        "total_s": 1.5,
+        "client_ms": {"p50": 12.0, "p95": 12.0},
+        "retrieval_ms": {"p50": 4.0, "p95": 4.0},
+    }
+    assert value["indexing_coverage"]["docs_processed"] == 31
+
+
+def test_without_operations() -> None:
+    """A scorecard that does not know how the calls went leaves those parts out rather than making them up."""
+    assert {"operational_metrics", "latency", "indexing_coverage"}.isdisjoint(
+        rendered(make_run(), make_scorecard(make_case_score()))
+    )
+
+
+def test_hostile_names_are_data() -> None:
+    """Foreign names are keys of the file unchanged and reach no key of the report itself."""
+    value = rendered(hostile().run)
+    assert list(value["by_retriever"]) == ["m" + HOSTILE]
+    assert list(value["by_retriever"]["m" + HOSTILE]["by_tag"]) == [HOSTILE]
+
+
+def test_one_mode_per_retriever() -> None:
+    """Every mode that was asked has its own means."""
+    case = case_of(1)
+    items = [answer(case, gold_of(case)), answer(case, mode="bm25")]
+    by_retriever = rendered(run_of(items))["by_retriever"]
+    assert {mode: content["overall"]["hit_at_1"] for mode, content in by_retriever.items()} == {
+        "bm25": 0.0,
+        "hybrid": 1.0,
+    }

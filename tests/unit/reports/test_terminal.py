@@ -1,0 +1,115 @@
+"""The report on a terminal or in a CI log: what it shows, and that foreign text in it commands nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from builders import make_flip
+from raggate.models import Reason
+from raggate.reports import terminal
+from reviews import REVIEWS, hostile, passing, regression
+
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """One text file per snapshot."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+def render(name: str, width: int = 100) -> str:
+    """Render one of the reviews without colour."""
+    return terminal.render(REVIEWS[name](), width=width, color=False)
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_screen(name: str, snapshot: SnapshotAssertion) -> None:
+    """Each kind of review is rendered as the screen that is stored."""
+    assert render(name) == snapshot.use_extension(TextFile)
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_same_review_same_bytes(name: str) -> None:
+    """Two renderings of the same review are the same."""
+    assert render(name) == render(name)
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_verdict_is_the_last_line(name: str) -> None:
+    """The last line is the verdict with its exit code, where a reader of a log looks first."""
+    verdict = REVIEWS[name]().verdict
+    assert render(name).splitlines()[-1] == f"verdict: {verdict.outcome} (exit {verdict.exit_code})"
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_tables_lose_nothing_in_narrow_terminals(width: int) -> None:
+    """However narrow the terminal, every value of the table is there and no line of it is longer than the screen."""
+    text = terminal.render(regression(), width=width, color=False)
+    table = text.split("cases compared\n\n")[1].split("\n\n")[0]
+    assert max(map(len, table.splitlines())) <= width
+    assert "…" not in table
+    for value in ("-0.1543", "0.8057", "25"):
+        assert value in table
+
+
+def test_without_colour_there_are_no_escape_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without colour not a single escape code is written, whatever the environment asks for."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b" not in terminal.render(regression(), width=100, color=False)
+
+
+def test_with_colour_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colour adds styles to the text and changes nothing else."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    coloured = terminal.render(regression(), width=100, color=True)
+    assert STYLE.search(coloured)
+    assert STYLE.sub("", coloured) == terminal.render(regression(), width=100, color=False)
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_hostile_text(color: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Foreign text brings no escape code, control character, direction mark or workflow command into the output."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = terminal.render(hostile(), width=100, color=color)
+    assert not CONTROL.search(STYLE.sub("", text))
+    assert ("\x1b" in text) == color
+    assert "##[" not in text
+    assert "::" not in text
+
+
+def test_long_lists() -> None:
+    """Long lists are cut and the rest is said to be in the summary."""
+    review = regression()
+    broke = [make_flip(f"q{number}") for number in range(17)]
+    fixed = [make_flip(f"f{number}", kind="fixed") for number in range(17)]
+    reasons = tuple(Reason(code="worse", message=f"metric {number}") for number in range(14))
+    review = replace(
+        review,
+        comparison=replace(review.comparison, flips=(*broke, *fixed)),
+        verdict=replace(review.verdict, reasons=reasons),
+    )
+    text = terminal.render(review, width=100, color=False)
+    assert "Questions that broke (17)" in text
+    assert "  … and 2 more in summary.md\n" in text.split("Why")[0]
+    assert "  … and 2 more in summary.md\n" in text.split("Why")[1]
+    assert re.search(r"Questions that were fixed \(17\): f0, .*, f14, …\n", text)
+
+
+def test_markup_is_text() -> None:
+    """What looks like the markup of the terminal library is shown as it is."""
+    review = passing()
+    flip = make_flip("[bold]q[/bold]", question=":smile: [link=http://x]y[/link]")
+    text = terminal.render(
+        replace(review, comparison=replace(review.comparison, flips=(flip,))), width=100, color=False
+    )
+    assert "[bold]q[/bold] (hybrid)" in text
+    assert ":smile: [link=http://x]y[/link]" in text

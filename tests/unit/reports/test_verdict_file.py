@@ -1,0 +1,91 @@
+"""verdict.json: the decision for programs, complete and with foreign text as plain data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.json import JSONSnapshotExtension
+
+from raggate.models import Review
+from raggate.reports import verdict_file
+from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression
+
+
+def rendered(review: Review) -> Any:
+    """Give the file as a JSON value, read strictly."""
+    return json.loads(verdict_file.render(review), parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("name", ["pass", "regression"])
+def test_file(name: str, snapshot: SnapshotAssertion) -> None:
+    """The file of a pass and of a regression is the one that is stored."""
+    assert rendered(REVIEWS[name]()) == snapshot.use_extension(JSONSnapshotExtension)
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_same_review_same_bytes(name: str) -> None:
+    """Two renderings of the same review are the same, with sorted keys and a final newline."""
+    text = verdict_file.render(REVIEWS[name]())
+    assert text == verdict_file.render(REVIEWS[name]())
+    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_every_kind_has_the_same_keys(name: str) -> None:
+    """A program finds the same keys whatever the verdict is."""
+    assert set(rendered(REVIEWS[name]())) == set(rendered(passing()))
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_verdict_and_exit_code(name: str) -> None:
+    """The verdict, its exit code and all its reasons are in the file."""
+    review = REVIEWS[name]()
+    value = rendered(review)
+    assert (value["verdict"], value["exit_code"]) == (review.verdict.outcome, review.verdict.exit_code)
+    assert [reason["code"] for reason in value["reasons"]] == [reason.code for reason in review.verdict.reasons]
+
+
+def test_rows() -> None:
+    """Every gated row is there, slices included, with rounded values, what was allowed and how many cases moved."""
+    rows = rendered(regression())["metrics"]
+    (row,) = [row for row in rows if (row["metric"], row["slice"]) == ("mrr_at_10", "overall")]
+    assert row == {
+        "mode": "hybrid",
+        "slice": "overall",
+        "metric": "mrr_at_10",
+        "direction": "higher",
+        "baseline": 0.96,
+        "baseline_n": 25,
+        "current": 0.8057,
+        "current_n": 25,
+        "delta": -0.1543,
+        "lost": 5,
+        "gained": 1,
+        "allowed": 0.05,
+        "limit": 0.9,
+        "status": "below floor",
+    }
+    assert {"difficulty=hard", "vault=work"} < {row["slice"] for row in rows}
+    assert "precision_at_1" not in {row["metric"] for row in rows}
+
+
+def test_without_a_baseline() -> None:
+    """Without a baseline there is nothing to compare, and the file says so rather than leaving keys out."""
+    value = rendered(first_run())
+    assert (value["baseline"], value["metrics"], value["flips"], value["compared"]) == (None, [], [], 0)
+
+
+def test_without_single_cases() -> None:
+    """Against a bare metrics file there is no count of cases that moved."""
+    assert {(row["lost"], row["gained"]) for row in rendered(bare())["metrics"]} == {(None, None)}
+
+
+def test_hostile_text_is_data() -> None:
+    """Foreign text is in the file unchanged, as the value of a string and nothing else."""
+    value = rendered(hostile())
+    assert {flip["question"] for flip in value["flips"]} == {HOSTILE}
+    assert value["suite"] == HOSTILE
+    assert "\x1b" not in verdict_file.render(hostile())

@@ -1,0 +1,271 @@
+"""Where the trusted inputs come from: the working tree, or a commit that the working tree cannot change."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from raggate import sources
+from raggate.errors import UsageError
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Make a repository in `tmp_path` and give a function that runs git in it."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@example.org")
+
+    def run(*arguments: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            ["git", *arguments], cwd=tmp_path, input=stdin, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    run("init", "--quiet", "--initial-branch=main")
+    return run
+
+
+def commit(git: Git, root: Path, **files: str) -> str:
+    """Write files (`__` stands for a slash, `_md` for the suffix), commit everything and give the commit's hash."""
+    for name, content in files.items():
+        path = root / name.replace("__", "/").replace("_md", ".md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "x")
+    return git("rev-parse", "HEAD")
+
+
+def contents(directory: Path) -> dict[str, str]:
+    """Give the files below a directory with their content."""
+    return {
+        path.relative_to(directory).as_posix(): path.read_text()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_worktree(tmp_path: Path) -> None:
+    """Without a revision the files are those on disk, no git needed."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "a.md").write_text("text")
+    with sources.at(tmp_path, None) as source:
+        assert source.read("a.md") == b"text"
+        assert source.directory("notes") == (tmp_path / "notes").resolve()
+        assert source.describe("a.md") == "a.md"
+
+
+@pytest.mark.parametrize("path", ["nowhere.md", "notes", "a.md/b.md"], ids=["missing", "directory", "below a file"])
+def test_worktree_has_no_such_file(tmp_path: Path, path: str) -> None:
+    """What is not a file is not found."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "a.md").write_text("text")
+    with sources.at(tmp_path, None) as source, pytest.raises(FileNotFoundError):
+        source.read(path)
+
+
+def test_revision_is_not_what_the_working_tree_says(git: Git, tmp_path: Path) -> None:
+    """Changed, staged, added, deleted and ignored files in the working tree have no part in what a revision says."""
+    base = commit(git, tmp_path, a_md="old", gone_md="old", notes__n_md="old", notes__gone_md="old")
+    commit(git, tmp_path, a_md="newer", notes__n_md="newer")
+    (tmp_path / "a.md").write_text("changed")
+    (tmp_path / "notes/n.md").write_text("changed")
+    (tmp_path / "notes/new.md").write_text("new")
+    (tmp_path / "gone.md").unlink()
+    (tmp_path / "notes/gone.md").unlink()
+    git("add", "--all")
+    with sources.at(tmp_path, base) as source:
+        assert source.read("a.md") == b"old"
+        assert source.read("gone.md") == b"old"
+        assert contents(source.directory("notes")) == {"gone.md": "old", "n.md": "old"}
+        assert source.describe("a.md") == f"a.md@{base[:12]}"
+
+
+@pytest.mark.parametrize("name", ["HEAD~1", "v1", "feature", "short"])
+def test_revision_may_be_named(git: Git, tmp_path: Path, name: str) -> None:
+    """A revision is anything git knows as a commit: a relation, an annotated tag, a branch, a short hash."""
+    base = commit(git, tmp_path, a_md="old")
+    git("tag", "--annotate", "v1", "--message", "x")
+    git("branch", "feature")
+    commit(git, tmp_path, a_md="new")
+    with sources.at(tmp_path, base[:8] if name == "short" else name) as source:
+        assert source.read("a.md") == b"old"
+        assert source.describe("a.md") == f"a.md@{base[:12]}"
+
+
+def test_revision_stays_when_the_branch_moves(git: Git, tmp_path: Path) -> None:
+    """A revision is resolved once: what is committed afterwards does not change it."""
+    commit(git, tmp_path, a_md="old", notes__n_md="old")
+    with sources.at(tmp_path, "main") as source:
+        commit(git, tmp_path, a_md="new", notes__n_md="new")
+        assert source.read("a.md") == b"old"
+        assert contents(source.directory("notes")) == {"n.md": "old"}
+
+
+@pytest.mark.parametrize(
+    "revision", ["nowhere", "", "--help", "HEAD:a.md", "0" * 40], ids=["name", "empty", "option", "file", "hash"]
+)
+def test_unknown_revision(git: Git, tmp_path: Path, revision: str) -> None:
+    """A revision that is no commit here is refused with its name and the way to get it."""
+    commit(git, tmp_path, a_md="x")
+    with pytest.raises(UsageError) as caught, sources.at(tmp_path, revision):
+        pass
+    assert str(caught.value).startswith(f"no commit {revision!r} here")
+    assert "git fetch" in caught.value.hint
+
+
+def test_root_is_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside a repository a revision is refused with git's own words, and the checkout is described as nothing."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with (
+        pytest.raises(UsageError, match="no commit 'main' here: fatal: not a git repository"),
+        sources.at(tmp_path, "main"),
+    ):
+        pass
+    assert sources.head(tmp_path) == {}
+
+
+def test_no_git_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git on the machine the message says that git is missing."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="git is not installed"), sources.at(tmp_path, "main"):
+        pass
+
+
+@pytest.mark.parametrize("path", ["nowhere.md", "notes", "a.md/b.md"], ids=["missing", "directory", "below a file"])
+def test_revision_has_no_such_file(git: Git, tmp_path: Path, path: str) -> None:
+    """What is not a file in the commit is not found, even if it is one on disk."""
+    base = commit(git, tmp_path, a_md="x", notes__n_md="x")
+    (tmp_path / "nowhere.md").write_text("on disk")
+    with sources.at(tmp_path, base) as source, pytest.raises(FileNotFoundError):
+        source.read(path)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "a.md"], ids=["missing", "file"])
+def test_revision_has_no_such_directory(git: Git, tmp_path: Path, path: str) -> None:
+    """What is not a directory in the commit does not exist, even if it is one on disk."""
+    base = commit(git, tmp_path, a_md="x")
+    (tmp_path / "nowhere").mkdir()
+    with sources.at(tmp_path, base) as source:
+        assert not source.directory(path).exists()
+
+
+def test_root_in_a_subfolder(git: Git, tmp_path: Path) -> None:
+    """With the configuration in a folder of the repository all paths are relative to that folder."""
+    base = commit(git, tmp_path, sub__a_md="in sub", a_md="at the top", sub__notes__n_md="n", notes__top_md="t")
+    with sources.at(tmp_path / "sub", base) as source:
+        assert source.read("a.md") == b"in sub"
+        assert contents(source.directory("notes")) == {"n.md": "n"}
+        assert contents(source.directory(".")) == {"a.md": "in sub", "notes/n.md": "n"}
+
+
+@pytest.mark.parametrize(
+    "order", [["notes/work", "notes", "."], [".", "notes", "notes/work"]], ids=["inner first", "outer first"]
+)
+def test_directories_inside_one_another(git: Git, tmp_path: Path, order: list[str]) -> None:
+    """A directory has all its files, whichever of its folders were asked for before."""
+    base = commit(git, tmp_path, notes__work__w_md="w", notes__n_md="n")
+    with sources.at(tmp_path, base) as source:
+        found = {path: contents(source.directory(path)) for path in order}
+    assert found == {
+        "notes/work": {"w.md": "w"},
+        "notes": {"work/w.md": "w", "n.md": "n"},
+        ".": {"notes/work/w.md": "w", "notes/n.md": "n"},
+    }
+
+
+def test_directory_is_unpacked_once_and_removed(git: Git, tmp_path: Path) -> None:
+    """A directory stays the same while the source is open, and nothing of it is left afterwards."""
+    base = commit(git, tmp_path, notes__n_md="n")
+    with sources.at(tmp_path, base) as source:
+        first = source.directory("notes")
+        (first / "mark").touch()
+        assert source.directory("notes") == first
+        assert (first / "mark").exists()
+    assert not first.exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        pytest.param("../../../secret", "cannot unpack notes at", id="link upwards"),
+        pytest.param("/etc/passwd", "cannot unpack notes at", id="absolute link"),
+    ],
+)
+def test_link_out_of_a_directory_is_refused(git: Git, tmp_path: Path, target: str, message: str) -> None:
+    """A committed link that leads out of its directory is refused instead of followed."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "b.md").symlink_to(target)
+    base = commit(git, tmp_path, notes__a_md="x")
+    with sources.at(tmp_path, base) as source, pytest.raises(UsageError, match=message):
+        source.directory("notes")
+
+
+def test_link_is_read_as_its_target(git: Git, tmp_path: Path) -> None:
+    """A committed link is a file that holds the name of its target: no file outside the commit is read."""
+    (tmp_path / "a.md").symlink_to("/etc/passwd")
+    base = commit(git, tmp_path)
+    with sources.at(tmp_path, base) as source:
+        assert source.read("a.md") == b"/etc/passwd"
+
+
+def test_entry_named_dots_stays_harmless(git: Git, tmp_path: Path) -> None:
+    """A commit made by hand with an entry `..` writes nothing outside the directory that is unpacked."""
+    blob = git("hash-object", "-w", "--stdin", stdin="bad")
+    evil = git("mktree", stdin=f"100644 blob {blob}\tescaped.md\n")
+    # git itself writes no such name, so the tree object is made of its bytes
+    raw = b"40000 ..\0" + bytes.fromhex(evil)
+    (tmp_path / "raw").write_bytes(raw)
+    notes = git("hash-object", "-t", "tree", "-w", "--literally", "raw")
+    top = git("mktree", stdin=f"040000 tree {notes}\tnotes\n")
+    base = git("commit-tree", top, "-m", "x")
+    with sources.at(tmp_path, base) as source:
+        scratch = source.directory("nowhere").parents[1]
+        with pytest.raises(UsageError):
+            source.directory("notes")
+        assert not list(scratch.rglob("escaped.md"))
+
+
+def test_attributes_of_the_working_tree_have_no_part(git: Git, tmp_path: Path) -> None:
+    """Attributes that the working tree brings neither filter nor hide what a revision holds."""
+    base = commit(git, tmp_path, a_md="a\r\n\x00b\n", notes__n_md="n\n")
+    for folder in (tmp_path, tmp_path / "notes"):
+        (folder / ".gitattributes").write_text("*.md diff=upper text eol=crlf export-ignore\n")
+    git("config", "diff.upper.textconv", "tr a-z A-Z <")
+    with sources.at(tmp_path, base) as source:
+        assert source.read("a.md") == b"a\r\n\x00b\n"
+        assert contents(source.directory("notes")) == {"n.md": "n\n"}
+
+
+@pytest.mark.parametrize(("change", "dirty"), [(None, False), ("a.md", True), ("new.md", False)])
+def test_head(git: Git, tmp_path: Path, change: str | None, *, dirty: bool) -> None:
+    """A checkout is described by its commit, and by whether tracked files were changed since."""
+    base = commit(git, tmp_path, a_md="x")
+    if change:
+        (tmp_path / change).write_text("changed")
+    assert sources.head(tmp_path) == {"commit": base, "dirty": dirty}
+
+
+def test_head_without_a_commit(git: Git, tmp_path: Path) -> None:
+    """A repository without a commit is described as nothing."""
+    assert git("rev-parse", "--is-inside-work-tree") == "true"
+    assert sources.head(tmp_path) == {}
+
+
+def test_slow_git_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A git that does not come back is an error with the command's name, not a hang."""
+
+    def hang(*_: object, **__: object) -> None:
+        raise subprocess.TimeoutExpired("git", 60)
+
+    monkeypatch.setattr(subprocess, "run", hang)
+    with pytest.raises(UsageError, match="git rev-parse took longer than 60 s"), sources.at(tmp_path, "main"):
+        pass

@@ -1,0 +1,139 @@
+"""The fixture vault: which files are notes, what is refused, what its hash tells."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from raggate import vault
+from raggate.errors import UsageError
+
+
+def write(directory: Path, notes: dict[str, bytes]) -> Path:
+    """Write files below a directory."""
+    for name, content in notes.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return directory
+
+
+def refusal(directory: Path) -> str:
+    """Give the message with which a vault is refused."""
+    with pytest.raises(UsageError) as caught:
+        vault.load({"work": directory})
+    return str(caught.value)
+
+
+def test_notes_of_all_vaults(tmp_path: Path) -> None:
+    """All Markdown files of all vaults are notes, by vault and path; the same path may stand in both."""
+    work = write(tmp_path / "w", {"a.md": b"one", "docs/b.md": b"two"})
+    personal = write(tmp_path / "p", {"a.md": b"three"})
+    loaded = vault.load({"work": work, "personal": personal})
+    assert loaded.texts == {("work", "a.md"): "one", ("work", "docs/b.md"): "two", ("personal", "a.md"): "three"}
+    assert sorted(loaded.notes) == ["personal/a.md", "work/a.md", "work/docs/b.md"]
+    assert loaded.directories == {"work": work, "personal": personal}
+
+
+@pytest.mark.parametrize(
+    "name", ["b.txt", "b.MD", "b.md.bak", ".obsidian/b.md", "docs/.obsidian/b.md"], ids=lambda name: name
+)
+def test_not_a_note(tmp_path: Path, name: str) -> None:
+    """Other files and the editor's own directory are no notes."""
+    assert set(vault.load({"work": write(tmp_path, {"a.md": b"x", name: b"y"})}).texts) == {("work", "a.md")}
+
+
+def test_empty_file_is_no_note(tmp_path: Path) -> None:
+    """A file without a byte is left out, a blank one is not."""
+    assert set(vault.load({"work": write(tmp_path, {"a.md": b"", "b.md": b"\n"})}).texts) == {("work", "b.md")}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(b"\xef\xbb\xbf# A\r\nb\r\n", "# A\nb\n", id="byte order mark and CRLF"),
+        pytest.param(b"a\xffb", "a\ufffdb", id="not UTF-8"),
+    ],
+)
+def test_text(tmp_path: Path, content: bytes, expected: str) -> None:
+    """A note is read leniently, as an API would."""
+    assert vault.load({"work": write(tmp_path, {"a.md": content})}).texts["work", "a.md"] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        pytest.param({"a.md": b"other"}, True, id="text"),
+        pytest.param({"c.md": b"new"}, True, id="a further note"),
+        pytest.param({"a.md": b"one "}, True, id="white space"),
+        pytest.param({"c.txt": b"new"}, False, id="another file"),
+        pytest.param({"c.md": b""}, False, id="an empty file"),
+    ],
+)
+def test_hash(tmp_path: Path, change: dict[str, bytes], *, changed: bool) -> None:
+    """The hash of a vault changes with its notes and with nothing else."""
+    directory = write(tmp_path, {"a.md": b"one", "docs/b.md": b"two"})
+    before = vault.load({"work": directory}).hash
+    assert (vault.load({"work": write(directory, change)}).hash != before) is changed
+
+
+def test_hash_does_not_depend_on_where_or_in_which_order(tmp_path: Path) -> None:
+    """The same notes have the same hash in another directory and with the vaults in another order."""
+    first = {name: write(tmp_path / "1" / name, {"a.md": name.encode()}) for name in ("work", "personal")}
+    second = {name: write(tmp_path / "2" / name, {"a.md": name.encode()}) for name in ("personal", "work")}
+    assert vault.load(first).hash == vault.load(second).hash
+
+
+def test_hash_covers_names(tmp_path: Path) -> None:
+    """Renaming a note or a vault changes the hash."""
+    first = vault.load({"work": write(tmp_path / "1", {"a.md": b"x"})}).hash
+    assert vault.load({"work": write(tmp_path / "2", {"b.md": b"x"})}).hash != first
+    assert vault.load({"home": tmp_path / "1"}).hash != first
+
+
+def test_no_note_at_all(tmp_path: Path) -> None:
+    """Vaults without a single note measure nothing and are refused."""
+    assert refusal(write(tmp_path, {"a.txt": b"x", "b.md": b""})) == "the vault holds no note"
+
+
+def test_link_out_of_the_vault(tmp_path: Path) -> None:
+    """A note that is a link to a file outside is refused, so that no other file is read into a report."""
+    directory = write(tmp_path / "v", {"a.md": b"x"})
+    write(tmp_path, {"secret.md": b"s"})
+    (directory / "docs").mkdir()
+    (directory / "docs" / "b.md").symlink_to("../../secret.md")
+    assert refusal(directory) == "vault 'work': docs/b.md is a link out of the vault"
+
+
+def test_linked_directory_is_not_followed(tmp_path: Path) -> None:
+    """A link to a directory is not followed."""
+    directory = write(tmp_path / "v", {"a.md": b"x"})
+    write(tmp_path / "other", {"b.md": b"y"})
+    (directory / "docs").symlink_to(tmp_path / "other")
+    assert set(vault.load({"work": directory}).texts) == {("work", "a.md")}
+
+
+def test_link_inside_the_vault(tmp_path: Path) -> None:
+    """A link to another note of the vault is a note."""
+    directory = write(tmp_path, {"a.md": b"x"})
+    (directory / "b.md").symlink_to("a.md")
+    assert vault.load({"work": directory}).texts["work", "b.md"] == "x"
+
+
+@pytest.mark.parametrize("kind", ["dangling", "loop", "pipe"])
+def test_no_file(tmp_path: Path, kind: str) -> None:
+    """A link to nothing, a link to itself and a pipe are named, and none of them hangs or crashes the reader."""
+    path = write(tmp_path, {"a.md": b"x"}) / "b.md"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("b.md" if kind == "loop" else "nowhere.md")
+    assert refusal(tmp_path) == "vault 'work': b.md is not a file, or a link to nothing"
+
+
+def test_large_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note that is too large is refused before it is read."""
+    monkeypatch.setattr(vault, "MAX_NOTE_BYTES", 4)
+    assert refusal(write(tmp_path, {"a.md": b"12345"})) == "vault 'work': a.md is larger than 4 bytes"
