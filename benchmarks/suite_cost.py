@@ -44,7 +44,8 @@ import json, sys, httpx
 client = httpx.Client(trust_env=False)
 for line in open(sys.argv[2], encoding="utf-8"):
     case = json.loads(line)
-    body = {"question": case["question"], "k": 5, "mode": "hybrid", "vaults": case["vaults"], "folders": case["folders"]}
+    body = {"question": case["question"], "k": 5, "mode": "hybrid"}
+    body |= {"vaults": case["vaults"], "folders": case["folders"]}
     client.post(sys.argv[1] + "/api/v1/ask?debug=true&retrieval_only=true", json=body).json()
 """
 

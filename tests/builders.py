@@ -7,28 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from raggate.golden import digest, with_hash
-from raggate.models import (
+from raggate.models import Case, Chunk, Failure, Golden, Labelled, Labels, Response, Result, Run, Support
+from raggate.outcomes import (
     OVERALL,
     Baseline,
-    Case,
     CaseScore,
-    Chunk,
     Comparison,
     Delta,
     Direction,
-    Failure,
     Finding,
     Flip,
-    Golden,
-    Labelled,
-    Labels,
     MetricValue,
     Operations,
-    Response,
-    Result,
-    Run,
     Scorecard,
-    Support,
 )
 from raggate.scoring import label
 

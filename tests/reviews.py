@@ -22,7 +22,8 @@ from raggate import baseline
 from raggate.compare import compare
 from raggate.config import Gate, Invariants
 from raggate.invariants import check_answers, comparable
-from raggate.models import Baseline, Case, Chunk, Labelled, Review, Run
+from raggate.models import Case, Chunk, Labelled, Run
+from raggate.outcomes import Baseline, Review
 from raggate.promote import provenance
 from raggate.scoring import directions, score
 from raggate.verdict import decide

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import STORED_DECIMALS, dumps, loads, rounded
-from raggate.models import OVERALL, Baseline, CaseScore, Direction, MetricValue, Scorecard
+from raggate.outcomes import OVERALL, Baseline, CaseScore, Direction, MetricValue, Scorecard
 
 SCHEMA = "raggate/baseline/1"
 MAX_BYTES = 256 << 20

@@ -19,7 +19,7 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.models import Review
+    from raggate.outcomes import Review
     from raggate.pipeline import Invocation
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from raggate.flips import find_flips
-from raggate.models import (
-    Baseline,
-    CaseScore,
-    Comparison,
-    Delta,
-    GoldenChanges,
-    MetricValue,
-    Run,
-    Scorecard,
-)
+from raggate.models import Run
+from raggate.outcomes import Baseline, CaseScore, Comparison, Delta, GoldenChanges, MetricValue, Scorecard
 
 EPSILON = 1e-9
 """A boundary is crossed only beyond this, so that sums of floats cannot decide."""

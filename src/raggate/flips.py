@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.anchors import covers, in_scope
-from raggate.models import Case, CaseScore, Chunk, Flip, Labelled, Run, Support
+from raggate.models import Case, Chunk, Labelled, Run, Support
+from raggate.outcomes import CaseScore, Flip
 
 
 def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: int) -> tuple[Flip, ...]:

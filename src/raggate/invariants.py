@@ -8,7 +8,8 @@ from math import isfinite
 from typing import Any
 
 from raggate.config import Invariants
-from raggate.models import Baseline, Finding, Labelled, Run, Scorecard
+from raggate.models import Labelled, Run
+from raggate.outcomes import Baseline, Finding, Scorecard
 
 SHOWN_EXAMPLES = 5
 

@@ -32,7 +32,8 @@ from raggate.config import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.inputs import Inputs, opened, read_file
 from raggate.jsonio import write_atomic
-from raggate.models import Baseline, Golden, Labelled, Place, Result, Review, Run, Scorecard
+from raggate.models import Golden, Labelled, Place, Result, Run
+from raggate.outcomes import Baseline, Review, Scorecard
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, REPORTS
 from raggate.reports.progress import Progress
 

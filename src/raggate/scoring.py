@@ -10,20 +10,8 @@ from raggate.anchors import contains_snippet, covers, elements, fold
 from raggate.metrics import METRICS, PerCase
 from raggate.metrics.operations import operations
 from raggate.metrics.ranking import complete_at, first_hit, ranking
-from raggate.models import (
-    OVERALL,
-    Case,
-    CaseScore,
-    Chunk,
-    Direction,
-    Labelled,
-    Labels,
-    MetricValue,
-    Result,
-    Run,
-    Scorecard,
-    Support,
-)
+from raggate.models import Case, Chunk, Labelled, Labels, Result, Run, Support
+from raggate.outcomes import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""

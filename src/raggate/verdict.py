@@ -11,7 +11,18 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config import Gate, Rule
 from raggate.errors import ExitCode
-from raggate.models import OVERALL, CaseScore, Comparison, Delta, Finding, Judged, Outcome, Reason, Status, Verdict
+from raggate.outcomes import (
+    OVERALL,
+    CaseScore,
+    Comparison,
+    Delta,
+    Finding,
+    Judged,
+    Outcome,
+    Reason,
+    Status,
+    Verdict,
+)
 
 EPSILON = 1e-9
 """A boundary is crossed only beyond this, so that sums of floats cannot decide."""
@@ -270,7 +281,10 @@ def _coverage_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     new = [
         _name(row.delta)
         for row in rows
-        if row.delta.slice == OVERALL and gate.rule(row.delta.metric) and row.delta.current.n and not row.delta.baseline.n
+        if row.delta.slice == OVERALL
+        and gate.rule(row.delta.metric)
+        and row.delta.current.n
+        and not row.delta.baseline.n
     ]
     if new:
         yield Reason(code="new-metrics", message=f"without a value in the baseline, so not compared: {_some(new)}")

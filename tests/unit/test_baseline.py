@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders import make_case_score, make_metric, make_run, make_scorecard
 from raggate import baseline
 from raggate.errors import UsageError
-from raggate.models import OVERALL, Baseline, Direction, Scorecard
+from raggate.outcomes import OVERALL, Baseline, Direction, Scorecard
 from raggate.reports import metrics_file
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}

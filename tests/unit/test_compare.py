@@ -21,7 +21,8 @@ from builders import (
     make_scorecard,
 )
 from raggate.compare import compare
-from raggate.models import OVERALL, Case, Comparison, Delta, GoldenChanges, Scorecard
+from raggate.models import Case
+from raggate.outcomes import OVERALL, Comparison, Delta, GoldenChanges, Scorecard
 
 
 def compared(before: Scorecard, now: Scorecard, *, golden: tuple[Case, ...] | None = None, **rest: Any) -> Comparison:

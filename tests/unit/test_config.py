@@ -35,6 +35,9 @@ def test_defaults() -> None:
     assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 5, True)
     assert loaded.score.k == [1, 3, 5, 10]
     assert (loaded.gate.tolerance, loaded.gate.max_error_rate, loaded.gate.on_removed_cases) == (0.05, 0.02, "refuse")
+    assert (loaded.gate.min_overlap, loaded.gate.min_slice, loaded.gate.flip_at) == (0.5, 10, 5)
+    assert (loaded.ask.concurrency, loaded.ask.retries, loaded.ask.max_body_bytes) == (8, 2, 8 * 1024 * 1024)
+    assert (loaded.ask.connect_timeout, loaded.ask.read_timeout, loaded.ask.total_timeout) == (5, 30, 60)
     assert (loaded.invariants.scores_ordered, loaded.invariants.ties_at_cutoff) == ("error", "off")
 
 
@@ -180,6 +183,57 @@ def test_problems_are_sorted_and_cut() -> None:
     lines = refusal(MINIMAL + "".join(f"zzz{number}: 1\n" for number in range(12))).split("\n")
     assert [line.split(":")[1] for line in lines[:-1]] == [str(number) for number in range(3, 13)]
     assert lines[-1] == "… and 2 more"
+
+
+def test_ten_problems_are_told_in_full() -> None:
+    """Ten problems are ten lines, without a word of more."""
+    assert len(refusal(MINIMAL + "".join(f"zzz{number}: 1\n" for number in range(10))).split("\n")) == 10
+
+
+def test_typo_in_a_rule_is_one_problem() -> None:
+    """A misspelt key of a rule is told once, not again for every other form that a metric may take."""
+    assert "\n" not in refusal(MINIMAL + "gate: {metrics: {hit_at_5: {flor: 1}}}")
+
+
+def slice_of(key: str, value: object) -> str:
+    """Write a configuration with one value set, the key as `slice.key`."""
+    name, _, inner = key.partition(".")
+    return f"{MINIMAL}{name}: {{{inner}: {value}}}"
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "most", "below", "above"),
+    [
+        pytest.param("ask.k", 1, 1000, 0, 1001, id="ask.k"),
+        pytest.param("ask.concurrency", 1, 256, 0, 257, id="ask.concurrency"),
+        pytest.param("ask.retries", 0, 10, -1, 11, id="ask.retries"),
+        pytest.param("ask.max_body_bytes", 1024, 1 << 30, 1023, (1 << 30) + 1, id="ask.max_body_bytes"),
+        pytest.param("ask.give_up_after", 1, 10**9, 0, None, id="ask.give_up_after"),
+        pytest.param("ask.total_timeout", 0.001, 86_400, 0, 86_401, id="ask.total_timeout"),
+        pytest.param("score.k", "[1]", "[1000]", "[0]", "[1001]", id="score.k"),
+        pytest.param("gate.tolerance", 0, 1_000_000, -0.001, 1_000_001, id="gate.tolerance"),
+        pytest.param("gate.min_slice", 1, 10**9, 0, None, id="gate.min_slice"),
+        pytest.param("gate.flip_at", 1, 10**9, 0, None, id="gate.flip_at"),
+        pytest.param("gate.max_error_rate", 0, 0.999, -0.001, 1, id="gate.max_error_rate"),
+        pytest.param("gate.min_overlap", 0.001, 1, 0, 1.001, id="gate.min_overlap"),
+    ],
+)
+def test_bounds(key: str, least: object, most: object, below: object, above: object) -> None:
+    """A number is accepted up to its bounds and refused beyond them, with its key."""
+    for value in (least, most):
+        load(slice_of(key, value))
+    for value in (below, above):
+        if value is not None:
+            assert f"raggate.yml:3: {key}" in refusal(slice_of(key, value))
+
+
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan"])
+@pytest.mark.parametrize("key", ["floor", "ceiling", "tolerance"])
+def test_limits_of_a_rule_are_finite(key: str, value: str) -> None:
+    """No limit of a rule may be infinite or not a number, as it would never be crossed."""
+    assert f"gate.metrics.mrr_at_5.{key}: expected" in refusal(
+        f"{MINIMAL}gate: {{metrics: {{mrr_at_5: {{{key}: {value}}}}}}}"
+    )
 
 
 def test_hint_names_the_documentation() -> None:

@@ -19,7 +19,8 @@ from builders import (
     make_support,
 )
 from raggate.flips import find_flips
-from raggate.models import Case, Chunk, Flip, Labelled
+from raggate.models import Case, Chunk, Labelled
+from raggate.outcomes import Flip
 from raggate.scoring import score
 
 GOLD = make_chunk("gold")
@@ -106,6 +107,18 @@ def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> 
             id="snippet-missing-in-whole-note",
         ),
         pytest.param(
+            {"gold_supports": (make_support(snippets=("the sentence",)),)},
+            {"chunks": [make_chunk("x", heading_path="# B")]},
+            "the note is at rank 1, but with another section",
+            id="snippet-asked-but-other-section",
+        ),
+        pytest.param(
+            {"vaults": ("work",)},
+            {"chunks": [make_chunk("x", heading_path="# B", vault="work")]},
+            "the note is at rank 1, but with another section",
+            id="other-section-in-the-right-vault",
+        ),
+        pytest.param(
             {"vaults": ("work",)},
             {"chunks": [make_chunk("x", vault="home")]},
             "not among the 1 chunk returned",
@@ -146,9 +159,9 @@ def test_why(case: dict[str, Any], now: dict[str, Any], why: str) -> None:
 
 def test_fixed_question_has_no_why() -> None:
     """A question that was fixed tells its ranks, but neither a cause nor what was displaced."""
-    found = flip(answered(None, *OTHERS), answered(None, *at(3)))
+    found = flip(answered(None, *at(7)), answered(None, *at(3)))
     assert found is not None
-    assert (found.kind, found.before, found.after, found.why, found.displaced_by) == ("fixed", None, 3, "", None)
+    assert (found.kind, found.before, found.after, found.why, found.displaced_by) == ("fixed", 7, 3, "", None)
 
 
 class TestGroups:
@@ -296,11 +309,11 @@ def test_gold(case: dict[str, Any], gold: str) -> None:
 def test_order() -> None:
     """Broken before fixed, must-pass first, then by the rank they fell from or rose to, then by mode and case."""
     moves = [
-        ("fixed-3", None, 3, False),
-        ("fixed-1", None, 1, False),
-        ("fell-from-4", 4, None, False),
-        ("fell-from-1-b", 1, None, False),
-        ("fell-from-1-a", 1, None, False),
+        ("a-fixed-3", None, 3, False),
+        ("z-fixed-1", None, 1, False),
+        ("a-fell-from-4", 4, None, False),
+        ("z-fell-from-1", 1, None, False),
+        ("y-fell-from-1", 1, None, False),
         ("must-pass", 5, None, True),
         ("stayed", 1, 1, True),
     ]
@@ -311,11 +324,11 @@ def test_order() -> None:
     found = find_flips(make_run(*items), pairs, 5)
     assert [item.case_id for item in found] == [
         "must-pass",
-        "fell-from-1-a",
-        "fell-from-1-b",
-        "fell-from-4",
-        "fixed-1",
-        "fixed-3",
+        "y-fell-from-1",
+        "z-fell-from-1",
+        "a-fell-from-4",
+        "z-fixed-1",
+        "a-fixed-3",
     ]
     assert [item.must_pass for item in found] == [True, False, False, False, False, False]
 

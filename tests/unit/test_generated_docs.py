@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from tools.generate_docs import generated
 
 ROOT = Path(__file__).parents[2]

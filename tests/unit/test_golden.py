@@ -231,6 +231,43 @@ def test_problems_are_cut() -> None:
     assert told[-1] == "… and 3 more"
 
 
+def test_ten_problems_are_told_in_full() -> None:
+    """Ten problems are ten lines, without a word of more."""
+    assert len(refusal(b"{\n" * 10).split("\n")) == 10
+
+
+def test_longest_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of exactly the largest size is read, one byte more is refused."""
+    line = json.dumps(ROW).encode()
+    monkeypatch.setattr(golden, "MAX_LINE_BYTES", len(line))
+    assert len(golden.load(line, "g.jsonl").cases) == 1
+    assert "expected at most" in refusal(line + b" ")
+
+
+def test_number_of_cases_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A golden set of exactly the largest number of cases is read, one more is refused."""
+    monkeypatch.setattr(golden, "MAX_CASES", 1)
+    assert len(golden.load(lines(ROW), "g.jsonl").cases) == 1
+    assert refusal(lines(ROW, {**ROW, "id": "q2"})) == "g.jsonl: 2 cases, expected at most 1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "above"),
+    [
+        pytest.param({"k": 1000}, {"k": 1001}, id="k"),
+        pytest.param({"id": "x" * 200}, {"id": "x" * 201}, id="id"),
+        pytest.param({"question": "x" * 20_000}, {"question": "x" * 20_001}, id="question"),
+        pytest.param(
+            {"gold_supports": [{**GOLD, "grade": 100}]}, {"gold_supports": [{**GOLD, "grade": 101}]}, id="grade"
+        ),
+    ],
+)
+def test_bounds(changes: dict[str, Any], above: dict[str, Any]) -> None:
+    """Sizes and numbers are accepted up to their bounds and refused beyond them."""
+    load_one(**changes)
+    assert next(iter(above)) in refusal(lines({**ROW, **above}))
+
+
 def test_layout_does_not_matter() -> None:
     """A byte order mark, CRLF, blank lines and the spelling of the JSON change nothing but the line number."""
     plain = golden.load(lines(ROW), "g.jsonl")
@@ -470,6 +507,7 @@ def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: s
     refused = str(caught.value)
     assert refused.startswith("eval_set.jsonl:3: case 'q1': ")
     assert message in refused
+    assert "\n" not in refused
 
 
 def test_nearest_is_left_out_when_nothing_is_near() -> None:

@@ -22,7 +22,8 @@ from builders import (
 )
 from raggate.config import Invariants
 from raggate.invariants import SHOWN_EXAMPLES, check_answers, comparable
-from raggate.models import Chunk, Finding, Labelled, Reference
+from raggate.models import Chunk, Labelled, Reference
+from raggate.outcomes import Finding
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
 THREE = make_chunks("a.md", "b.md", "c.md")

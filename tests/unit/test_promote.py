@@ -19,7 +19,8 @@ from builders import (
 )
 from raggate.config import Gate
 from raggate.errors import CannotTell
-from raggate.models import Finding, Run
+from raggate.models import Run
+from raggate.outcomes import Finding
 from raggate.promote import provenance, refuse_unmeasured
 from raggate.scoring import score
 

@@ -25,7 +25,8 @@ from builders import (
 )
 from raggate import scoring
 from raggate.metrics import METRICS
-from raggate.models import Case, CaseScore, Labelled, Support
+from raggate.models import Case, Labelled, Support
+from raggate.outcomes import CaseScore
 
 
 def matches(support: Support, *, vaults: tuple[str, ...] = (), **chunk: Any) -> bool:

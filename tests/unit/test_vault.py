@@ -136,4 +136,5 @@ def test_no_file(tmp_path: Path, kind: str) -> None:
 def test_large_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A note that is too large is refused before it is read."""
     monkeypatch.setattr(vault, "MAX_NOTE_BYTES", 4)
+    assert vault.load({"work": write(tmp_path, {"a.md": b"1234"})}).texts["work", "a.md"] == "1234"
     assert refusal(write(tmp_path, {"a.md": b"12345"})) == "vault 'work': a.md is larger than 4 bytes"

@@ -21,7 +21,7 @@ from builders import (
     make_scorecard,
 )
 from raggate.config import Gate, Rule
-from raggate.models import OVERALL, Comparison, Delta, Finding, GoldenChanges
+from raggate.outcomes import OVERALL, Comparison, Delta, Finding, GoldenChanges
 from raggate.verdict import decide, judge
 
 PLAIN = Gate(metrics={"hit_at_5": 0.05, "wrong_rate": 0.05})

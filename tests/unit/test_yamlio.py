@@ -98,6 +98,11 @@ def test_any_bytes_parse_or_are_refused(data: bytes) -> None:
     assert outcome.startswith("f.yml:")
 
 
+def test_largest_file() -> None:
+    """A file of exactly the largest size is read."""
+    assert yamlio.parse(b"# " + b"x" * (yamlio.MAX_BYTES - 2), "f.yml").value is None
+
+
 @pytest.mark.parametrize(
     ("path", "line"),
     [

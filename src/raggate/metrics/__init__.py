@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from raggate.metrics import abstention, retrieval
-from raggate.models import Direction, Labelled
+from raggate.models import Labelled
+from raggate.outcomes import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from raggate.models import Direction, MetricValue, Operations, Response, Result
+from raggate.models import Response, Result
+from raggate.outcomes import Direction, MetricValue, Operations
 
 
 def operations(results: Sequence[Result]) -> Operations:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from raggate.errors import RaggateError
-from raggate.models import Review, Run, Scorecard
+from raggate.models import Run
+from raggate.outcomes import Review, Scorecard
 from raggate.reports import failure, markdown, metrics_file, verdict_file
 
 Report = Callable[[Review], str]

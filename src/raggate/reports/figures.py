@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.jsonio import rounded
-from raggate.models import OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
+from raggate.outcomes import OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raggate.escape import markdown as safe
 from raggate.escape import plain
-from raggate.models import Delta, Flip, Judged, Reason, Review
+from raggate.outcomes import Delta, Flip, Judged, Reason, Review
 from raggate.reports import figures
 from raggate.reports.failure import log_section
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from raggate.jsonio import dumps, rounded
-from raggate.models import OVERALL, MetricValue, Run, Scorecard
+from raggate.models import Run
+from raggate.outcomes import OVERALL, MetricValue, Scorecard
 
 SCHEMA = "raggate/metrics/1"
 

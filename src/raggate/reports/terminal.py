@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from raggate.escape import log_line
-from raggate.models import Flip, Judged, Review
+from raggate.outcomes import Flip, Judged, Review
 from raggate.reports import figures
 
 SHOWN_FLIPS = 15

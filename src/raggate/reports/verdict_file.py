@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from raggate.jsonio import dumps, rounded
-from raggate.models import Judged, Review
+from raggate.outcomes import Judged, Review
 
 SCHEMA = "raggate/verdict/1"
 

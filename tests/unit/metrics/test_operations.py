@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from builders import make_chunk, make_failure, make_metric, make_response, make_result
 from raggate.metrics.operations import operations, percentile
-from raggate.models import MetricValue, Result
+from raggate.models import Result
+from raggate.outcomes import MetricValue
 
 
 def answered(answer: str | None = "yes", **fields: Any) -> Result:

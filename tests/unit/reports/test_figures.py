@@ -18,7 +18,7 @@ from builders import (
     make_scorecard,
 )
 from raggate.config import Gate
-from raggate.models import Delta, Judged, MetricValue, Operations, Status
+from raggate.outcomes import Delta, Judged, MetricValue, Operations, Status
 from raggate.reports import figures
 from raggate.verdict import judge
 

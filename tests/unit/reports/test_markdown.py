@@ -10,7 +10,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
 from raggate.escape import plain
-from raggate.models import Reason, Review
+from raggate.outcomes import Reason, Review
 from raggate.reports import markdown
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, REVIEWS, hostile, passing, regression

@@ -9,7 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from raggate.models import Review
+from raggate.outcomes import Review
 from raggate.reports import verdict_file
 from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression
 

@@ -1,0 +1,219 @@
+"""The nouns of judging, from the scorecard to the review: frozen, without behaviour of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from raggate.models import Run
+
+Direction = Literal["higher", "lower"]
+"""Which way is better. Every metric has one."""
+
+OVERALL = "overall"
+"""The slice of all cases. The others are written `<dimension>=<value>`, such as `difficulty=hard`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricValue:
+    """A mean over the cases it applies to. `value` is None when it applies to none; `unscored` counts the rest."""
+
+    value: float | None
+    n: int
+    unscored: int
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseScore:
+    """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
+
+    `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
+    required support has been seen; None when that never happens within the list. `slices` and `must_pass` come from
+    the golden set and are empty in a stored baseline.
+    """
+
+    case_id: str
+    mode: str
+    hash: str
+    values: dict[str, float | None]
+    rank: int | None = None
+    rank_all: int | None = None
+    failure: str | None = None
+    slices: tuple[str, ...] = ()
+    must_pass: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
+
+    `latency` maps a step to its percentiles: `{"total_ms": {"p50": 12.0, "p95": 30.0}}`.
+    """
+
+    calls: int
+    failed: int
+    rates: dict[str, MetricValue]
+    retries: int
+    latency: dict[str, dict[str, float]]
+    coverage: dict[str, Any] | None
+    failures: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard:
+    """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`."""
+
+    suite: str
+    run_id: str
+    fingerprint: dict[str, Any]
+    cases: tuple[CaseScore, ...]
+    slices: dict[str, dict[str, dict[str, MetricValue]]]
+    counts: dict[str, dict[str, int]]
+    operations: Operations | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool."""
+
+    source: str
+    scorecard: Scorecard
+    provenance: dict[str, Any]
+
+    @property
+    def paired(self) -> bool:
+        """Whether single cases can be compared, not only means."""
+        return bool(self.scorecard.cases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
+
+    `lost` and `gained` count the cases that got worse or better, when cases can be paired. A side's value is None when
+    the metric applies to none of its cases. `binary` says that every case scores 0 or 1, so that counts tell more.
+    """
+
+    mode: str
+    slice: str
+    metric: str
+    baseline: MetricValue
+    current: MetricValue
+    delta: float | None
+    lost: int | None = None
+    gained: int | None = None
+    binary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A question that broke or was fixed: what was expected, where it was, where it is, and why.
+
+    `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
+    what stands now where the gold chunk stood.
+    """
+
+    case_id: str
+    mode: str
+    kind: Literal["broke", "fixed"]
+    metric: str
+    question: str
+    gold: str
+    before: int | None
+    after: int | None
+    why: str
+    displaced_by: str | None
+    must_pass: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenChanges:
+    """How the golden set differs from the one the baseline was measured on, by case id."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    relabelled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first."""
+
+    invariant: str
+    level: Literal["error", "warn"]
+    message: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
+
+    `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
+    at all; then `deltas` and `flips` are empty.
+    """
+
+    baseline: Baseline | None
+    scorecard: Scorecard
+    deltas: tuple[Delta, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    golden: GoldenChanges = GoldenChanges()
+    vault_changes: tuple[str, ...] = ()
+    config_changes: tuple[tuple[str, str, str], ...] = ()
+    compared: int = 0
+    incomparable: tuple[str, ...] = ()
+
+
+Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "not gated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A delta with what the policy says of it. `allowed` is the tolerance and `floor` the limit, None where unset."""
+
+    delta: Delta
+    status: Status
+    allowed: float | None
+    floor: float | None
+    gated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One clause of a verdict: a stable code for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The decision, its reasons (empty for a pass), the warnings and the judged rows."""
+
+    outcome: Outcome
+    exit_code: int
+    headline: str
+    reasons: tuple[Reason, ...] = ()
+    warnings: tuple[Reason, ...] = ()
+    rows: tuple[Judged, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """Everything a report tells: the run, its scores, what it was held against, and the decision.
+
+    `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
+    """
+
+    run: Run
+    scorecard: Scorecard
+    comparison: Comparison
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+    reproduce: str
+    against: str | None = None
