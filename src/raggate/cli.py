@@ -119,7 +119,7 @@ def run(**flags: Any) -> None:
     from raggate.errors import CannotTell
 
     directory, measured = pipeline.run(_invocation(**flags))
-    click.echo(directory)
+    click.echo(_shown(directory))
     if measured.stopped is not None:
         raise CannotTell(measured.stopped, log=measured.log)
 
@@ -178,7 +178,7 @@ def promote(directory: Path, **flags: Any) -> None:
 
     target, scorecard = pipeline.promote_directory(_invocation(**flags), directory)
     cases = len({case.case_id for case in scorecard.cases})
-    click.echo(f"{target}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
+    click.echo(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
     click.echo("Review the difference with `git diff` and commit it.")
 
 
@@ -231,9 +231,14 @@ def _show(review: Review, directory: Path) -> None:
         terminal.render(review, width=max(width, 60), color=to_terminal and "NO_COLOR" not in os.environ), color=True
     )
     baseline = review.comparison.baseline
-    click.echo(f"report:  {directory / 'summary.md'}")
+    click.echo(f"report:  {_shown(directory / 'summary.md')}")
     if baseline is None:
-        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(directory))}")
+        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(_shown(directory)))}")
+
+
+def _shown(path: Path) -> Path:
+    """Shorten a path for people: relative to where they are, when it lies below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _say_error(error: RaggateError) -> None:

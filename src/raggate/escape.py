@@ -12,7 +12,7 @@ import unicodedata
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a mention or a reference
 _SPECIAL = re.compile(
-    r"[\\`*\[\]|~<>&$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|\.(?=[^\W\d])|(?<=w)\.|^[-+=!]|^\d+(?=[.)])"
+    r"[\\`*\[\]|~<&$@]|#(?=[\w#])|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|\.(?=[^\W\d])|(?<=w)\.|^[-+=!#>]|^\d+(?=[.)])"
 )
 _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 _REFERENCE = re.compile(r"\b(?:[0-9a-f]{7,40}|gh-\d+)\b", re.IGNORECASE)

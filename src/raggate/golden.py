@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -105,8 +107,6 @@ def digest(cases: list[Case]) -> str:
 
 def write_case(case: Case) -> bytes:
     """Write a case as one line that `load` reads back to an equal case, but for its line number."""
-    from dataclasses import asdict
-
     row = {key: value for key, value in asdict(case).items() if value is not None and key not in {"hash", "line"}}
     if "modes" in row:
         row["retriever_types"] = row.pop("modes")
@@ -177,6 +177,7 @@ def _read_case(line: bytes, number: int) -> Case:
         value = loads(line)
     except ValueError as error:
         raise ValueError(f"not valid JSON: {plain(str(error))}") from None
+    _refuse_duplicate_keys(line)
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {yamlio.shown(value, limit=40)}")
     shown = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
@@ -189,6 +190,20 @@ def _read_case(line: bytes, number: int) -> Case:
     if broken:
         raise ValueError(shown + broken)
     return case
+
+
+def _refuse_duplicate_keys(line: bytes) -> None:
+    def checked(pairs: list[tuple[str, object]]) -> None:
+        keys = [key for key, _ in pairs]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise ValueError(f"key {plain(key)!r} stands twice")
+
+    try:
+        json.loads(line, object_pairs_hook=checked)
+    except RecursionError:
+        # what is nested that deep fits no key, and validation says so
+        return
 
 
 def _explain(error: ValidationError) -> list[str]:
@@ -234,16 +249,21 @@ def _to_case(row: _CaseRow, number: int) -> Case:
 
 
 def with_hash(case: Case) -> Case:
-    """Give the case its content hash: what a score depends on, and nothing else."""
-    from dataclasses import replace
+    """Give the case its content hash: what a score depends on, and nothing else.
 
-    return replace(case, hash=_hash({key: getattr(case, key) for key in _SCORED_KEYS}))
+    Only keys that say something are hashed, so that a new optional key does not change the hash of older cases.
+    """
+    scored = {key: value for key in _SCORED_KEYS if (value := getattr(case, key)) not in (None, ())}
+    scored["gold_supports"] = [
+        {key: value for key in _SUPPORT_KEYS if (value := getattr(support, key)) not in (None, ())}
+        for support in case.gold_supports
+    ]
+    return replace(case, hash=_hash(scored))
 
 
 _SCORED_KEYS = (
     "question",
     "answerable",
-    "gold_supports",
     "required_support_groups",
     "recency_conflict_rule",
     "vaults",
@@ -251,6 +271,7 @@ _SCORED_KEYS = (
     "k",
     "detail",
 )
+_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade")
 
 
 def _broken_rule(case: Case) -> str | None:

@@ -228,6 +228,9 @@ def _ask(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
     settings = inputs.config
+    idle = sum(case.modes is not None and not set(case.modes) & set(settings.ask.modes) for case in inputs.golden.cases)
+    if idle:
+        invocation.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault))
     place = Place(
         root=invocation.root,

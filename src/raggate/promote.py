@@ -24,9 +24,11 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
     reasons = []
     if run.stopped is not None:
         reasons.append(f"it did not finish: {run.stopped}")
-    missing = {case.id for case in run.golden.cases} - {case.case_id for case in scorecard.cases}
+    modes = set(run.fingerprint.get("modes", ()))
+    expected = {case.id for case in run.golden.cases if case.modes is None or modes & set(case.modes)}
+    missing = expected - {case.case_id for case in scorecard.cases}
     if missing:
-        reasons.append(f"{len(missing)} of {len(run.golden.cases)} cases not asked")
+        reasons.append(f"{len(missing)} of {len(expected)} cases not asked")
     if operations is None or not operations.calls:
         reasons.append("no question was asked")
     elif operations.failed > gate.max_error_rate * operations.calls + EPSILON:

@@ -35,7 +35,7 @@ def load(directories: dict[str, Path]) -> Vault:
         raise UsageError("the vault holds no note", hint="Key 'vault' names directories that hold *.md files.")
     whole = hashlib.sha256()
     for note in sorted(notes):
-        whole.update(f"{note}\0{notes[note]}\0".encode())
+        whole.update(f"{note}\0{notes[note]}\0".encode(errors="surrogateescape"))
     return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate import wording
 from raggate.config import Gate, Rule
 from raggate.errors import ExitCode
 from raggate.outcomes import (
@@ -66,7 +67,7 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, *, s
     return Verdict(
         outcome=outcome,
         exit_code=_EXIT_CODES[outcome],
-        headline=_headline(outcome, reasons, comparison, warnings),
+        headline=wording.headline(outcome, reasons, comparison, warnings),
         reasons=tuple(reasons),
         warnings=tuple(warnings),
         rows=rows,
@@ -184,21 +185,21 @@ def _worse(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
         if row.delta.slice != OVERALL and gate.slices != "fail":
             continue
         if row.gated and row.status == "worse":
-            yield Reason(code="worse", message=_change(row))
+            yield Reason(code="worse", message=wording.change(row))
         if row.gated and row.status == "below floor":
             limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
             yield Reason(
                 code="below-floor",
-                message=f"{_name(row.delta)} is {row.delta.current.value:.4f}, beyond its {limit} {row.floor:g}",
+                message=f"{wording.name(row.delta)} is {row.delta.current.value:.4f}, beyond its {limit} {row.floor:g}",
             )
 
 
 def _incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     removed = comparison.golden.removed
     if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=_removed(removed))
+        yield Reason(code="removed-cases", message=wording.removed(removed))
     if comparison.vault_changes and gate.on_vault_change == "refuse":
-        yield Reason(code="vault-changed", message=f"the vault changed: {_some(comparison.vault_changes)}")
+        yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
     if gate.on_removed_cases == "refuse":
         for message in _fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
@@ -220,7 +221,7 @@ def _vanished(deltas: Sequence[Delta]) -> dict[str, None]:
     whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
     left = [delta for delta in deltas if delta.mode not in modes]
     whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if _emptied(delta))
-    return whole | dict.fromkeys(_name(delta) for delta in left if not _emptied(delta))
+    return whole | dict.fromkeys(wording.name(delta) for delta in left if not _emptied(delta))
 
 
 def _fewer_cases(comparison: Comparison) -> Iterator[str]:
@@ -231,7 +232,7 @@ def _fewer_cases(comparison: Comparison) -> Iterator[str]:
     for mode, counts in comparison.scorecard.counts.items():
         before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
         if now < before:
-            yield f"mode {mode} was asked {_count(now, 'case')}, in the baseline {before}"
+            yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
 
 
 def _thinned(rows: Sequence[Judged]) -> list[Judged]:
@@ -244,34 +245,29 @@ def _thinned(rows: Sequence[Judged]) -> list[Judged]:
 
 
 def _thinning(delta: Delta) -> str:
-    return f"{_name(delta)} applies to {_count(delta.current.n, 'case')}, in the baseline to {delta.baseline.n}"
+    now = wording.count(delta.current.n, "case")
+    return f"{wording.name(delta)} applies to {now}, in the baseline to {delta.baseline.n}"
 
 
 def _drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
     if comparison.vault_changes and gate.on_vault_change == "warn":
         changes = comparison.vault_changes
-        yield Reason(
-            code="vault-changed",
-            message=f"the vault is not the one of the baseline, {_differ(len(changes))}: {_some(changes)}",
-        )
+        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
+        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
     if gate.on_removed_cases == "warn":
         if removed:
-            yield Reason(code="removed-cases", message=_removed(removed))
+            yield Reason(code="removed-cases", message=wording.removed(removed))
         for message in _fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
     if relabelled:
-        was = "was" if len(relabelled) == 1 else "were"
-        yield Reason(
-            code="relabelled-cases",
-            message=f"{_count(len(relabelled), 'case')} {was} relabelled and not compared: {_some(relabelled)}",
-        )
+        cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
+        message = f"{cases} relabelled and not compared: {wording.some(relabelled)}"
+        yield Reason(code="relabelled-cases", message=message)
     if comparison.golden.added:
         added = comparison.golden.added
-        yield Reason(
-            code="added-cases",
-            message=f"{_count(len(added), 'case')} {_are(len(added))} not in the baseline yet: {_some(added)}",
-        )
+        cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
+        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {wording.some(added)}")
 
 
 def _coverage_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
@@ -279,7 +275,7 @@ def _coverage_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
         if row.delta.current.n >= gate.min_overlap * row.delta.baseline.n - EPSILON:
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
     new = [
-        _name(row.delta)
+        wording.name(row.delta)
         for row in rows
         if row.delta.slice == OVERALL
         and gate.rule(row.delta.metric)
@@ -287,7 +283,9 @@ def _coverage_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
         and not row.delta.baseline.n
     ]
     if new:
-        yield Reason(code="new-metrics", message=f"without a value in the baseline, so not compared: {_some(new)}")
+        yield Reason(
+            code="new-metrics", message=f"without a value in the baseline, so not compared: {wording.some(new)}"
+        )
 
 
 def _slice_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
@@ -301,58 +299,5 @@ def _slice_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
             slices.setdefault((delta.mode, delta.slice), []).append(row)
     for found in slices.values():
         worst = max(found, key=lambda row: abs(row.delta.delta or 0.0))
-        more = f"; {_count(len(found) - 1, 'other metric')} of it got worse too" if len(found) > 1 else ""
-        yield Reason(code="slice-worse", message=_change(worst) + more)
-
-
-def _change(row: Judged) -> str:
-    before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
-    return (
-        f"{_name(row.delta)} went from {before:.4f} to {after:.4f} "
-        f"({row.delta.delta or 0.0:+.4f}, allowed {row.allowed or 0.0:g})"
-    )
-
-
-def _name(delta: Delta) -> str:
-    where = "" if delta.slice == OVERALL else f" for {delta.slice}"
-    return f"{delta.metric} ({delta.mode}){where}"
-
-
-def _removed(names: Sequence[str]) -> str:
-    return f"{_count(len(names), 'case')} of the baseline {_are(len(names))} gone: {_some(names)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _differ(number: int) -> str:
-    return f"{_count(number, 'note')} differ{'s' if number == 1 else ''}"
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:5])
-    return f"{shown}, …" if len(names) > 5 else shown
-
-
-def _headline(outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]) -> str:
-    if outcome == "pass":
-        compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
-        note = f", with {_count(len(warnings), 'warning')}" if warnings else ""
-        return f"Nothing gated is worse than allowed, over {_count(compared, 'question')}{note}."
-    if outcome == "regression":
-        broke = sum(flip.kind == "broke" for flip in comparison.flips)
-        worse = sum(reason.code in {"worse", "below-floor"} for reason in reasons)
-        lost = sum(reason.code == "must-pass" for reason in reasons)
-        parts = [_count(worse, "gated metric")] if worse else []
-        parts += [_count(lost, "must-pass question")] if lost else []
-        tail = f" {_count(broke, 'question')} broke." if broke else ""
-        return f"Worse than allowed: {' and '.join(parts)}.{tail}"
-    cause = reasons[0].message.rstrip(".")
-    if outcome == "invariant broken":
-        return f"The API's answers cannot be right: {cause}."
-    return f"No verdict is possible: {cause}."
+        more = f"; {wording.count(len(found) - 1, 'other metric')} of it got worse too" if len(found) > 1 else ""
+        yield Reason(code="slice-worse", message=wording.change(worst) + more)

@@ -99,7 +99,7 @@ def test_markdown_leaves_nothing_for_github_to_link(text: str) -> None:
         pytest.param("0a1b2c3", "0a&#8288;1b2c3", id="commit"),
         pytest.param("0a1b2c3d4e", "0a&#8288;1b2c3d&#8288;4e", id="a commit inside a longer number"),
         pytest.param("a|b", "a&#124;b", id="cell"),
-        pytest.param("<b>", "&#60;b&#62;", id="HTML"),
+        pytest.param("<b>", "&#60;b>", id="HTML"),
         pytest.param("http://x", "http&#58;//x", id="URL"),
         pytest.param("www.1.com", "www&#46;1&#46;com", id="www before a digit"),
         pytest.param("a: b", "a: b", id="a colon before a space"),

@@ -215,6 +215,12 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
         pytest.param(
             lines(ROW, {**ROW, "id": "q2"}, ROW), "g.jsonl:3: id 'q1' stands already in line 1", id="duplicate id"
         ),
+        pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' stands twice", id="duplicate key"),
+        pytest.param(
+            b'{"gold_supports": [{"rel_path": "a", "rel_path": "b"}]}',
+            "g.jsonl:1: key 'rel_path' stands twice",
+            id="duplicate key inside",
+        ),
         pytest.param(lines(ROW) + b"{", "g.jsonl:2: not valid JSON", id="one bad line among good ones"),
         pytest.param("{\u2028}\n".encode(), "g.jsonl:1: not valid JSON", id="only a newline ends a line"),
     ],
@@ -335,6 +341,12 @@ def test_case_hash_ignores(changes: dict[str, Any]) -> None:
 def test_case_hash_covers(changes: dict[str, Any]) -> None:
     """What a score depends on changes the hash."""
     assert load_one(**changes).hash != load_one().hash
+
+
+def test_case_hash_is_the_same_in_every_version() -> None:
+    """Stored baselines hold these hashes, so they change only when the meaning of a case does."""
+    assert make_case("q1", question="Why?").hash == "fa3b65b10dd6c199"
+    assert make_case("q1", question="Why?", answerable=False, vaults=("work",)).hash == "572244924ef216c7"
 
 
 def test_order_of_supports_is_hashed() -> None:

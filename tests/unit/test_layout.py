@@ -21,9 +21,10 @@ ALLOWED = {
     "suite": {"adapters"},
     "scoring": {"metrics"},
     "compare": {"flips"},
+    "verdict": {"wording"},
     "rundir": {"golden"},
 }
-PURE = {"scoring", "compare", "flips", "verdict", "invariants", "metrics", "reports", "anchors", "escape"}
+PURE = {"scoring", "compare", "flips", "verdict", "wording", "invariants", "metrics", "reports", "anchors", "escape"}
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 # a progress display is the one report that writes as it goes
 IMPURE_FILES = {"reports/progress.py"}
