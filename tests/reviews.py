@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from builders import (
@@ -245,3 +246,9 @@ REVIEWS = {
     "bare-metrics-file": bare,
     "several-modes": several_modes,
 }
+
+
+@cache
+def review(name: str) -> Review:
+    """Give one of the reviews by name, made once."""
+    return REVIEWS[name]()

@@ -255,7 +255,7 @@ def scorecards(draw: st.DrawFn) -> Scorecard:
     """Draw a scorecard over a fixed golden set, as two runs of one suite have it."""
     found = []
     for mode in ("bm25", "hybrid"):
-        for number in range(4):
+        for number in range(3):
             values = {"hit_at_5": draw(VALUE), "wrong_rate": draw(VALUE)}
             slices = (OVERALL, f"tag={number % 2}")
             rank = draw(st.one_of(st.none(), st.integers(1, 10)))

@@ -13,7 +13,7 @@ from raggate.escape import plain
 from raggate.outcomes import Reason, Review
 from raggate.reports import markdown
 from rendered import problems, tokens, visible
-from reviews import HOSTILE, REVIEWS, hostile, passing, regression
+from reviews import HOSTILE, REVIEWS, hostile, passing, regression, review
 
 
 class MarkdownFile(SingleFileSnapshotExtension):
@@ -32,7 +32,7 @@ def page(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 @pytest.mark.parametrize("name", REVIEWS)
 def test_page(name: str, page: SnapshotAssertion) -> None:
     """Each kind of review is rendered as the page that is stored."""
-    assert markdown.render(REVIEWS[name]()) == page
+    assert markdown.render(review(name)) == page
 
 
 @pytest.mark.parametrize("name", REVIEWS)
@@ -44,7 +44,7 @@ def test_same_review_same_bytes(name: str) -> None:
 @pytest.mark.parametrize("name", REVIEWS)
 def test_nothing_is_live(name: str) -> None:
     """No page of an ordinary review holds a link, a mention, a reference or HTML beyond the report's own."""
-    assert list(problems(markdown.render(REVIEWS[name]()))) == []
+    assert list(problems(markdown.render(review(name)))) == []
 
 
 class TestHostileText:

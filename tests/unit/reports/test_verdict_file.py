@@ -11,7 +11,7 @@ from syrupy.extensions.json import JSONSnapshotExtension
 
 from raggate.outcomes import Review
 from raggate.reports import verdict_file
-from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression
+from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression, review
 
 
 def rendered(review: Review) -> Any:
@@ -22,7 +22,7 @@ def rendered(review: Review) -> Any:
 @pytest.mark.parametrize("name", ["pass", "regression"])
 def test_file(name: str, snapshot: SnapshotAssertion) -> None:
     """The file of a pass and of a regression is the one that is stored."""
-    assert rendered(REVIEWS[name]()) == snapshot.use_extension(JSONSnapshotExtension)
+    assert rendered(review(name)) == snapshot.use_extension(JSONSnapshotExtension)
 
 
 @pytest.mark.parametrize("name", REVIEWS)
@@ -36,16 +36,16 @@ def test_same_review_same_bytes(name: str) -> None:
 @pytest.mark.parametrize("name", REVIEWS)
 def test_every_kind_has_the_same_keys(name: str) -> None:
     """A program finds the same keys whatever the verdict is."""
-    assert set(rendered(REVIEWS[name]())) == set(rendered(passing()))
+    assert set(rendered(review(name))) == set(rendered(passing()))
 
 
 @pytest.mark.parametrize("name", REVIEWS)
 def test_verdict_and_exit_code(name: str) -> None:
     """The verdict, its exit code and all its reasons are in the file."""
-    review = REVIEWS[name]()
-    value = rendered(review)
-    assert (value["verdict"], value["exit_code"]) == (review.verdict.outcome, review.verdict.exit_code)
-    assert [reason["code"] for reason in value["reasons"]] == [reason.code for reason in review.verdict.reasons]
+    held = review(name)
+    value = rendered(held)
+    assert (value["verdict"], value["exit_code"]) == (held.verdict.outcome, held.verdict.exit_code)
+    assert [reason["code"] for reason in value["reasons"]] == [reason.code for reason in held.verdict.reasons]
 
 
 def test_rows() -> None:
