@@ -161,8 +161,10 @@ def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
                         unscored=max(stored["counts"].get(mode, {}).get(name, n) - n, 0),
                         direction=directions[metric],
                     )
-                    for metric, (value, n) in values.items()
-                    if metric in directions
+                    # in the order of the registry, for reports; the file is sorted by name
+                    for metric in directions
+                    if metric in values
+                    for value, n in [values[metric]]
                 }
                 for name, values in slices.items()
             }
@@ -224,7 +226,7 @@ def _bare_values(
 ) -> dict[str, MetricValue]:
     known = _checked(_MAPPING, bucket.get("n", {}), f"{where}.n")
     values = {}
-    for metric in (name for name in bucket if name in directions):
+    for metric in (name for name in directions if name in bucket):
         value = _checked(_VALUE, bucket[metric], f"{where}.{metric}")
         covered = _checked(_COUNT, known.get(metric, count), f"{where}.n.{metric}")
         n = 0 if value is None else covered
