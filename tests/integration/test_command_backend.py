@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from raggate import boot
 from raggate.adapters.ask import AskAdapter
 from raggate.backends import command, processes
-from raggate.config import Api, Ask, CommandBackend, Readiness
+from raggate.api_settings import Api, CommandBackend, Readiness
+from raggate.config import Ask
 from raggate.errors import CannotTell, UsageError
 from raggate.models import Place
 
@@ -524,7 +525,7 @@ PARENT = """
     import json, sys, time
     from pathlib import Path
     from raggate.backends import command
-    from raggate.config import CommandBackend
+    from raggate.api_settings import CommandBackend
     from raggate.models import Place
     given = json.loads(sys.argv[1])
     place = Place(root=Path(given["root"]), out=Path(given["out"]), environment=given["environment"],

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raggate.adapters.ask import AskAdapter
-from raggate.config import Ask, Readiness
+from raggate.api_settings import Readiness
+from raggate.config import Ask
 from raggate.models import Case, Chunk, IndexState, Reference, Response
 
 VAULTS = ("personal", "work")

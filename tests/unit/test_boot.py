@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from raggate import boot
-from raggate.config import Api, CommandBackend, Readiness
+from raggate.api_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell
 from raggate.models import IndexState, Place
 

@@ -142,12 +142,12 @@ def test_mistake(text: str, message: str) -> None:
         ),
         pytest.param(
             "vault: {a: v}\napi: {}",
-            "raggate.yml:2: api: expected exactly one of 'command' and 'url'; found {}",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'; found {}",
             id="neither command nor url",
         ),
         pytest.param(
             "vault: {a: v}\napi:\n  url: http://x\n  command: {run: [x]}",
-            "raggate.yml:2: api: expected exactly one of 'command' and 'url'",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'",
             id="both command and url",
         ),
         pytest.param(

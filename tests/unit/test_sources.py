@@ -172,12 +172,12 @@ def test_root_in_a_subfolder(git: Git, tmp_path: Path) -> None:
 )
 def test_directories_inside_one_another(git: Git, tmp_path: Path, order: list[str]) -> None:
     """A directory has all its files, whichever of its folders were asked for before."""
-    base = commit(git, tmp_path, notes__work__w_md="w", notes__n_md="n")
+    base = commit(git, tmp_path, notes__office__w_md="w", notes__n_md="n")
     with sources.at(tmp_path, base) as source:
         found = {path: contents(source.directory(path)) for path in order}
     assert found == {
         "notes/office": {"w.md": "w"},
-        "notes": {"work/w.md": "w", "n.md": "n"},
+        "notes": {"office/w.md": "w", "n.md": "n"},
         ".": {"notes/office/w.md": "w", "notes/n.md": "n"},
     }
 

@@ -218,6 +218,12 @@ SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
         pytest.param(
             with_gated(baseline=BARE, scorecard=SHRUNK), Gate(on_removed_cases="warn"), [], id="fewer-cases-warn"
         ),
+        pytest.param(
+            with_gated(baseline=BARE, scorecard=replace(SHRUNK, counts=BARE.scorecard.counts)),
+            PLAIN,
+            [],
+            id="as-many-cases-as-a-bare-baseline",
+        ),
         pytest.param(with_gated(vault_changes=("changed a.md",)), PLAIN, [], id="vault-changed"),
         pytest.param(
             with_gated(vault_changes=("changed a.md",)),
@@ -331,6 +337,49 @@ def test_one_warning_a_slice() -> None:
         "hit_at_3 (hybrid) for difficulty=hard went from 0.8000 to 0.2000 (-0.6000, allowed 0.05); "
         "2 other metrics of it got worse too"
     ]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "findings", "message"),
+    [
+        pytest.param(
+            with_gated(slice_delta(n=11)),
+            (),
+            "hit_at_5 (hybrid) for difficulty=hard went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+            id="slice-worse-in-one-metric",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(relabelled=("q2",))),
+            (),
+            "1 case was relabelled and not compared: q2",
+            id="one-relabelled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(relabelled=("q2", "q3"))),
+            (),
+            "2 cases were relabelled and not compared: q2, q3",
+            id="two-relabelled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(added=("q2",))), (), "1 case is not in the baseline yet: q2", id="one-added"
+        ),
+        pytest.param(
+            with_gated(vault_changes=("changed a.md",)),
+            (),
+            "the vault is not the one of the baseline, 1 note differs: changed a.md",
+            id="one-note",
+        ),
+        pytest.param(
+            with_gated(),
+            (make_finding(level="warn"),),
+            "“Final scores never rise” does not hold: q1 (hybrid): rank 2",
+            id="invariant-broken-once",
+        ),
+    ],
+)
+def test_message_of_a_warning(comparison: Comparison, findings: tuple[Finding, ...], message: str) -> None:
+    """A warning is a sentence in the right number that names what it is about."""
+    assert [warning.message for warning in decide(comparison, findings, PLAIN).warnings] == [message]
 
 
 def test_broken_invariant() -> None:

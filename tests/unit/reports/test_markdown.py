@@ -121,6 +121,28 @@ def test_long_lists_of_reasons() -> None:
     assert page.count("<sub>worse</sub>") == 30
 
 
+def test_lists_that_just_fit() -> None:
+    """A list of exactly as many entries as are shown is not said to go on."""
+    assert "more in verdict.json" not in markdown.render(with_flips(markdown.SHOWN_FLIPS, "broke"))
+    review = regression()
+    reasons = tuple(Reason(code="worse", message=f"metric {number}") for number in range(30))
+    assert "more in verdict.json" not in markdown.render(
+        replace(review, verdict=replace(review.verdict, reasons=reasons))
+    )
+
+
+@pytest.mark.parametrize(("count", "more"), [pytest.param(40, "", id="fit"), pytest.param(42, "2", id="too-many")])
+def test_long_lists_of_slices(count: int, more: str) -> None:
+    """A long list of slices is cut, and the rest is said to be elsewhere."""
+    review = regression()
+    worse = next(row for row in review.verdict.rows if row.delta.slice == "difficulty=hard" and row.status == "worse")
+    rows = tuple(replace(worse, delta=replace(worse.delta, slice=f"tag={number}")) for number in range(count))
+    page = markdown.render(replace(review, verdict=replace(review.verdict, rows=rows)))
+    assert page.count("| tag=") == 40
+    assert ("more in verdict.json | | | | | |" in page) == bool(more)
+    assert f"| … and {more} more" in page or not more
+
+
 def test_must_pass_question_is_marked() -> None:
     """A must-pass question that broke is marked as such, and no other one is."""
     assert [line[:30] for line in markdown.render(regression()).splitlines() if "🔒 must pass" in line] == [

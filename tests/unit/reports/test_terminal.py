@@ -105,6 +105,31 @@ def test_long_lists() -> None:
     assert re.search(r"Questions that were fixed \(17\): f0, .*, f14, …\n", text)
 
 
+def test_lists_that_just_fit() -> None:
+    """A list of exactly as many entries as are shown is not said to go on."""
+    review = regression()
+    flips = [make_flip(f"{kind}{number}", kind=kind) for kind in ("broke", "fixed") for number in range(15)]
+    worse = next(row for row in review.verdict.rows if row.delta.slice == "difficulty=hard" and row.status == "worse")
+    rows = tuple(replace(worse, delta=replace(worse.delta, slice=f"tag={number}")) for number in range(10))
+    reasons = tuple(Reason(code="worse", message=f"metric {number}") for number in range(12))
+    review = replace(
+        review,
+        comparison=replace(review.comparison, flips=tuple(flips)),
+        verdict=replace(review.verdict, rows=rows, reasons=reasons, warnings=()),
+    )
+    assert "…" not in terminal.render(review, width=100, color=False)
+
+
+def test_long_list_of_slices() -> None:
+    """A long list of slices is cut, its title has the full number, and the rest is said to be in the summary."""
+    review = regression()
+    worse = next(row for row in review.verdict.rows if row.delta.slice == "difficulty=hard" and row.status == "worse")
+    rows = tuple(replace(worse, delta=replace(worse.delta, slice=f"tag={number}")) for number in range(13))
+    text = terminal.render(replace(review, verdict=replace(review.verdict, rows=rows)), width=100, color=False)
+    assert "Slices that got worse (13 values)" in text
+    assert "  … and 3 more in summary.md\n" in text.split("Questions that broke")[0]
+
+
 def test_markup_is_text() -> None:
     """What looks like the markup of the terminal library is shown as it is."""
     review = passing()
