@@ -8,21 +8,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import httpx
 
+from raggate.api_settings import Api, Readiness
 from raggate.backends import BACKENDS, Start
-from raggate.config import Api, Readiness
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line, plain
 from raggate.models import IndexState, Place, Started
-from raggate.wire import Exchange, Wire
+from raggate.wire import MAX_BODY_BYTES, Exchange, Wire
 
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 
 
 _TELLING = 0.5
+_OWN_NAMES = frozenset(("localhost", "::1", "0.0.0.0", "::", "ip6-localhost"))  # noqa: S104 - nothing listens here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ def up(
     index_state: Probe,
     expected_documents: int,
     say: Callable[[str], None],
+    max_body_bytes: int = MAX_BODY_BYTES,
     start: Start | None = None,
     transport: httpx.BaseTransport | None = None,
     pace: Pace = Pace(),
@@ -64,6 +67,7 @@ def up(
         index_state: asks the API how its index stands.
         expected_documents: notes with text in the vault; an index of so many is complete.
         say: takes progress messages, each one harmless line.
+        max_body_bytes: the largest answer that is read.
         start: starts the API, in place of the backend that the settings choose.
         transport: carries the requests, in place of a connection.
         pace: how often to look.
@@ -75,13 +79,14 @@ def up(
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, place, say, start))
         wait = _Wait(started, api, index_state=index_state, expected_documents=expected_documents, say=say, pace=pace)
-        wait.until_ready(transport)
+        wait.until_ready(transport, max_body_bytes)
         yield started
 
 
 @contextmanager
 def _start(api: Api, place: Place, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
     if api.url is not None:
+        _check_elsewhere(api.url, place)
         say(f"waiting for the API at {log_line(api.url)}")
         yield _Elsewhere(api.url)
         return
@@ -89,6 +94,18 @@ def _start(api: Api, place: Place, say: Callable[[str], None], start: Start | No
     say(f"starting the API ({name})")
     with (start or BACKENDS[name])(settings, place) as started:
         yield started
+
+
+def _check_elsewhere(url: str, place: Place) -> None:
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    if not place.in_container or not (host in _OWN_NAMES or host.startswith("127.") or host.endswith(".localhost")):
+        return
+    raise UsageError(
+        f"api.url: {plain(host)!r} is the container that raggate runs in, not the machine around it",
+        hint="An API in a service container of the job is reached by the service's name, such as http://api:9000; one "
+        "on the machine by the address of the network's gateway (`docker network inspect bridge`), when it listens on "
+        "all addresses. Or let raggate start it: `api.container`.",
+    )
 
 
 class _Elsewhere:
@@ -152,7 +169,7 @@ class _Wait:
     ) -> None:
         self._started = started
         self._ready = api.ready
-        self._is_ours = api.url is None
+        self._api = api
         self._index_state = index_state
         self._expected = expected_documents
         self._say = say
@@ -162,7 +179,7 @@ class _Wait:
         self._last: _Look | None = None
         self._hopeless_since: float | None = None
 
-    def until_ready(self, transport: httpx.BaseTransport | None) -> None:
+    def until_ready(self, transport: httpx.BaseTransport | None, max_body_bytes: int) -> None:
         """Look until it is ready.
 
         Raises:
@@ -170,7 +187,7 @@ class _Wait:
         """
         growth = _Growth(self._expected, self._ready.settle)
         inner = transport or httpx.HTTPTransport(trust_env=False)
-        wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request)
+        wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
         news = self._begun + self._pace.news
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
             while True:
@@ -279,12 +296,16 @@ class _Wait:
 
     def _hint(self) -> str:
         longer = f"If it only needs longer, raise `api.ready.timeout` ({self._ready.timeout:g} s now)."
-        if not self._is_ours:
+        if self._api.url is not None:
             return (
                 "An API given by `api.url` must be started before raggate and be reachable from where raggate runs "
                 f"(in a container, localhost is the container itself). {longer}"
             )
-        if self._last and isinstance(self._last.error, httpx.ConnectError):
+        refused = self._last is not None and isinstance(self._last.error, httpx.ConnectError)
+        if refused and self._api.container is not None:
+            port = self._api.container.port
+            return f"It must listen on port {port} of all addresses (0.0.0.0), not of localhost alone. {longer}"
+        if refused:
             return f"It must listen on 127.0.0.1 at the port that {{port}} stands for. {longer}"
         return f"{longer} Its whole output is in api.log of the run directory."
 
@@ -301,6 +322,8 @@ class _Wait:
 def _why_it_ended(ended: str) -> str:
     if ended == "exited with code 0":
         return "The command must stay in the foreground for as long as it serves."
+    if ended.endswith("(OOM)"):
+        return "Raise `api.container.memory`, or make it need less."
     if ended == "was killed by SIGKILL":
         return "Nobody but the system kills it so: it may have used too much memory."
     return "Its whole output is in api.log of the run directory."

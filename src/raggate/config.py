@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice
 from raggate.errors import UsageError
 from raggate.yamlio import Document, explain, parse
 
@@ -25,103 +25,19 @@ DEFAULT_GATED = (
     "recall_all_at_10",
     "scope_miss_rate",
     "heading_dominance_rate",
+    "abstention_accuracy",
+    "false_abstention_rate",
 )
-# rises of these rates are judged as the source systems judged them
-DEFAULT_TOLERANCES = {"scope_miss_rate": 0.10, "heading_dominance_rate": 0.10}
 
 
-def _relative(path: str) -> str:
-    pure = PurePosixPath(path)
-    if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
-        raise ValueError("expected a relative path inside the repository, without '..'")
-    return str(pure)
-
-
-def _http(url: str) -> str:
-    from urllib.parse import urlsplit
-
-    problem = ValueError("expected a URL such as http://127.0.0.1:9000")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise problem from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        raise problem
-    if parts.username or parts.password:
-        raise ValueError("expected a URL without user name and password")
-    return url.rstrip("/")
-
-
-RelativePath = Annotated[str, AfterValidator(_relative)]
-HttpUrl = Annotated[str, AfterValidator(_http)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-
-
-class _Slice(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class CommandBackend(_Slice):
-    """Start the API as a child process.
-
-    `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
-    directory and the directory of a vault.
-    """
-
-    build: list[list[str]] = []
-    """Commands run before the start, in order, as lists of words (no shell)."""
-    build_timeout: Seconds = 300
-    """Seconds for all build commands together."""
-    run: Annotated[list[str], Field(min_length=1)]
-    """The command that serves, as a list of words (no shell). It must stay in the foreground."""
-    cwd: RelativePath = "."
-    """Directory the commands run in."""
-    env: dict[str, str] = {}
-    """Environment of the commands, beside what `pass_env` lets through."""
-    pass_env: list[str] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
-    """Names of variables handed on from raggate's own environment; everything else is withheld."""
-
-
-class Readiness(_Slice):
-    """When the API counts as up: health answers, and its index is complete or has stopped growing."""
-
-    timeout: Seconds = 60
-    """Seconds from the start until the API must be ready."""
-    health_path: Annotated[str, Field(pattern=r"^/")] = "/api/health"
-    """Path that answers 200 when the API is healthy."""
-    index_path: str | None = "/api/index/status"
-    """Path that tells whether indexing goes on; null when the API has none."""
-    settle: Seconds = 3
-    """Seconds an index that is smaller than the vault must stay unchanged to be taken as final."""
-
-
-class Api(_Slice):
-    """How to bring the API up: exactly one of `command` and `url`."""
-
-    command: CommandBackend | None = None
-    """Start it as a child process."""
-    url: HttpUrl | None = None
-    """Use one that runs already; raggate neither starts nor stops it."""
-    ready: Readiness = Readiness()
-    """When it counts as up."""
-
-    @model_validator(mode="after")
-    def _one_backend(self) -> Api:
-        if (self.command is None) == (self.url is None):
-            raise ValueError("expected exactly one of 'command' and 'url'")
-        return self
-
-
-class Ask(_Slice):
+class Ask(Slice):
     """How the questions are asked."""
 
     adapter: Name = "ask"
     """The protocol the API speaks."""
-    modes: Annotated[list[Name], Field(min_length=1)] = ["hybrid"]
+    modes: Annotated[list[Name], Field(min_length=1)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
     """Retrieval modes; every question is asked in each of them."""
-    k: Annotated[int, Field(ge=1, le=1000)] = 5
+    k: Annotated[int, Field(ge=1, le=1000)] = 10
     """How many chunks are asked for. An API may return more in its debug list, or cap it."""
     retrieval_only: bool = True
     """Ask the API to skip generation."""
@@ -141,10 +57,10 @@ class Ask(_Slice):
     """Stop asking after this many failures in a row."""
 
 
-class Score(_Slice):
+class Score(Slice):
     """What is computed from the answers."""
 
-    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]
+    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
     """Cut-offs of the ranked metrics."""
 
     @model_validator(mode="after")
@@ -154,7 +70,7 @@ class Score(_Slice):
         return self
 
 
-class Rule(_Slice):
+class Rule(Slice):
     """How one metric is gated."""
 
     tolerance: Tolerance | None = None
@@ -165,13 +81,13 @@ class Rule(_Slice):
     """Value a lower-is-better metric must not rise above, whatever the baseline."""
 
 
-class Gate(_Slice):
+class Gate(Slice):
     """What makes the verdict red."""
 
     tolerance: Tolerance = DEFAULT_TOLERANCE
     """Largest allowed change for the worse of a gated metric, absolute, as a difference of means."""
     # left to right, as 0 is a tolerance although it equals False
-    metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}
+    metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}  # noqa: RUF012
     """Per metric: a tolerance, a rule, or `off` to stop gating it. Adds to the metrics gated by default."""
     slices: Literal["warn", "fail", "off"] = "warn"
     """What a slice (category, difficulty, tag, vault, …) that got worse does."""
@@ -201,10 +117,10 @@ class Gate(_Slice):
         rule = given if isinstance(given, Rule) else Rule(tolerance=float(given))
         if rule.tolerance is not None:
             return rule
-        return rule.model_copy(update={"tolerance": DEFAULT_TOLERANCES.get(name, self.tolerance)})
+        return rule.model_copy(update={"tolerance": self.tolerance})
 
 
-class Invariants(_Slice):
+class Invariants(Slice):
     """What must hold of the API's answers: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
 
     ranks_contiguous: Level = "error"
@@ -217,6 +133,8 @@ class Invariants(_Slice):
     """One chunk id always comes with the same place and text."""
     scope_respected: Level = "error"
     """A question limited to some vaults gets no chunk of another."""
+    vaults_known: Level = "warn"
+    """A chunk whose path stands in several vaults tells which one it is from."""
     notes_exist: Level = "error"
     """Every retrieved chunk names a note of the fixture vault."""
     abstained_is_empty: Level = "error"
@@ -233,7 +151,7 @@ class Invariants(_Slice):
     """No tie of scores straddles a cut-off, where order is a matter of luck."""
 
 
-class Config(_Slice):
+class Config(Slice):
     """The whole of raggate.yml. Paths are relative to the directory of the file."""
 
     version: Literal[1] = 1
@@ -315,13 +233,20 @@ def _is_union_tag(part: int | str) -> bool:
 
 
 def _known_keys(path: tuple[int | str, ...]) -> tuple[str, ...]:
-    model: Any = Config
+    annotation: Any = Config
     for part in path:
-        field = model.model_fields.get(part) if isinstance(part, str) and hasattr(model, "model_fields") else None
-        model = _model_in(field.annotation) if field else (Rule if model is None or part else None)
-    return tuple(model.model_fields) if hasattr(model, "model_fields") else ()
+        model = _model_in(annotation)
+        if get_origin(annotation) is dict:
+            annotation = get_args(annotation)[1]
+        elif model is not None and part in model.model_fields:
+            annotation = model.model_fields[str(part)].annotation
+        else:
+            return ()
+    model = _model_in(annotation)
+    return tuple(model.model_fields) if model and get_origin(annotation) is not dict else ()
 
 
-def _model_in(annotation: Any) -> Any:
-    candidates = [annotation, *getattr(annotation, "__args__", ())]
-    return next((item for item in candidates if isinstance(item, type) and issubclass(item, BaseModel)), None)
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -82,13 +82,16 @@ class Place:
     """Where a backend works: directories, and the environment it may hand on from.
 
     `root` is the directory of the configuration, `out` the run directory, `vaults` maps a name to its directory. All
-    are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name.
+    are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name. `say` takes
+    a line about what it does or could not undo. `in_container` tells whether raggate runs in a container itself.
     """
 
     root: Path
     out: Path
     vaults: dict[str, Path]
     environment: Mapping[str, str]
+    say: Callable[[str], None] = field(default=lambda _: None)
+    in_container: bool = False
 
 
 class Started(Protocol):
@@ -224,8 +227,8 @@ class Labelled:
 class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
-    `config` and `fingerprint` are plain JSON values. `stopped` says why a run was cut short, and `log` then holds the
-    API's last lines (untrusted text).
+    `config` and `fingerprint` are plain JSON values. `stopped` says why a run was cut short (`interrupted`: by a
+    signal), and `log` then holds the API's last lines (untrusted text).
     """
 
     run_id: str
@@ -237,4 +240,5 @@ class Run:
     fingerprint: dict[str, Any]
     duration_s: float = 0.0
     stopped: str | None = None
+    interrupted: bool = False
     log: tuple[str, ...] = ()

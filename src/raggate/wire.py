@@ -11,7 +11,7 @@ import httpx
 from raggate.escape import plain
 
 MAX_BODY_BYTES = 1 << 20
-"""A body that is larger is not read further."""
+"""The largest body that is read where nothing else is said."""
 
 _EXCERPT_BYTES = 2000
 _TEMPORARY = frozenset((408, 425, 429))
@@ -46,10 +46,14 @@ class Wire(httpx.BaseTransport):
         deadline: on `time.monotonic()`; no request and no body goes on beyond it, whatever the client's timeouts are.
         seconds: the most that one request with its body takes. A header that drips is the exception: what is read of
             it is bounded by `seconds` per piece only.
+        max_bytes: a body that is larger is not read further.
     """
 
-    def __init__(self, inner: httpx.BaseTransport, *, deadline: float, seconds: float) -> None:
+    def __init__(
+        self, inner: httpx.BaseTransport, *, deadline: float, seconds: float, max_bytes: int = MAX_BODY_BYTES
+    ) -> None:
         self._inner = inner
+        self._max_bytes = max_bytes
         self._deadline = deadline
         self._seconds = seconds
         self.exchange = Exchange()
@@ -70,7 +74,7 @@ class Wire(httpx.BaseTransport):
         exchange.status = response.status_code
         # undone by the client, a compression would grow beyond what is counted here; raggate asks for none
         headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
-        body = _Body(response, exchange, end)
+        body = _Body(response, exchange, end, self._max_bytes)
         return httpx.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
 
     def close(self) -> None:
@@ -79,21 +83,22 @@ class Wire(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(self, response: httpx.Response, exchange: Exchange, end: float) -> None:
+    def __init__(self, response: httpx.Response, exchange: Exchange, end: float, max_bytes: int) -> None:
         if not isinstance(response.stream, httpx.SyncByteStream):
             raise TypeError("expected a response of a synchronous transport")
         self._response = response
         self._stream = response.stream
         self._exchange = exchange
         self._end = end
+        self._max_bytes = max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
         for piece in self._stream:
             size += len(piece)
             self._exchange.excerpt += piece[: max(_EXCERPT_BYTES - len(self._exchange.excerpt), 0)]
-            if size > MAX_BODY_BYTES:
-                raise httpx.ReadError(f"the body is larger than {MAX_BODY_BYTES} bytes")
+            if size > self._max_bytes:
+                raise httpx.ReadError(f"the body is larger than {self._max_bytes} bytes (ask.max_body_bytes)")
             if time.monotonic() >= self._end:
                 raise httpx.ReadTimeout("the body is not complete in time")
             yield piece

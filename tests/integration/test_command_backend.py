@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from raggate import boot
 from raggate.adapters.ask import AskAdapter
-from raggate.backends import command, processes
 from raggate.api_settings import Api, CommandBackend, Readiness
+from raggate.backends import command, processes
 from raggate.config import Ask
 from raggate.errors import CannotTell, UsageError
 from raggate.models import Place

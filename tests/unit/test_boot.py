@@ -11,7 +11,7 @@ import pytest
 
 from raggate import boot
 from raggate.api_settings import Api, CommandBackend, Readiness
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, UsageError
 from raggate.models import IndexState, Place
 
 FAST = boot.Pace(poll=0.005, watch=0.002, request=0.1, patience=0.03, news=0.02)
@@ -390,3 +390,17 @@ def test_a_bug_of_the_adapter_is_not_swallowed(bring_up):
     with pytest.raises(KeyError, match="oops"):
         bring_up(Script(KeyError("oops")), api=api)
     assert api.closed
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "api.localhost", "0.0.0.0"])
+def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
+    """In a container, localhost as URL is explained before anything is asked; elsewhere it is an address like any."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_container=True)
+    api = Api(url=f"http://{host}:9000")
+    with (
+        pytest.raises(UsageError, match="is the container that raggate runs in") as caught,
+        boot.up(api, place, index_state=Script(state(5)), expected_documents=5, say=lambda _: None, pace=FAST),
+    ):
+        pass
+    assert "service's name" in caught.value.hint
+    assert "gateway" in caught.value.hint

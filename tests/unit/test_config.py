@@ -32,13 +32,15 @@ def test_defaults() -> None:
     assert loaded.vault == {"notes": "vault"}
     assert (loaded.suite, loaded.golden, loaded.out) == ("default", "golden/eval_set.jsonl", ".raggate/runs")
     assert loaded.baseline_path == "baselines/default.json"
-    assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 5, True)
+    assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 10, True)
     assert loaded.score.k == [1, 3, 5, 10]
     assert (loaded.gate.tolerance, loaded.gate.max_error_rate, loaded.gate.on_removed_cases) == (0.05, 0.02, "refuse")
     assert (loaded.gate.min_overlap, loaded.gate.min_slice, loaded.gate.flip_at) == (0.5, 10, 5)
     assert (loaded.ask.concurrency, loaded.ask.retries, loaded.ask.max_body_bytes) == (8, 2, 8 * 1024 * 1024)
     assert (loaded.ask.connect_timeout, loaded.ask.read_timeout, loaded.ask.total_timeout) == (5, 30, 60)
     assert (loaded.invariants.scores_ordered, loaded.invariants.ties_at_cutoff) == ("error", "off")
+    assert loaded.invariants.vaults_known == "warn"
+    assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
 
 
 @pytest.mark.parametrize(
@@ -286,10 +288,10 @@ SCOPE = "scope_miss_rate"
     ("gate", "metric", "expected"),
     [
         pytest.param("{}", "hit_at_5", Rule(tolerance=0.05), id="default"),
-        pytest.param("{}", SCOPE, Rule(tolerance=0.10), id="a rate's own default"),
+        pytest.param("{}", SCOPE, Rule(tolerance=0.05), id="the same for a rate"),
         pytest.param("{tolerance: 0.01}", "hit_at_5", Rule(tolerance=0.01), id="the gate's tolerance"),
-        pytest.param("{tolerance: 0.01}", SCOPE, Rule(tolerance=0.10), id="a rate's own default stays"),
-        pytest.param("{tolerance: 0.2}", SCOPE, Rule(tolerance=0.10), id="also below the gate's"),
+        pytest.param("{tolerance: 0.01}", SCOPE, Rule(tolerance=0.01), id="the gate's for a rate"),
+        pytest.param("{tolerance: 0.2}", SCOPE, Rule(tolerance=0.2), id="also a wide one"),
         pytest.param("{metrics: {hit_at_5: 0.02}}", "hit_at_5", Rule(tolerance=0.02), id="a tolerance"),
         pytest.param("{metrics: {hit_at_5: 1}}", "hit_at_5", Rule(tolerance=1), id="a whole number"),
         pytest.param("{metrics: {hit_at_5: 0}}", "hit_at_5", Rule(tolerance=0), id="0 gates strictly"),
@@ -309,8 +311,8 @@ SCOPE = "scope_miss_rate"
         pytest.param(
             "{tolerance: 0.2, metrics: {scope_miss_rate: {ceiling: 0.3}}}",
             SCOPE,
-            Rule(tolerance=0.10, ceiling=0.3),
-            id="a ceiling changes no tolerance",
+            Rule(tolerance=0.2, ceiling=0.3),
+            id="a ceiling keeps the gate's tolerance",
         ),
         pytest.param("{metrics: {ndcg_at_5: 0.1}}", "ndcg_at_5", Rule(tolerance=0.1), id="a further metric"),
         pytest.param("{metrics: {ndcg_at_5: 0.1}}", "hit_at_5", Rule(tolerance=0.05), id="the default ones stay"),

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from raggate.backends.command import start as start_command
+from raggate.backends.container import start as start_container
 from raggate.models import Place, Started
 
 Start = Callable[[Any, Place], AbstractContextManager[Started]]
@@ -17,4 +18,5 @@ Start = Callable[[Any, Place], AbstractContextManager[Started]]
 
 BACKENDS: dict[str, Start] = {
     "command": start_command,
+    "container": start_container,
 }

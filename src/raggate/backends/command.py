@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 import socket
@@ -12,14 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from raggate.api_settings import CommandBackend
+from raggate.backends.placeholders import Filler
 from raggate.backends.processes import Child, Family, Log
-from raggate.config import CommandBackend
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
 from raggate.models import Place, Started
 
-# `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
-_PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
 _PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
 _AT_ONCE = 10.0
 
@@ -123,18 +121,8 @@ def _is_free(port: int) -> bool:
 def _plan(settings: CommandBackend, place: Place, port: int) -> _Plan:
     values = {"port": str(port), "root": str(place.root), "out": str(place.out)}
     values |= {f"vault.{name}": str(path) for name, path in place.vaults.items()}
-    used: set[str] = set()
-
-    def fill(key: str, text: str) -> str:
-        def replace(found: re.Match[str]) -> str:
-            if found[1] not in values:
-                raise _unknown_placeholder(key, found[1], tuple(values))
-            used.add(found[1])
-            return values[found[1]]
-
-        if "\0" in text:
-            raise UsageError(f"{key}: a NUL character cannot be handed to a process")
-        return _PLACEHOLDER.sub(replace, text)
+    filler = Filler(values)
+    fill = filler.fill
 
     def words(key: str, texts: list[str]) -> tuple[str, ...]:
         filled = tuple(fill(f"{key}[{index}]", text) for index, text in enumerate(texts))
@@ -153,19 +141,12 @@ def _plan(settings: CommandBackend, place: Place, port: int) -> _Plan:
         cwd=place.root / settings.cwd,
         environment=passed | own,
     )
-    if "port" not in used:
+    if "port" not in filler.used:
         raise UsageError(
             "api.command: neither `run` nor `env` uses {port}, so the API cannot know where to listen",
             hint='For example: env: { API_PORT: "{port}" }.',
         )
     return plan
-
-
-def _unknown_placeholder(key: str, name: str, known: tuple[str, ...]) -> UsageError:
-    nearest = difflib.get_close_matches(name, known, n=1)
-    advice = f"; did you mean {{{nearest[0]}}}?" if nearest else ""
-    listed = ", ".join(f"{{{one}}}" for one in known)
-    return UsageError(f"{key}: unknown placeholder {{{name}}}{advice}", hint=f"Known here: {listed}.")
 
 
 def _build(family: Family, plan: _Plan, timeout: float, log: Log) -> None:

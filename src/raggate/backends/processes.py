@@ -198,7 +198,7 @@ class Family:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        with _interrupts_deferred():
+        with interrupts_deferred():
             self._watchdog = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._mark],
                 stdin=subprocess.PIPE,
@@ -218,7 +218,7 @@ class Family:
             OSError: when it cannot be executed.
             ValueError: for words or variables that no process can be given, such as one with a NUL.
         """
-        with _interrupts_deferred():
+        with interrupts_deferred():
             process = subprocess.Popen(
                 words,
                 cwd=cwd,
@@ -238,7 +238,7 @@ class Family:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # a second Ctrl-C ends the grace, never the teardown; it is raised when nothing runs any more
-        with _interrupts_deferred() as interrupts:
+        with interrupts_deferred() as interrupts:
             for child in self._children:
                 child.terminate()
             end = time.monotonic() + _GRACE
@@ -268,7 +268,7 @@ class Family:
 
 
 @contextlib.contextmanager
-def _interrupts_deferred() -> Iterator[list[int]]:
+def interrupts_deferred() -> Iterator[list[int]]:
     """Hold SIGINT and SIGTERM back, list those that came, and raise them at the end. Only the main thread gets any."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -1,0 +1,193 @@
+"""Settings of a container -> the id of its image: found on this machine, pulled, or built."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from raggate.api_settings import Build, Contained
+from raggate.backends.engine import Client, engine_errors, reason
+from raggate.backends.processes import Log
+from raggate.errors import CannotTell, UsageError
+from raggate.escape import plain
+
+BUILT = "raggate.built"
+"""Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
+
+_TRIES = 3
+_PULL_SECONDS = 600.0
+_SILENCE = 120.0
+_REFUSED = re.compile(r"unauthorized|authentication required|denied|forbidden|no basic auth", re.IGNORECASE)
+_MISSING = re.compile(r"not found|manifest unknown|does not exist|no such image|name unknown", re.IGNORECASE)
+_TEMPORARY = re.compile(r"no such host|dial tcp|timeout|timed out|deadline|refused|reset|EOF|503|502", re.IGNORECASE)
+
+
+class _PullError(Exception):
+    pass
+
+
+def obtain(client: Client, settings: Contained, *, key: str, root: Path, out: Path, say: Callable[[str], None]) -> str:
+    """Give the id of the image.
+
+    Args:
+        client: the engine.
+        settings: name the image or how to build it.
+        key: their place in the configuration, for messages.
+        root: directory of the configuration, which a build's context lies in.
+        out: run directory, for build.log.
+        say: takes progress messages.
+
+    Raises:
+        UsageError: for a build context that is not there.
+        CannotTell: when the image cannot be had.
+    """
+    if settings.build is not None:
+        return _build(client, settings.build, key=key, root=root, out=out, say=say)
+    name = settings.image or ""
+    found = _local(client, name)
+    if found is None and settings.pull == "never":
+        raise CannotTell(
+            f"{key}.image: there is no image {name!r} on this machine, and `pull: never` forbids to pull it",
+            hint="Build or pull it in a step before raggate.",
+        )
+    if found is None:
+        _pull(client, name, key, say)
+        found = _local(client, name)
+    if found is None:
+        raise CannotTell(f"{key}.image: {name!r} was pulled, but is not there")
+    return found
+
+
+def declared_volumes(client: Client, image: str) -> list[str]:
+    """List the directories for which the image wants volumes of its own."""
+    return sorted((client.inspect_image(image).get("Config") or {}).get("Volumes") or ())
+
+
+def _local(client: Client, name: str) -> str | None:
+    import docker
+
+    try:
+        return str(client.inspect_image(name)["Id"])
+    except docker.errors.NotFound:
+        return None
+    except docker.errors.APIError as error:
+        raise CannotTell(f"image {name!r} cannot be looked up: {reason(error)}") from None
+
+
+def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> None:
+    say(f"pulling {name}")
+    end = time.monotonic() + _PULL_SECONDS
+    why = ""
+    for attempt in range(1, _TRIES + 1):
+        try:
+            _pull_once(client, name, end)
+        except engine_errors(_PullError) as error:
+            why = plain(str(error)) if isinstance(error, _PullError) else reason(error)
+        else:
+            return
+        if not _TEMPORARY.search(why) and (problem := _lasting(why)):
+            raise CannotTell(
+                f"{key}.image: {name!r} {problem}: {why}",
+                hint="Is the name right? raggate pulls without credentials: for a private image, log in and "
+                "`docker pull` it in a step before; it is then used as it is.",
+            )
+        if attempt < _TRIES and time.monotonic() < end:
+            _pause(attempt)
+    raise CannotTell(
+        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts; the registry does not answer: {why}",
+        hint="Try again later, or pull it in a step before.",
+    )
+
+
+def _lasting(why: str) -> str | None:
+    if _REFUSED.search(why):
+        return "may not be pulled, or does not exist (not authorised)"
+    return "does not exist (not found)" if _MISSING.search(why) else None
+
+
+def _pull_once(client: Client, name: str, end: float) -> None:
+    import docker
+
+    repository, tag = docker.utils.parse_repository_tag(name)
+    # empty credentials, and not none: none would make the library look for some
+    for event in _patient(
+        client,
+        lambda: client.pull(repository, tag=tag or "latest", stream=True, decode=True, auth_config={}),
+    ):
+        if "error" in event:
+            raise _PullError(str(event["error"]))
+        if time.monotonic() > end:
+            raise _PullError("timed out")
+
+
+def _pause(attempt: int) -> None:
+    time.sleep(random.uniform(0.5, 1.5) * 2**attempt)  # noqa: S311 - only keeps many runners from asking at once
+
+
+def _patient(client: Client, call: Callable[[], Any]) -> Any:
+    """Let a call be silent for longer than the calls that answer at once."""
+    before, client.timeout = client.timeout, _SILENCE
+    try:
+        yield from call()
+    finally:
+        client.timeout = before
+
+
+def _build(client: Client, build: Build, *, key: str, root: Path, out: Path, say: Callable[[str], None]) -> str:
+    context = (root / build.context).resolve()
+    if not context.is_dir() or not context.is_relative_to(root.resolve()):
+        raise UsageError(f"{key}.build.context: {plain(build.context)!r} is not a directory of the repository")
+    if not (context / build.dockerfile).is_file():
+        raise UsageError(f"{key}.build.dockerfile: there is no {plain(build.dockerfile)!r} in {plain(build.context)!r}")
+    say(f"building the image ({key}.build)")
+    with Log(out / "build.log") as log:
+        try:
+            image = _run_build(client, build, context, log)
+        except engine_errors(_PullError) as error:
+            why = plain(str(error)) if isinstance(error, _PullError) else reason(error)
+            raise CannotTell(
+                f"{key}.build: the image could not be built: {why}",
+                hint="The whole output is in build.log of the run directory. The builder is the engine's own; a "
+                "Dockerfile that needs BuildKit is built in a step before and named by `image`.",
+                log=log.tail(),
+            ) from None
+        if image is None:
+            raise CannotTell(f"{key}.build: the build named no image", log=log.tail())
+    return image
+
+
+def _run_build(client: Client, build: Build, context: Path, log: Log) -> str | None:
+    import docker
+
+    end = time.monotonic() + build.timeout
+    image = None
+    events = _patient(
+        client,
+        lambda: docker.utils.json_stream.json_stream(
+            client.build(
+                path=str(context),
+                dockerfile=build.dockerfile,
+                target=build.target or "",
+                buildargs=build.args,
+                labels={BUILT: "1"},
+                rm=True,
+                forcerm=True,
+                use_config_proxy=False,
+            )
+        ),
+    )
+    for event in events:
+        if text := event.get("stream"):
+            log.feed(text.encode())
+        if "error" in event:
+            log.feed(f"{event['error']}\n".encode())
+            raise _PullError(str(event["error"]).strip())
+        if "ID" in (event.get("aux") or {}):
+            image = str(event["aux"]["ID"])
+        if time.monotonic() > end:
+            raise _PullError(f"it was not finished after {build.timeout:g} s (`build.timeout`)")
+    return image

@@ -1,0 +1,739 @@
+"""A real engine: APIs in containers, what they can and cannot do there, and that nothing is ever left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
+from raggate import boot
+from raggate.adapters.ask import AskAdapter
+from raggate.api_settings import Api, ContainerBackend, Readiness
+from raggate.backends import container, images
+from raggate.backends.engine import sweep
+from raggate.config import Ask
+from raggate.errors import CannotTell, UsageError
+from raggate.models import Place
+
+pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]
+
+NOTES_ENV = {
+    "API_HOST": "0.0.0.0",
+    "API_PORT": "{port}",
+    "VAULT_PERSONAL_PATH": "{vault.personal}",
+    "VAULT_WORK_PATH": "{vault.work}",
+}
+SECRETS = {
+    "INPUT_GITHUB-TOKEN": "ghs_secret1",
+    "ACTIONS_RUNTIME_TOKEN": "ghs_secret2",
+    "GITHUB_TOKEN": "ghs_secret3",
+    "HTTPS_PROXY": "http://user:secret4@proxy.invalid",
+    "AWS_SECRET_ACCESS_KEY": "secret5",
+}
+CONFIG = {
+    "suite": "notes",
+    "golden": "golden/eval_set.jsonl",
+    "ask": {"k": 5},
+    "vault": {"personal": "golden/vault/personal", "work": "golden/vault/work"},
+    "baseline": "baselines/notes.json",
+}
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Any]:
+    """Give the engine."""
+    client = connect()
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def built(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Give the images: the example API, the hostile one, and the same with a failing health check."""
+    tag = f"raggate-test-{uuid.uuid4().hex[:8]}"
+    sick = 'HEALTHCHECK --interval=1s --timeout=1s --retries=1 CMD ["/program", "sick"]'
+    made = {
+        "notes": build_program(engine, NOTES_API, tmp_path_factory.mktemp("notes"), f"{tag}:notes"),
+        "hostile": build_program(engine, HOSTILE, tmp_path_factory.mktemp("hostile"), f"{tag}:hostile"),
+        "sick": build_program(engine, HOSTILE, tmp_path_factory.mktemp("sick"), f"{tag}:sick", sick),
+        "volume": build_program(engine, HOSTILE, tmp_path_factory.mktemp("volume"), f"{tag}:volume", "VOLUME /data"),
+    }
+    yield made
+    for name in made.values():
+        engine.images.remove(name, force=True)
+
+
+@pytest.fixture
+def run(engine: Any) -> Iterator[str]:
+    """Give the id of a run, and fail the test when anything of it is left."""
+    run = f"test-{uuid.uuid4().hex}"
+    yield run
+    left = leftovers(engine, run)
+    remove_leftovers(engine, run)
+    assert left == []
+
+
+@pytest.fixture
+def place(tmp_path: Path, run: str) -> Place:
+    """Give two vaults with three notes, an empty run directory, and an environment full of secrets."""
+    vaults = {"personal": tmp_path / "vault" / "personal", "work": tmp_path / "vault" / "work"}
+    for directory in vaults.values():
+        directory.mkdir(parents=True)
+    (vaults["personal"] / "Packing.md").write_text("# Packing\n\nTake a towel.\n")
+    (vaults["work"] / "Failover.md").write_text("# Failover\n\nPromote the replica.\n")
+    (vaults["work"] / "Oncall.md").write_text("# Oncall\n\nThe pager rotates on Mondays.\n")
+    (tmp_path / "out").mkdir()
+    environment = {**os.environ, **SECRETS, "GITHUB_RUN_ID": run, "GITHUB_JOB": "gate"}
+    return Place(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
+
+
+@pytest.fixture
+def settings(built: dict[str, str]) -> Callable[..., ContainerBackend]:
+    """Give a function that makes settings for one of the images."""
+
+    def make(image: str = "hostile", **more: object) -> ContainerBackend:
+        return ContainerBackend.model_validate({"image": built[image], "port": 9000, "pull": "never", **more})
+
+    return make
+
+
+@pytest.fixture
+def neighbour() -> Iterator[str]:
+    """Give the address of a listener on what is another machine to the engine: a network namespace of its own."""
+    name = f"rg{uuid.uuid4().hex[:8]}"
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("needs root and iproute2")
+
+    def ip(*words: str) -> int:
+        return subprocess.run(["ip", *words], check=False, capture_output=True).returncode
+
+    serve = "import socket; s = socket.create_server(('0.0.0.0', 8080)); print(flush=True)\nwhile True: s.accept()"
+    listener = None
+    try:
+        if ip("netns", "add", name) or ip("link", "add", name, "type", "veth", "peer", "eth0", "netns", name):
+            pytest.skip("network namespaces cannot be made here")
+        ip("addr", "add", "198.51.100.1/30", "dev", name)
+        ip("link", "set", name, "up")
+        ip("-n", name, "addr", "add", "198.51.100.2/30", "dev", "eth0")
+        ip("-n", name, "link", "set", "eth0", "up")
+        listener = subprocess.Popen(
+            ["ip", "netns", "exec", name, sys.executable, "-c", serve], stdout=subprocess.PIPE, text=True
+        )
+        assert listener.stdout
+        listener.stdout.readline()
+        yield "198.51.100.2:8080"
+    finally:
+        if listener is not None:
+            listener.kill()
+            listener.communicate()
+        ip("link", "del", name)
+        ip("netns", "del", name)
+
+
+def listening(base_url: str, path: str = "/report", /, **parameters: str) -> httpx.Response:
+    """Ask a path as soon as somebody listens."""
+    end = time.monotonic() + 10
+    while True:
+        try:
+            return httpx.get(f"{base_url}{path}", params=parameters, timeout=30, trust_env=False)
+        except httpx.ConnectError:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+def inspected(engine: Any, run: str, suffix: str = "-api") -> dict[str, Any]:
+    """Inspect the container of a run whose name ends so."""
+    (found,) = [
+        one
+        for one in engine.containers.list(all=True, filters={"label": f"raggate.run={run}"})
+        if one.name.endswith(suffix)
+    ]
+    attributes: dict[str, Any] = found.attrs
+    return attributes
+
+
+def failure(settings: ContainerBackend, place: Place, *, timeout: float = 10) -> CannotTell:
+    """Boot what does not come up and give the error."""
+    api = Api(container=settings, ready=Readiness(timeout=timeout, settle=0.3))
+    adapter = AskAdapter(Ask(), list(place.vaults))
+    with (
+        pytest.raises(CannotTell) as caught,
+        boot.up(api, place, index_state=adapter.index_state, expected_documents=3, say=lambda _: None),
+    ):
+        pass
+    return caught.value
+
+
+class Gate:
+    """raggate as a process of its own, in a repository with a configuration made for the test."""
+
+    def __init__(self, root: Path, run: str) -> None:
+        self.root = root
+        self.environment = {**os.environ, **SECRETS, "GITHUB_RUN_ID": run}
+        for name in ("golden", "baselines"):
+            (root / name).symlink_to(ROOT / name)
+
+    def start(self, api: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
+        """Start `raggate check`."""
+        name = f"{uuid.uuid4().hex}.yml"
+        (self.root / name).write_text(yaml.safe_dump({**CONFIG, "api": api}))
+        return subprocess.Popen(
+            [sys.executable, "-m", "raggate", "check", "-c", name, "--out", str(self.root / name[:-4])],
+            cwd=self.root,
+            env={**self.environment, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def check(self, api: dict[str, Any], **environment: str) -> tuple[int, str, str]:
+        """Run `raggate check` to its end; give code, stdout and stderr."""
+        process = self.start(api, **environment)
+        out, err = process.communicate(timeout=100)
+        return process.returncode, out, err
+
+    def verdicts(self) -> list[dict[str, Any]]:
+        """Read the verdicts of all runs."""
+        return [json.loads(path.read_text()) for path in self.root.glob("*/*/verdict.json")]
+
+
+@pytest.fixture
+def gate(tmp_path: Path, run: str) -> Gate:
+    """Give a repository with the golden set and the vault of this one."""
+    return Gate(tmp_path, run)
+
+
+def notes(built: dict[str, str], **more: object) -> dict[str, Any]:
+    """Configure the example API in a container."""
+    return {"container": {"image": built["notes"], "port": 9000, "pull": "never", "env": NOTES_ENV, **more}}
+
+
+class TestGate:
+    """The whole way, from raggate.yml to the verdict."""
+
+    def test_passes_like_a_process(self, gate: Gate, built: dict[str, str]) -> None:
+        """The example API in a container is measured as it is as a process: pass, every metric the same."""
+        code, out, err = gate.check(notes(built))
+        assert code == 0, out + err
+        assert "203 calls, 0 failed, 0 retried" in out
+        assert "relaxed" not in err
+        assert {row["status"] for row in gate.verdicts()[0]["metrics"] if row["slice"] == "overall"} == {"same"}
+
+    def test_a_worse_retriever_is_a_regression(self, gate: Gate, built: dict[str, str]) -> None:
+        """The degraded API is red, and the relaxation that lets its setting in is printed."""
+        code, out, err = gate.check(notes(built, pass_env=["NOTES_DISABLE"]), NOTES_DISABLE="vector")
+        assert code == 1, out + err
+        assert "raggate: relaxed: api.container.pass_env: [NOTES_DISABLE] (default [])" in err
+
+    def test_memory_is_named_in_the_verdict(self, gate: Gate, built: dict[str, str]) -> None:
+        """An API that eats memory is killed, and limit and reason stand in the verdict."""
+        api = {"container": {"image": built["hostile"], "port": 9000, "command": ["eat"], "memory": "64m"}}
+        code, _, err = gate.check(api)
+        assert code == 3
+        assert "was killed for using more than 64m of memory (OOM)" in err
+        assert "64m of memory (OOM)" in json.dumps(gate.verdicts())
+
+    def test_runner_commands_are_inert(self, gate: Gate, built: dict[str, str]) -> None:
+        """What an API prints never begins a line as a runner command, nor holds the older form of one."""
+        code, out, err = gate.check({"container": {"image": built["hostile"], "port": 9000, "command": ["shout"]}})
+        assert code == 3
+        assert "exited with code 4 before it was ready" in err
+        lines = re.split(r"[\r\n]", out + err)
+        assert sum("pwned" in line for line in lines) >= 3
+        assert not [line for line in lines if line.strip().startswith("::") or "##[" in line or "\x1b" in line]
+
+    def test_no_socket(self, gate: Gate, built: dict[str, str]) -> None:
+        """Without a socket there is one message that says what to do, and exit code 3."""
+        code, _, err = gate.check(notes(built), DOCKER_HOST="unix:///nowhere/docker.sock")
+        assert code == 3
+        assert "there is no Docker socket at /nowhere/docker.sock" in err
+        assert "api.command" in err
+
+    def test_nobody_at_the_socket(self, gate: Gate, built: dict[str, str], tmp_path: Path) -> None:
+        """A socket that nobody answers at is told apart from none."""
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(str(tmp_path / "s"))
+        code, _, err = gate.check(notes(built), DOCKER_HOST=f"unix://{tmp_path}/s")
+        assert code == 3
+        assert "does not answer: connection refused" in err
+
+
+class TestProfile:
+    """What an API finds when it looks around."""
+
+    def test_as_inspected(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+        """The engine says what was promised: no privilege, no capability, no host path, bounded resources."""
+        with container.start(settings(), place):
+            state = inspected(engine, run)
+            network = engine.networks.list(filters={"label": f"raggate.run={run}"})[0].attrs
+        host, config = state["HostConfig"], state["Config"]
+        assert host["CapDrop"] == ["ALL"]
+        assert not host["CapAdd"]
+        assert host["SecurityOpt"] == ["no-new-privileges:true"]
+        assert host["ReadonlyRootfs"] is True
+        assert host["Privileged"] is False
+        assert (host["Binds"], host["Devices"], host["PortBindings"]) == (None, None, {}) or not host["Binds"]
+        assert {mount["Type"] for mount in state["Mounts"]} == {"volume"}
+        assert {mount["RW"] for mount in state["Mounts"]} == {False}
+        assert list(host["Tmpfs"]) == ["/tmp"]
+        assert host["PidsLimit"] == 128
+        assert host["Memory"] == host["MemorySwap"] == 512 << 20
+        assert host["NanoCpus"] == 1_000_000_000
+        assert (host["PidMode"], host["IpcMode"], host["UTSMode"]) == ("", "private", "")
+        assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-file": "2", "max-size": "16m"}}
+        assert host["RestartPolicy"]["Name"] in {"", "no"}
+        assert config["User"] == "65534:65534"
+        assert network["Internal"] is True
+        assert config["Labels"]["raggate.job"] == "gate"
+        assert (config["Labels"]["raggate.attempt"], config["Labels"]["raggate.run"]) == ("1", run)
+
+    def test_as_seen_from_inside(self, settings: Any, place: Place) -> None:
+        """The API has no capability, no secret, no socket and no file it may change but those in /tmp."""
+        own = settings(env={"MINE": "{port} {vault.work}"})
+        with container.start(own, place) as api:
+            found = listening(api.base_url).json()
+        assert re.search(r"CapEff:\s+0{16}\n", found["status"])
+        assert re.search(r"CapBnd:\s+0{16}\n", found["status"])
+        assert re.search(r"NoNewPrivs:\s+1\n", found["status"])
+        assert re.search(r"Uid:\s+65534\s+65534", found["status"])
+        everything = json.dumps(found)
+        assert not [secret for secret in SECRETS.values() if secret in everything]
+        names = {variable.partition("=")[0] for variable in found["environment"]}
+        assert names == {"PATH", "HOSTNAME", "HOME", "MINE"}
+        assert "MINE=9000 /vaults/work" in found["environment"]
+        assert len(found["processes"]) <= 2, "it sees processes of others"
+        assert found["socket"] == "stat /var/run/docker.sock: no such file or directory"
+        assert "read-only file system" in found["write_root"]
+        assert "read-only file system" in found["write_vault"]
+        assert found["write_tmp"] == "done"
+        assert found["write_proc"] != "done"
+        assert {found[name] for name in ("chown", "mount", "setuid")} <= {
+            "operation not permitted",
+            "chown /tmp/mine: operation not permitted",
+        }
+
+    def test_no_network(self, settings: Any, place: Place) -> None:
+        """The API reaches neither an address outside nor a resolver."""
+        with container.start(settings(), place) as api:
+            assert listening(api.base_url).json()["resolve"] != "done"
+            for address in ("1.1.1.1:443", "169.254.169.254:80"):
+                assert listening(api.base_url, "/reach", address=address).text != "done"
+
+    def test_only_egress_leads_out(self, settings: Any, place: Place, neighbour: str) -> None:
+        """Another machine is reached with `egress`, and by the same API not without."""
+        reached = {}
+        for egress in (True, False):
+            with container.start(settings(egress=egress), place) as api:
+                reached[egress] = listening(api.base_url, "/reach", address=neighbour).text
+        assert reached[True] == "done"
+        assert "timeout" in reached[False] or "unreachable" in reached[False]
+
+    def test_egress_on_demand(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+        """With `egress` the network is an ordinary one, and that is said."""
+        said: list[str] = []
+        relaxed = dataclasses.replace(place, say=said.append)
+        with container.start(settings(egress=True), relaxed) as api:
+            assert engine.networks.list(filters={"label": f"raggate.run={run}"})[0].attrs["Internal"] is False
+            listening(api.base_url)
+        assert [line for line in said if "egress: true" in line]
+
+    def test_fork_bomb(self, settings: Any, place: Place) -> None:
+        """A fork bomb gets no further than the limit."""
+        with container.start(settings(pids=64), place) as api:
+            said = listening(api.base_url, "/bomb").text
+        count = re.search(r"(\d+) resource temporarily unavailable", said)
+        assert (count and int(count[1]) < 64) or "failed to create new OS thread" in said
+
+    def test_relaxations_work(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+        """Each relaxed limit is what the container gets."""
+        more = {"user": "0:0", "read_only": False, "tmpfs": ["/scratch"], "cap_add": ["CHOWN"], "memory": "64m"}
+        with container.start(settings(**more, cpus=0.5, pids=99), place) as api:
+            host = inspected(engine, run)["HostConfig"]
+            found = listening(api.base_url).json()
+        assert (host["CapAdd"], host["PidsLimit"], host["NanoCpus"]) == (["CHOWN"], 99, 500_000_000)
+        assert (host["Memory"], list(host["Tmpfs"])) == (64 << 20, ["/scratch"])
+        assert re.search(r"CapEff:\s+0{15}1\n", found["status"])
+        assert found["write_root"] == "done"
+        assert "read-only file system" in found["write_vault"]
+
+    def test_volumes_of_the_image_stay_in_memory(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+        """A volume that the image declares is no way to the disk."""
+        with container.start(settings("volume"), place) as api:
+            assert "- tmpfs tmpfs" in next(
+                line for line in listening(api.base_url).json()["mounts"].split("\n") if " /data " in line
+            )
+            assert "/data" in inspected(engine, run)["HostConfig"]["Tmpfs"]
+
+
+class TestVaults:
+    """The copies of the vaults."""
+
+    def test_names_and_folders(self, settings: Any, place: Place) -> None:
+        """Names in any script, long paths, empty folders, empty files and links arrive as they are."""
+        vault = place.vaults["personal"]
+        (vault / "empty").mkdir()
+        (vault / "Ärger 漢字 🙂").mkdir()
+        (vault / "Ärger 漢字 🙂" / "noté.md").write_text("é")
+        deep = vault.joinpath(*(["a" * 60] * 5))
+        deep.mkdir(parents=True)
+        (deep / f"{'ü' * 100}.md").write_text("deep")
+        (vault / "nothing.md").touch()
+        (vault / "big.bin").write_bytes(b"x" * 600_001)
+        (vault / "link.md").symlink_to(vault / "Packing.md")
+        (vault / "secret.md").write_text("s")
+        (vault / "secret.md").chmod(0o600)
+        with container.start(settings(), place) as api:
+            found = listening(api.base_url, "/files", path="/vaults/personal").json()
+        below = "/".join(["a" * 60] * 5)
+        assert found["empty"] == "dir"
+        assert found["Ärger 漢字 🙂/noté.md"] == "é"
+        assert found[f"{below}/{'ü' * 100}.md"] == "deep"
+        assert (found["nothing.md"], found["secret.md"]) == ("", "s")
+        assert len(found["big.bin"]) == 600_001
+        assert found["link.md"] == found["Packing.md"] == "# Packing\n\nTake a towel.\n"
+
+    def test_a_link_out_of_the_vault(self, settings: Any, place: Place) -> None:
+        """A link that leads out of the vault is refused by name, and never followed."""
+        (place.vaults["work"] / "passwd").symlink_to("/etc/passwd")
+        with (
+            pytest.raises(UsageError, match="vault 'work': passwd is a link out of the vault"),
+            container.start(settings(), place),
+        ):
+            pass
+
+    def test_many_files(self, settings: Any, place: Place) -> None:
+        """Ten thousand notes are copied within seconds."""
+        for number in range(100):
+            folder = place.vaults["work"] / f"folder {number}"
+            folder.mkdir()
+            for note in range(100):
+                (folder / f"note {note}.md").write_text(f"{number} {note}")
+        begun = time.monotonic()
+        with container.start(settings(), place) as api:
+            assert time.monotonic() - begun < 15
+            found = listening(api.base_url, "/files", path="/vaults/work").json()
+        assert len(found) == 1 + 2 + 100 + 10_000
+        assert found["folder 99/note 42.md"] == "99 42"
+
+
+class TestReadiness:
+    """APIs that do not come up, and ones that go down."""
+
+    def test_exit(self, settings: Any, place: Place) -> None:
+        """An API that exits ends the wait within two seconds, with code and last words."""
+        begun = time.monotonic()
+        error = failure(settings(command=["exit"]), place, timeout=60)
+        assert error.message == "the API exited with code 3 before it was ready"
+        assert error.log[-1] == "fatal: no settings"
+        assert time.monotonic() - begun < 5, "start, notice within 2 s, and teardown"
+
+    def test_unhealthy(self, settings: Any, place: Place) -> None:
+        """A failing health check of the image ends the wait, with what it said."""
+        error = failure(settings("sick", command=["never"]), place, timeout=60)
+        assert "was found unhealthy by its image's health check (sick of it)" in error.message
+
+    def test_never_listening(self, settings: Any, place: Place) -> None:
+        """An API that never listens is not ready in time, and told to listen on all addresses."""
+        error = failure(settings(command=["never"]), place, timeout=1)
+        assert "it is not listening" in error.message
+        assert "port 9000 of all addresses" in error.hint
+
+    def test_no_such_program(self, settings: Any, place: Place, built: dict[str, str], engine: Any) -> None:
+        """An image whose program cannot be executed says so."""
+        (place.root / "Dockerfile").write_text('FROM scratch\nCOPY Dockerfile /\nCMD ["/none"]\n')
+        made = ContainerBackend.model_validate({"build": {}, "port": 9000})
+        error = failure(made, place)
+        assert "the container 'api' could not be started" in error.message or "exited with code 127" in error.message
+
+    def test_killed_from_outside(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+        """An API that is killed while it serves is noticed at once."""
+        with container.start(settings(), place) as api:
+            listening(api.base_url)
+            assert api.died() is None
+            engine.containers.get(inspected(engine, run)["Id"]).kill()
+            end = time.monotonic() + 2
+            while api.died() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            assert api.died() == "was killed by SIGKILL"
+
+    def test_a_deaf_api_is_stopped(self, settings: Any, place: Place) -> None:
+        """An API that ignores SIGTERM is gone three seconds after the end."""
+        with container.start(settings(command=["deaf"]), place) as api:
+            listening(api.base_url, "/api/health")
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 3
+        assert "deaf" in (place.out / "api.log").read_text()
+
+
+class TestServices:
+    """Containers that the API needs."""
+
+    def test_by_name(self, settings: Any, place: Place, built: dict[str, str]) -> None:
+        """A service is up before the API, which reaches it by its name; both logs are kept."""
+        service = {
+            "image": built["notes"],
+            "env": {"API_HOST": "0.0.0.0", "VAULT_PERSONAL_PATH": "/", "VAULT_WORK_PATH": "/"},
+            "ready": {"http": {"port": 9000, "path": "/api/health"}},
+        }
+        tcp = {"image": built["hostile"], "ready": {"tcp": 9000}}
+        made = settings(env={"STORE": "http://{service.notes}:9000"}, services={"notes": service, "second": tcp})
+        with container.start(made, place) as api:
+            found = listening(api.base_url).json()
+            assert "STORE=http://notes:9000" in found["environment"]
+            assert listening(api.base_url, "/reach", address="notes:9000").text == "done"
+            assert listening(api.base_url, "/reach", address="second:9000").text == "done"
+        assert "listening" in (place.out / "notes.log").read_text()
+
+    def test_that_fails(self, settings: Any, place: Place, built: dict[str, str]) -> None:
+        """A service that ends is named, with its last words, and the API is never started."""
+        services = {"store": {"image": built["hostile"], "command": ["exit"], "ready": {"tcp": 9000}}}
+        with (
+            pytest.raises(CannotTell, match="the service 'store' exited with code 3 before it was ready") as caught,
+            container.start(settings(services=services), place),
+        ):
+            pass
+        assert caught.value.log == ("fatal: no settings",)
+
+    def test_that_is_never_ready(self, settings: Any, place: Place, built: dict[str, str]) -> None:
+        """A service that is not ready in time is named, with what it answers."""
+        ready = {"http": {"port": 9000, "path": "/api/health"}, "timeout": 1}
+        services = {"store": {"image": built["hostile"], "command": ["deaf"], "ready": ready}}
+        with (
+            pytest.raises(CannotTell, match=r"not ready after 1 s: GET /api/health answers 503"),
+            container.start(settings(services=services), place),
+        ):
+            pass
+
+    def test_that_dies_later(self, engine: Any, settings: Any, place: Place, built: dict[str, str], run: str) -> None:
+        """A service that dies while the API runs is the reason that is given."""
+        services = {"store": {"image": built["hostile"], "ready": {"tcp": 9000}}}
+        with container.start(settings(services=services), place) as api:
+            listening(api.base_url)
+            engine.containers.get(inspected(engine, run, "-store")["Id"]).kill()
+            end = time.monotonic() + 2
+            while api.died() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            assert api.died() == "lost its service store, which was killed by SIGKILL"
+
+
+class TestImages:
+    """Images that are built, pulled or missing."""
+
+    def test_build(self, place: Place) -> None:
+        """An image is built from the repository, with its output in build.log, and runs."""
+        context = place.root / "app"
+        context.mkdir()
+        compile_program(HOSTILE, context / "program")
+        (context / "Dockerfile").write_text('ARG X=1\nFROM scratch\nCOPY program /p\nENTRYPOINT ["/p"]\n')
+        made = ContainerBackend.model_validate({"build": {"context": "app", "args": {"X": "2"}}, "port": 9000})
+        with container.start(made, place) as api:
+            assert listening(api.base_url).json()["write_tmp"] == "done"
+        assert "COPY program /p" in (place.out / "build.log").read_text()
+
+    def test_failing_build(self, place: Place) -> None:
+        """A build that fails is shown with its last lines."""
+        (place.root / "Dockerfile").write_text("FROM scratch\nCOPY missing /\n")
+        made = ContainerBackend.model_validate({"build": {}, "port": 9000})
+        with pytest.raises(CannotTell, match=r"api.container.build: the image could not be built") as caught:
+            container.start(made, place).__enter__()
+        assert "missing" in caught.value.log[-1]
+
+    @pytest.mark.parametrize(
+        ("build", "message"),
+        [({"context": "none"}, "not a directory of the repository"), ({"dockerfile": "No"}, "there is no 'No'")],
+    )
+    def test_nothing_to_build(self, place: Place, build: dict[str, str], message: str) -> None:
+        """A context or Dockerfile that is not there is a usage error."""
+        made = ContainerBackend.model_validate({"build": build, "port": 9000})
+        with pytest.raises(UsageError, match=message):
+            container.start(made, place).__enter__()
+
+    def test_context_that_leads_out(self, place: Place, tmp_path_factory: pytest.TempPathFactory) -> None:
+        """A context that is a link out of the repository is refused."""
+        (place.root / "app").symlink_to(tmp_path_factory.mktemp("outside"))
+        made = ContainerBackend.model_validate({"build": {"context": "app"}, "port": 9000})
+        with pytest.raises(UsageError, match="not a directory of the repository"):
+            container.start(made, place).__enter__()
+
+    def test_missing_and_not_to_be_pulled(self, place: Place) -> None:
+        """A missing image that may not be pulled is named."""
+        made = ContainerBackend.model_validate({"image": "raggate-no-such:1", "port": 9000, "pull": "never"})
+        with pytest.raises(CannotTell, match="there is no image 'raggate-no-such:1' on this machine"):
+            container.start(made, place).__enter__()
+
+    def test_registry_that_does_not_answer(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A registry that does not answer is tried three times."""
+        pauses: list[int] = []
+        monkeypatch.setattr(images, "_pause", pauses.append)
+        made = ContainerBackend.model_validate({"image": "localhost:1/none:1", "port": 9000})
+        with pytest.raises(CannotTell, match="could not be pulled in 3 attempts; the registry does not answer"):
+            container.start(made, place).__enter__()
+        assert pauses == [1, 2]
+
+
+class Relay:
+    """A socket of one's own in front of the engine's, which can go away."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pairs: list[socket.socket] = []
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near = self._listener.accept()[0]
+            except OSError:
+                return
+            far = socket.socket(socket.AF_UNIX)
+            far.connect(os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://"))
+            self._pairs += [near, far]
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._copy, args=(one, other), daemon=True).start()
+
+    def _copy(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+
+    def cut(self, *, quietly: bool = False) -> None:
+        """Let it vanish; or, quietly, let it take connections and never answer."""
+        if not quietly:
+            self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+        else:
+            self._copy = lambda *_: None  # type: ignore[method-assign]
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """End the connections there are."""
+        for one in self._pairs:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+    def close(self) -> None:
+        """End everything."""
+        self._listener.close()
+        self.hang_up()
+
+
+class TestLostEngine:
+    """An engine that goes away while an API runs."""
+
+    # the library leaves the socket to the garbage collector with which it could not connect
+    @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+    @pytest.mark.parametrize("quietly", [False, True])
+    def test_it_is_said_and_nothing_hangs(
+        self, engine: Any, settings: Any, place: Place, run: str, tmp_path: Path, *, quietly: bool
+    ) -> None:
+        """The loss is a death with its reason, what cannot be removed is said, and neither takes long."""
+        relay = Relay(tmp_path / "relay.sock")
+        said: list[str] = []
+        own = dataclasses.replace(
+            place, environment={**place.environment, "DOCKER_HOST": f"unix://{relay.path}"}, say=said.append
+        )
+        with contextlib.closing(relay), container.start(settings(), own) as api:
+            listening(api.base_url)
+            relay.cut(quietly=quietly)
+            end = time.monotonic() + 3
+            while api.died() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            assert "was lost" in str(api.died())
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 6
+        assert "could not clean up" in said[-1]
+        assert leftovers(engine, run)
+        remove_leftovers(engine, run)
+        gc.collect()
+
+
+class TestInterrupts:
+    """Signals at any moment, and the kill that leaves no time for anything."""
+
+    @pytest.mark.timeout(150)
+    def test_at_any_moment(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
+        """SIGINT or SIGTERM at 24 random moments ends raggate within seven seconds, never with a pass."""
+        chance = random.Random(11)  # noqa: S311 - only moments
+        deaf = {"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}}
+        plans = [
+            (chance.uniform(0.2, 4.0), chance.choice([signal.SIGINT, signal.SIGTERM]), own)
+            for own in [deaf] * 16 + [notes(built)] * 8
+        ]
+
+        def interrupt(plan: tuple[float, signal.Signals, dict[str, Any]]) -> tuple[int, float, str]:
+            delay, number, api = plan
+            process = gate.start(api)
+            time.sleep(delay)
+            begun = time.monotonic()
+            was_over = process.poll() is not None
+            process.send_signal(number)
+            _, err = process.communicate(timeout=60)
+            return (130 if was_over else process.returncode), time.monotonic() - begun, err
+
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            outcomes = list(pool.map(interrupt, plans))
+        assert max(seconds for _, seconds, _ in outcomes) < 7
+        # a signal that comes before the first line of raggate has run is the interpreter's own affair
+        assert {code for code, _, _ in outcomes} <= {130, 1, -signal.SIGINT, -signal.SIGTERM}, outcomes
+        assert sum(code == 130 for code, _, _ in outcomes) >= 12
+        assert leftovers(engine, run) == []
+
+    def test_twice(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
+        """A second signal does not end the cleaning up."""
+        process = gate.start({"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}})
+        wait_for_container(engine, run)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=10)
+        assert process.returncode not in {0, 1}
+        assert leftovers(engine, run) == []
+
+    def test_sweep_after_a_kill(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
+        """What a killed raggate leaves is swept by its labels, what is another job's is not, and twice is once."""
+        process = gate.start({"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}})
+        wait_for_container(engine, run)
+        process.kill()
+        process.communicate()
+        assert [line for line in leftovers(engine, run) if line.startswith("container")]
+        for foreign in ({"GITHUB_JOB": "other"}, {"GITHUB_RUN_ATTEMPT": "2"}, {"RUNNER_NAME": "r"}):
+            assert sweep({**gate.environment, **foreign}) == ()
+        assert sweep({**os.environ}) == ()
+        removed = sweep(gate.environment)
+        assert {line.split()[0] for line in removed} == {"container", "network", "volume"}
+        assert sweep(gate.environment) == ()
+        assert leftovers(engine, run) == []
+
+
+def wait_for_container(engine: Any, run: str) -> None:
+    """Wait until the API's container of a run is running."""
+    end = time.monotonic() + 20
+    while not any(one.name.endswith("-api") for one in engine.containers.list(filters={"label": f"raggate.run={run}"})):
+        assert time.monotonic() < end
+        time.sleep(0.05)

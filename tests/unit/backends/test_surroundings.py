@@ -1,0 +1,126 @@
+"""Which container raggate runs in, and how it reaches a network from there. No engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import docker
+import pytest
+
+from raggate.backends import networking
+from raggate.backends.engine import labels, run_labels
+from raggate.backends.surroundings import Own, inside, own
+from raggate.errors import UsageError
+
+ID = "ab" * 32
+HOLDER = "cd" * 32
+MOUNTS = (
+    "22 27 0:21 / /proc rw - proc proc rw\n"
+    f"651 640 8:1 /var/lib/docker/containers/{ID}/resolv.conf /etc/resolv.conf rw - ext4 /dev/root rw\n"
+)
+PODMAN = f"651 640 0:45 /containers/overlay-containers/{ID}/userdata/hosts /etc/hosts rw - tmpfs tmpfs rw\n"
+
+
+class FakeEngine:
+    """An engine that knows some containers by id, and notes who was connected to what."""
+
+    def __init__(self, **modes: str) -> None:
+        self.modes = {{"own": ID, "holder": HOLDER}[name]: mode for name, mode in modes.items()}
+        self.connected: list[tuple[str, str]] = []
+
+    def inspect_container(self, name: str) -> dict[str, Any]:
+        """Find a container by the beginning of its id."""
+        for known, mode in self.modes.items():
+            if known.startswith(name):
+                return {"Id": known, "HostConfig": {"NetworkMode": mode}}
+        raise docker.errors.NotFound("no such container")
+
+    def connect_container_to_network(self, container: str, network: str) -> None:
+        """Note it."""
+        self.connected.append((container, network))
+
+
+def find(engine: FakeEngine, mounts: str = MOUNTS, hostname: str = "vm", *, marked: bool = False) -> Own:
+    """Look from a fixed place."""
+    return own(engine, mounts=mounts, hostname=hostname, marked=marked)
+
+
+@pytest.mark.parametrize(
+    ("modes", "connect"),
+    [
+        pytest.param({"own": "default"}, ID, id="default bridge"),
+        pytest.param({"own": "github_network_0f"}, ID, id="network of the job"),
+        pytest.param({"own": f"container:{HOLDER}", "holder": "bridge"}, HOLDER, id="another container's network"),
+        pytest.param({"own": f"container:{HOLDER}", "holder": "host"}, None, id="the host's, by way of another"),
+        pytest.param({"own": "host"}, None, id="the host's"),
+    ],
+)
+def test_who_joins_the_network(modes: dict[str, str], connect: str | None) -> None:
+    """Whoever holds raggate's network joins that of the API; nobody has to where it is the host's."""
+    engine = FakeEngine(**modes)
+    found = find(engine)
+    assert found == Own(id=ID, connect=connect)
+    networking.join(engine, "net", found)
+    assert engine.connected == ([(connect, "net")] if connect else [])
+
+
+def test_podman_has_another_path() -> None:
+    """The id is found in the paths of Podman, too."""
+    assert find(FakeEngine(own="bridge"), PODMAN).id == ID
+
+
+def test_not_in_a_container() -> None:
+    """Without an id among the mounts there is no container, whatever the host is called."""
+    assert find(FakeEngine(own="bridge"), "22 27 0:21 / /proc rw - proc proc rw\n", ID[:12]) == Own()
+
+
+def test_the_hostname_is_the_second_choice() -> None:
+    """Where the mounts tell nothing but a mark says container, a hostname like an id is tried."""
+    assert find(FakeEngine(own="bridge"), "", ID[:12], marked=True).id == ID
+    assert find(FakeEngine(own="bridge"), "", "abababababag", marked=True) == Own()
+
+
+def test_an_id_of_another_engine() -> None:
+    """An id that this engine does not know is not used: raggate runs in a container of another one."""
+    assert find(FakeEngine(), MOUNTS, ID[:12], marked=True) == Own()
+
+
+@pytest.mark.parametrize(("mounts", "expected"), [(MOUNTS, True), (PODMAN, True), ("22 27 / /proc rw\n", False)])
+def test_inside(mounts: str, *, expected: bool) -> None:
+    """Whether it is a container at all is seen without an engine."""
+    assert inside(mounts) is expected
+
+
+@pytest.mark.parametrize(
+    ("host", "platform"), [("tcp://10.0.0.1:2375", "linux"), ("ssh://a@b", "linux"), ("", "darwin")]
+)
+def test_where_containers_cannot_be_reached(host: str, platform: str) -> None:
+    """Away from the engine's machine the addresses of containers lead nowhere, and that is said at once."""
+    with pytest.raises(UsageError, match="on the engine's own Linux machine"):
+        networking.check_reachable(Own(), host, platform)
+    networking.check_reachable(Own(id=ID, connect=ID), host, platform)
+    networking.check_reachable(Own(), "unix:///run/docker.sock", "linux")
+
+
+def test_labels_of_a_job() -> None:
+    """In a job the labels are the job's, and the same for every step of it."""
+    job = {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_JOB": "gate", "GITHUB_REPOSITORY": "a/b"}
+    expected = {"raggate.run": "7", "raggate.attempt": "2", "raggate.job": "gate", "raggate.repository": "a/b"}
+    assert run_labels(job) == {**expected, "raggate.runner": ""}
+    first, second = labels(job), labels(job)
+    assert first.pop("raggate.instance") != second.pop("raggate.instance")
+    assert first == second == run_labels(job)
+
+
+def test_the_library_is_loaded_only_when_it_is_used() -> None:
+    """Whoever starts no container does not wait for the engine's library to be loaded."""
+    code = "import sys, raggate.pipeline; sys.exit('docker' in sys.modules or 'requests' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_labels_elsewhere() -> None:
+    """Outside a job every start has labels of its own, and nothing to sweep by."""
+    assert run_labels({}) is None
+    assert labels({})["raggate.run"] != labels({})["raggate.run"]
