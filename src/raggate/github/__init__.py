@@ -1,0 +1,1 @@
+"""How raggate speaks to GitHub Actions."""

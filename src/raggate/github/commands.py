@@ -1,0 +1,88 @@
+"""The runner's own files and log commands: outputs, state, step summary and annotations, in its exact grammar."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+SUMMARY_BYTES = 1 << 20
+"""The runner drops the summary of a step that is larger."""
+
+_TITLE_CHARACTERS = 255
+_MESSAGE_CHARACTERS = 4096
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_DETAILS = re.compile(r"<(/?)details\b")
+_CUT = "\n\n_The rest did not fit into a step summary; the whole report is in the run directory._\n"
+
+
+def set_values(path: Path, values: Mapping[str, str]) -> None:
+    """Append outputs or state to the file the runner named for them; a later value replaces an earlier one.
+
+    Every value has a delimiter of its own that nobody can foresee. Surrogates, which no file can hold, become `?`.
+
+    Raises:
+        ValueError: for a name the runner would misread, or a value that holds its delimiter.
+        OSError: when the file cannot be written.
+    """
+    parts = []
+    for name, value in values.items():
+        delimiter = f"ghadelimiter_{secrets.token_hex(16)}"
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"not a name of an output: {name!r}")
+        if delimiter in value:
+            raise ValueError(f"the value of {name} holds its own delimiter")
+        parts.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
+    # one write, so that a reader finds whole entries only
+    with path.open("ab", buffering=0) as file:
+        file.write("".join(parts).encode("utf-8", "replace"))
+
+
+def append_summary(path: Path, markdown: str, *, limit: int = SUMMARY_BYTES) -> None:
+    """Append Markdown to the step summary, so that the whole file has at most `limit` bytes.
+
+    Raises:
+        OSError: when the file cannot be written.
+    """
+    with path.open("ab", buffering=0) as file:
+        file.write(bounded(markdown, limit - file.tell()).encode("utf-8", "replace"))
+
+
+def bounded(markdown: str, limit: int) -> str:
+    """Cut Markdown to at most `limit` bytes of UTF-8, after a whole line, with what is folded out closed again.
+
+    Nothing is left when not even the note that it was cut would fit.
+    """
+    if len(markdown.encode("utf-8", "replace")) <= limit:
+        return markdown
+    kept: list[str] = []
+    room = limit - len(_CUT)
+    depth = 0
+    for line in markdown.splitlines(keepends=True):
+        deeper = depth + sum(-1 if sign else 1 for sign in _DETAILS.findall(line))
+        room -= len(line.encode("utf-8", "replace"))
+        if room < len(_closing(max(depth, deeper))):
+            break
+        kept.append(line)
+        depth = max(deeper, 0)
+    text = "".join(kept) + _closing(depth) + _CUT
+    return text if len(text.encode("utf-8", "replace")) <= limit else ""
+
+
+def _closing(depth: int) -> str:
+    return "\n\n</details>" * depth
+
+
+def annotation(level: Literal["notice", "warning", "error"], title: str, message: str) -> str:
+    """Build the one-line log command that makes an annotation of the step."""
+    return f"::{level} title={_escaped_property(title[:_TITLE_CHARACTERS])}::{_escaped(message[:_MESSAGE_CHARACTERS])}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escaped_property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,69 @@
+"""The runner's INPUT_ variables -> the action's inputs, every one of them known and of a value it can have."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from raggate.errors import UsageError
+from raggate.escape import plain
+
+DEFAULTS: Mapping[str, str] = {
+    "config": "raggate.yml",
+    "suite": "",
+    "api-image": "",
+    "api-build": "",
+    "api-url": "",
+    "against": "",
+    "baseline": "",
+    "out": "",
+    "fail-on": "regression",
+    "store-full-text": "false",
+}
+"""Name -> default, as in action.yml. An input whose default is empty may be left empty."""
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "fail-on": ("regression", "cannot-tell", "never"),
+    "store-full-text": ("true", "false"),
+}
+
+_PREFIX = "INPUT_"
+
+
+def read(environment: Mapping[str, str]) -> dict[str, str]:
+    """Read every input, its default filled in and white space around it dropped.
+
+    The runner writes `api-url` as INPUT_API-URL, other implementations as INPUT_API_URL: both are read.
+
+    Raises:
+        UsageError: for an unknown input, one that is given twice with different values, an empty one that needs a
+            value, or a value it cannot have; naming the input.
+    """
+    given: dict[str, str] = {}
+    for variable in sorted(environment):
+        if not variable.startswith(_PREFIX):
+            continue
+        name = variable.removeprefix(_PREFIX).lower().replace("_", "-").replace(" ", "-")
+        if name not in DEFAULTS:
+            raise _unknown(name)
+        value = environment[variable].strip()
+        if given.setdefault(name, value) != value:
+            raise UsageError(f"input {name!r} is given twice, as {plain(given[name])!r} and as {plain(value)!r}")
+    for name, value in given.items():
+        _check(name, value)
+    return {**DEFAULTS, **given}
+
+
+def _check(name: str, value: str) -> None:
+    if not value and DEFAULTS[name]:
+        raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {DEFAULTS[name]!r}.")
+    if not value.isprintable():
+        raise UsageError(f"input {name!r}: expected one line of printable text; found {plain(value)!r}")
+    if name in CHOICES and value not in CHOICES[name]:
+        raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {plain(value)!r}")
+
+
+def _unknown(name: str) -> UsageError:
+    nearest = difflib.get_close_matches(name, DEFAULTS, n=1)
+    advice = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return UsageError(f"unknown input {plain(name)!r}{advice}", hint=f"Known: {', '.join(DEFAULTS)}.")

@@ -1,0 +1,53 @@
+"""What a command line asks for, beside the configuration: cli -> Invocation -> pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from raggate.config import Config
+from raggate.reports.progress import Progress
+
+
+def unchanged(settings: Config) -> Config:
+    """Take the configuration as it was read."""
+    return settings
+
+
+def unheard(_: Path) -> None:
+    """Do nothing about a new run directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """What a command line asks for, beside the configuration.
+
+    Attributes:
+        root: absolute directory of the configuration file.
+        config_name: the file's name in it.
+        environment: raggate's own environment, of which a backend hands on what its settings name.
+        say: takes progress messages, one harmless line each.
+        progress: makes the progress display of the questions.
+        against: revision that the trusted inputs are read from; None for the working tree.
+        out: where run directories go, in place of the configured one.
+        baseline_file: a baseline file on disk, in place of the configured one.
+        full_text: keep whole chunk texts on disk.
+        reproduce: the command line that does the same, for reports.
+        adjust: changes the configuration once it is read, or refuses it.
+        created: hears of the run directory as soon as it exists.
+    """
+
+    root: Path
+    config_name: str
+    environment: Mapping[str, str]
+    say: Callable[[str], None]
+    progress: Callable[[], AbstractContextManager[Progress]]
+    against: str | None = None
+    out: Path | None = None
+    baseline_file: Path | None = None
+    full_text: bool = False
+    reproduce: str = "raggate check"
+    adjust: Callable[[Config], Config] = unchanged
+    created: Callable[[Path], None] = unheard

@@ -1,0 +1,72 @@
+"""A configuration and what a command line says instead -> the configuration that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from raggate.api_settings import Api
+from raggate.config import Config
+from raggate.errors import UsageError
+from raggate.escape import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What a command line says instead of raggate.yml. None, or empty: as configured.
+
+    Attributes:
+        suite: the suite the configuration must be of.
+        api_image: container image of the API. The configured `api.container` keeps its other settings.
+        api_build: build context of the API's image, relative to the configuration; the same.
+        api_url: where the API runs already.
+    """
+
+    suite: str | None = None
+    api_image: str | None = None
+    api_build: str | None = None
+    api_url: str | None = None
+
+    def apply(self, settings: Config) -> Config:
+        """Change the configuration accordingly.
+
+        Raises:
+            UsageError: for another suite, two ways to bring the API up at once, or a value that none of them takes.
+        """
+        if self.suite and self.suite != settings.suite:
+            raise UsageError(
+                f"the configuration is of suite {plain(settings.suite)!r}, not {plain(self.suite)!r}",
+                hint="`suite` only checks; the configuration names its suite.",
+            )
+        given = {"api-image": self.api_image, "api-build": self.api_build, "api-url": self.api_url}
+        chosen = [(name, value) for name, value in given.items() if value]
+        if not chosen:
+            return settings
+        if len(chosen) > 1:
+            raise UsageError(f"{' and '.join(name for name, _ in chosen)}: expected at most one of them")
+        ((name, value),) = chosen
+        if name != "api-url" and settings.api.container is None:
+            raise UsageError(
+                f"{name} needs the section api.container in the configuration, which says at least the API's `port`",
+                hint="An image alone does not say where the API listens and how it finds its notes.",
+            )
+        try:
+            api = Api.model_validate(_api(settings.api, name, value), strict=True)
+        except ValidationError as error:
+            raise UsageError(f"{name}: {plain(value)!r}: {plain(error.errors()[0]['msg'])}") from None
+        return settings.model_copy(update={"api": api})
+
+
+def _api(api: Api, name: str, value: str) -> dict[str, Any]:
+    # what the configuration did not say stays unsaid, so that it is not taken for a choice
+    current = api.model_dump(exclude_unset=True)
+    kept = {key: part for key, part in current.items() if key not in {"command", "url", "container"}}
+    if name == "api-url":
+        return {**kept, "url": value}
+    container = {key: part for key, part in current["container"].items() if key not in {"image", "build"}}
+    if name == "api-image":
+        return {**kept, "container": {**container, "image": value}}
+    build = current["container"].get("build") or {}
+    return {**kept, "container": {**container, "build": {**build, "context": value}}}

@@ -1,0 +1,80 @@
+"""The images that end-to-end tests run, made on this machine: the action's from its Dockerfile, the example API's."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from e2e.emulator import docker
+
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / ".raggate" / "wheels"
+_CONTEXT = ("Dockerfile", ".dockerignore", "requirements.lock", "requirements-build.lock", "pyproject.toml", "src")
+_LOCKS = ("requirements.lock", "requirements-build.lock")
+
+
+def base() -> str:
+    """Make the base image; the one of an earlier run is used again. BASE_IMAGE in the environment names another."""
+    given = os.environ.get("BASE_IMAGE")
+    if given:
+        return given
+    done = subprocess.run(
+        [Path(__file__).with_name("base-image.sh")], capture_output=True, text=True, check=False, timeout=900
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"base-image.sh: {done.stdout}{done.stderr}")
+    return done.stdout.strip()
+
+
+def wheels(version: str) -> Path:
+    """Fetch the locked wheels for a version of Python, such as 3.11, once for each state of the lock files."""
+    content = b"".join((ROOT / name).read_bytes() for name in _LOCKS)
+    directory = CACHE / f"{version}-{hashlib.sha256(content).hexdigest()[:12]}"
+    if directory.exists():
+        return directory
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+        found = Path(scratch, "found")
+        words = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--require-hashes"]
+        words += ["--only-binary=:all:", "--python-version", version, "--dest", str(found)]
+        subprocess.run([*words, *(word for name in _LOCKS for word in ("-r", str(ROOT / name)))], check=True)
+        found.replace(directory)
+    return directory
+
+
+def action() -> str:
+    """Build the action's image from the Dockerfile, without network, and give its name."""
+    foundation = base()
+    show = "import sys; print('%d.%d' % sys.version_info[:2])"
+    version = docker("run", "--rm", "--network", "none", foundation, "python3", "-c", show)
+    with tempfile.TemporaryDirectory() as scratch:
+        context = Path(scratch)
+        for name in (*_CONTEXT, "README.md", "LICENSE"):
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, context / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / name, context / name)
+        shutil.copytree(wheels(version), context / "wheels")
+        tag = "raggate-test-action"
+        docker("build", "-q", "--network", "none", "--build-arg", f"BASE_IMAGE={foundation}", "-t", tag, str(context))
+    return tag
+
+
+def example_api() -> str:
+    """Build the example API FROM scratch around a static binary, and give its name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        source = ROOT / "examples" / "notes-api"
+        subprocess.run(
+            ["go", "build", "-trimpath", "-o", str(Path(scratch, "notes-api")), "."],
+            cwd=source,
+            env={**os.environ, "CGO_ENABLED": "0"},
+            check=True,
+        )
+        shutil.copy(source / "Dockerfile", scratch)
+        docker("build", "-q", "-t", "raggate-test-notes-api", scratch)
+    return "raggate-test-notes-api"

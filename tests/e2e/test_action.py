@@ -1,0 +1,342 @@
+"""The container action as GitHub's runner runs it: the built image, a real engine, the example API FROM scratch."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e import image
+from e2e.emulator import RUNNER_UID, Cancel, Job, Step, copy_tree, docker, job_network, leftovers
+from e2e.engine import connect
+from e2e.image import ROOT
+
+pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(600)]
+
+INPUTS = ("golden", "baselines", "raggate.yml", "raggate.container.yml")
+GATE = {"config": "raggate.container.yml", "api-image": "raggate-test-notes-api"}
+
+Jobs = Callable[..., Job]
+
+
+@pytest.fixture(scope="session")
+def images() -> tuple[str, str]:
+    """Build the action's image and the example API's, where there is an engine."""
+    connect().close()
+    return image.action(), image.example_api()
+
+
+@pytest.fixture
+def job(tmp_path: Path, images: tuple[str, str]) -> Jobs:
+    """Give a function that makes a job whose workspace holds this repository's gate."""
+
+    def make(**options: Any) -> Job:
+        made = Job(tmp_path, ROOT / "action.yml", images[0], **options)
+        copy_tree(ROOT, made.workspace, INPUTS)
+        made.own()
+        return made
+
+    return make
+
+
+@pytest.fixture
+def sibling(images: tuple[str, str]) -> Iterator[Callable[..., str]]:
+    """Give a function that starts the example API beside the runner and gives its address."""
+    started: list[str] = []
+
+    def start(*words: str) -> str:
+        environment = {"VAULT_PERSONAL_PATH": "/vault/personal", "VAULT_WORK_PATH": "/vault/work"}
+        variables = [word for key, value in environment.items() for word in ("-e", f"{key}={value}")]
+        name = docker("create", "--user", "0", *variables, *words, images[1])
+        started.append(name)
+        docker("cp", str(ROOT / "golden" / "vault"), f"{name}:/vault")
+        docker("start", name)
+        shown = json.loads(docker("inspect", name))[0]["NetworkSettings"]["Networks"]
+        return str(next(iter(shown.values()))["IPAddress"])
+
+    yield start
+    for name in started:
+        docker("rm", "-f", name)
+
+
+def run_directory(made: Job, step: Step) -> Path:
+    """Give the run directory that the outputs name."""
+    return made.workspace / step.outputs["run-directory"]
+
+
+def test_pass(job: Jobs) -> None:
+    """The API as it is passes: exit 0, every output, the files it names, a summary, and nothing left behind."""
+    made = job()
+    step = made.run(GATE)
+    assert (step.exit_code, step.conclusion) == (0, "success"), step.text
+    directory = step.outputs["run-directory"]
+    assert directory.startswith(".raggate/runs/")
+    assert step.outputs == {
+        "verdict": "pass",
+        "exit-code": "0",
+        "run-directory": directory,
+        "metrics-file": f"{directory}/metrics.json",
+        "summary-file": f"{directory}/summary.md",
+        "verdict-file": f"{directory}/verdict.json",
+        "questions": "203",
+        "broke": "0",
+        "fixed": "0",
+        "warnings": "0",
+    }
+    assert set(step.outputs) == set(made.action["outputs"])
+    assert step.summary == (made.workspace / step.outputs["summary-file"]).read_text()
+    assert json.loads((made.workspace / step.outputs["verdict-file"]).read_text())["verdict"] == "pass"
+    assert "STARTED" in step.state
+    assert step.commands == []
+    assert leftovers(made) == []
+    post = made.post(step)
+    assert (post.exit_code, post.text, post.summary) == (0, "", "")
+
+
+def test_worse_retriever_is_a_regression(job: Jobs) -> None:
+    """The API without one of its rankers is a regression: exit 1, outputs that say so, and what broke."""
+    step = job(env={"NOTES_DISABLE": "vector"}).run(GATE)
+    assert step.exit_code == 1, step.text
+    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("regression", "1")
+    assert int(step.outputs["broke"]) >= 5
+    assert "regression" in step.summary
+
+
+def test_never_is_green_and_loud(job: Jobs) -> None:
+    """`fail-on: never` makes a regression green, and says so as a warning, in the log and in the summary."""
+    step = job(env={"NOTES_DISABLE": "vector"}).run({**GATE, "fail-on": "never"})
+    assert step.exit_code == 0, step.text
+    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("regression", "1")
+    (warning,) = step.log.annotations
+    assert warning.name == "warning"
+    assert "green because of fail-on: never" in warning.data
+    assert "green because of fail-on: never" in step.summary
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="files belong to the user who runs the tests anyway")
+def test_files_belong_to_the_owner_of_the_workspace(job: Jobs) -> None:
+    """Every file the step leaves in the workspace is its owner's, who can delete all of it without being root."""
+    made = job()
+    made.run({**GATE, "store-full-text": "true"})
+    assert {path.lstat().st_uid for path in made.workspace.rglob("*")} == {RUNNER_UID}
+    made.root.chmod(0o755)
+    for parent in made.root.parents[:2]:
+        parent.chmod(0o755)
+    subprocess.run(["rm", "-r", str(made.workspace / ".raggate")], user=RUNNER_UID, check=True)
+
+
+def test_nothing_in_the_workspace_is_imported(job: Jobs) -> None:
+    """Modules in the workspace, PYTHONPATH and a usercustomize in HOME are never run, neither in step nor post step."""
+    made = job(env={"PYTHONPATH": ".", "PYTHONSTARTUP": "httpx.py", "PYTHONHOME": "", "PYTHONINSPECT": "1"})
+    trap = f"print('::error::hijacked'); open({'/github/workspace/hijacked'!r}, 'w').close()\nraise SystemExit(0)\n"
+    site = made.temp / "_github_home" / ".local" / "lib"
+    version = docker("run", "--rm", "--entrypoint", "/opt/raggate/bin/python", made.image, "-V").split()[1]
+    site = site / f"python{version.rpartition('.')[0]}" / "site-packages"
+    places = [made.workspace / name for name in ("httpx.py", "yaml.py", "click.py", "os.py", "sitecustomize.py")]
+    places += [made.workspace / name / "__init__.py" for name in ("docker", "raggate", "pydantic")]
+    for path in (*places, site / "usercustomize.py", site / "sitecustomize.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(trap)
+    made.own()
+    step = made.run(GATE)
+    post = made.post(step)
+    assert (step.exit_code, post.exit_code) == (0, 0), step.text + post.text
+    assert not (made.workspace / "hijacked").exists()
+    assert "hijacked" not in step.text + post.text
+
+
+def test_without_the_socket(job: Jobs) -> None:
+    """Without an engine's socket the step ends at once with exit 3 and one line that says what to do instead."""
+    made = job(socket=False)
+    step = made.run(GATE)
+    assert step.exit_code == 3, step.text
+    errors = [line for line in step.text.splitlines() if "cannot tell" in line]
+    assert len(errors) == 1
+    assert "docker.sock" in errors[0]
+    assert "api.url" in step.text
+    assert "no Docker socket" in step.summary
+    assert step.outputs["verdict"] == "cannot tell"
+    assert made.post(step).exit_code == 0
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_localhost_is_explained(job: Jobs, host: str) -> None:
+    """In a container localhost is the container: exit 2 at once, with what to write instead."""
+    step = job().run({"api-url": f"http://{host}:9000"})
+    assert step.exit_code == 2, step.text
+    assert "is the container that raggate runs in" in step.text
+    assert "http://api:9000" in step.text
+    assert step.outputs["verdict"] == "usage error"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "variables", "message"),
+    [
+        ({"api-imag": "x"}, {}, "unknown input 'api-imag'; did you mean 'api-image'?"),
+        ({"api-url": "http://a:1"}, {"INPUT_API_URL": "http://b:1"}, "input 'api-url' is given twice"),
+        ({"config": ""}, {}, "input 'config' is empty"),
+        ({"config": "../x.yml"}, {}, "lies outside the workspace"),
+        ({"suite": "other"}, {}, "the configuration is of suite 'notes', not 'other'"),
+        ({"against": "no-such"}, {}, "no commit 'no-such'"),
+        ({}, {"GITHUB_STATE": ""}, "GITHUB_STATE: not set"),
+    ],
+)
+def test_wrong_inputs(job: Jobs, inputs: dict[str, str], variables: dict[str, str], message: str) -> None:
+    """A wrong input is named, exit 2, and says the same in outputs and summary."""
+    step = job().run(inputs, variables=variables)
+    assert step.exit_code == 2, step.text
+    assert message in step.text
+    if "GITHUB_STATE" not in variables:
+        assert step.outputs["verdict"] == "usage error"
+        assert "usage error" in step.summary
+
+
+def test_against_reads_the_base_commit(job: Jobs) -> None:
+    """With `against` a change of the workspace's questions does not count, although another user owns the checkout."""
+    made = job()
+
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "safe.directory=*"]
+        subprocess.run(["git", *identity, *words], cwd=made.workspace, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "base")
+    (made.workspace / "golden" / "eval_set.jsonl").write_text("")
+    (made.workspace / "baselines" / "notes.json").unlink()
+    made.own()
+    step = made.run({**GATE, "against": "HEAD"})
+    assert step.exit_code == 0, step.text
+    assert step.outputs["questions"] == "203"
+
+
+def networks(name: str) -> Iterator[str | None]:
+    """Make one of the networks an action can be started in."""
+    if name == "bridge":
+        yield None
+    elif name == "host":
+        yield "host"
+    elif name == "job network":
+        with job_network() as made:
+            yield made
+    else:
+        holder = docker("run", "-d", "--rm", "--entrypoint", "sleep", "raggate-test-action", "300")
+        try:
+            yield f"container:{holder}"
+        finally:
+            docker("rm", "-f", holder)
+
+
+@pytest.fixture(params=["bridge", "job network", "container", "host"])
+def network(request: pytest.FixtureRequest, images: tuple[str, str]) -> Iterator[str | None]:
+    """Give each of the four networks in turn, as the value of `--network`."""
+    del images
+    yield from networks(request.param)
+
+
+def test_api_in_a_container_is_reached_from_every_network(job: Jobs, network: str | None) -> None:
+    """On the default bridge, on the job's network, in another container's and on the host's the gate passes."""
+    made = job(network=network)
+    step = made.run(GATE)
+    assert step.exit_code == 0, step.text
+    assert leftovers(made) == []
+
+
+def test_api_beside_the_runner(job: Jobs, sibling: Callable[..., str]) -> None:
+    """An API that somebody else runs is reached by its address, and by its name on the job's network."""
+    step = job().run({"api-url": f"http://{sibling()}:9000"})
+    assert step.exit_code == 0, step.text
+    with job_network() as name:
+        sibling("--network", name, "--network-alias", "api")
+        step = job(network=name).run({"api-url": "http://api:9000"})
+        assert step.exit_code == 0, step.text
+
+
+RANDOM = random.Random(20260101)  # noqa: S311 - points in time, not secrets
+CANCELLATIONS = [(round(RANDOM.uniform(0.1, 4.0), 2), number) for number in (signal.SIGINT, signal.SIGTERM) * 10]
+
+
+@pytest.mark.parametrize(("after", "number"), CANCELLATIONS)
+def test_cancelled_at_any_point(job: Jobs, after: float, number: signal.Signals) -> None:
+    """Cancelled by either signal, the step ends in under 7 s, is no pass, and leaves nothing behind."""
+    made = job(env={"NOTES_DISABLE": "vector"})  # had it ended before, it were a regression
+    cancel = Cancel(after=after, schedule=((0.0, number), (7.5, signal.SIGTERM), (10.0, signal.SIGKILL)))
+    begin = time.monotonic()
+    step = made.run(GATE, cancel=cancel)
+    assert time.monotonic() - begin - after < 7, step.text
+    assert step.exit_code != 0, step.text
+    if step.exit_code == 130 and step.outputs:
+        assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("interrupted", "130")
+        assert "interrupted" in step.summary
+        if step.outputs["run-directory"]:
+            # in a regression's place only when the signal came after the very last question and the report
+            verdict = json.loads((run_directory(made, step) / "verdict.json").read_text())
+            assert verdict["verdict"] in {"interrupted", "regression"}
+    assert leftovers(made) == []
+
+
+def test_sigterm_alone_cancels(job: Jobs) -> None:
+    """SIGTERM alone, which by default does nothing to the first process of a container, ends the step as well."""
+    made = job()
+    step = made.run(GATE, cancel=Cancel(text="asked 41 of", schedule=((0, signal.SIGTERM),)))
+    assert (step.exit_code, step.outputs["verdict"]) == (130, "interrupted"), step.text
+    assert 0 < int(step.outputs["questions"]) <= 203
+    assert leftovers(made) == []
+
+
+def test_post_step_removes_what_a_killed_step_left(job: Jobs) -> None:
+    """After SIGKILL the post step removes everything of this run and nothing else, and can be run twice."""
+    made = job()
+    other = docker("volume", "create", "--label", "raggate.run=other", "--label", "raggate.attempt=1")
+    try:
+
+        def kill(name: str) -> None:
+            deadline = time.monotonic() + 60
+            while len(leftovers(made)) < 3 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            docker("kill", "-s", "KILL", name, check=False)
+
+        step = made.run(GATE, during=kill)
+        assert step.exit_code == 137, step.text
+        assert step.outputs["verdict"] == "interrupted"
+        assert len(leftovers(made)) >= 3
+        for _ in range(2):
+            post = made.post(step)
+            assert post.exit_code == 0, post.text
+            assert leftovers(made) == []
+        assert "killed" in post.summary
+        assert other in docker("volume", "ls", "-q").split()
+        if os.geteuid() == 0:
+            assert {path.lstat().st_uid for path in made.workspace.rglob("*")} == {RUNNER_UID}
+    finally:
+        docker("volume", "rm", other)
+
+
+def test_first_process_collects_orphans(images: tuple[str, str]) -> None:
+    """In a container of its own raggate is the first process, and a process without parent does not stay a zombie."""
+    body = (
+        "import os, time\n"
+        "from raggate.reaper import supervised\n"
+        "def work():\n"
+        "    if os.fork() == 0:\n"
+        "        os.fork() == 0 and time.sleep(0.2)\n"
+        "        os._exit(0)\n"
+        "    os.wait(); time.sleep(0.8)\n"
+        "    return len([name for name in os.listdir('/proc') if name.isdigit()])\n"
+        "assert os.getpid() == 1\n"
+        "os._exit(supervised(work))\n"
+    )
+    done = subprocess.run(
+        ["docker", "run", "--rm", "--entrypoint", "/opt/raggate/bin/python", images[0], "-I", "-c", body],
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2

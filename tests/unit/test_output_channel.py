@@ -1,0 +1,54 @@
+"""The log of a step is a command channel: nothing that comes from the API, the notes or a pull request is a command."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from e2e import grammar
+from raggate import cli
+from raggate.errors import CannotTell
+from raggate.reports import terminal
+from reviews import hostile
+
+FORGED = (
+    "::error::x ##[error]x ::set-output\u2003name=a::b ##[set-output name=a]b ::add-mask::a ::stop-commands::a".split()
+)
+PIECES = st.sampled_from(
+    [*FORGED, "\r", "\n", "\r\n", "\u2028", "\x85", "\x0b", "\0", "\x1b[2K", " ", "\u3000", "\ufeff", "#", ":"]
+)
+TEXT = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
+
+
+def commands(text: str) -> list[grammar.Command]:
+    """Give what the runner would execute."""
+    return grammar.Log().feed(text).commands
+
+
+def test_the_parser_sees_forged_commands() -> None:
+    """The instrument of this page finds each kind of forged command, so that its silence means something."""
+    forged = ["::error::x", " \u2003::WARNING file=a::x", "api | ##[set-output name=a]b", "sut | hi\r::error::x"]
+    for text in forged:
+        assert len(commands(text + "\n")) == 1
+    assert commands("::stop-commands::t\n::error::x\n::T::\n")[1:] == []
+    assert commands("a ::error::x\n::nothing::x\n::error x\n") == []
+
+
+@pytest.mark.parametrize("color", [False, True])
+@pytest.mark.parametrize("width", [60, 140])
+def test_the_report_of_a_hostile_run(width: int, *, color: bool) -> None:
+    """Questions, headings and notes full of commands are printed without one."""
+    assert commands(terminal.render(hostile(), width=width, color=color)) == []
+
+
+@given(TEXT, TEXT, st.lists(TEXT, max_size=4))
+@example("::error::x", "##[error]x", ["\r::error::x", " \u3000::add-mask::a"])
+def test_an_error_with_foreign_text(message: str, hint: str, log: list[str]) -> None:
+    """An error that quotes the API, its answer or its log is printed without a command."""
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("click.echo", lambda text, **_: said.append(f"{text}\n"))
+        cli.say_error(CannotTell(message, hint=hint, log=tuple(log)))
+    assert said
+    assert commands("".join(said)) == []

@@ -1,0 +1,117 @@
+"""Workflows, the action, the Dockerfiles and every example of a workflow pass the linters that apply to them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "src/raggate/templates/rag-gate.yml"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCKERFILES = [ROOT / "Dockerfile", ROOT / "examples/notes-api/Dockerfile"]
+BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+IGNORES = re.compile(r"(?:zizmor: ignore\[[^]]+\]|hadolint ignore=\S+)(.*)")
+
+
+def examples() -> dict[str, str]:
+    """Give every workflow that stands in the documentation: where -> text."""
+    found = {}
+    for page in PAGES:
+        for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1):
+            if isinstance(loaded := yaml.safe_load(block), dict) and "jobs" in loaded:
+                found[f"{page.name} {number}"] = block
+    return found
+
+
+def run(*words: str | Path, cwd: Path = ROOT) -> None:
+    """Run a linter of this environment and fail with its output."""
+    program = BIN / str(words[0])
+    done = subprocess.run(
+        [program if program.exists() else str(words[0]), *words[1:]],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a repository of everything that is or shows a workflow, so that each linter starts once."""
+    root = tmp_path_factory.mktemp("repository")
+    target = root / ".github" / "workflows"
+    target.mkdir(parents=True)
+    shutil.copy(ROOT / "action.yml", root)
+    for path in WORKFLOWS:
+        shutil.copy(path, target / f"{path.parent.name}-{path.name}")
+    for number, text in enumerate(examples().values(), 1):
+        (target / f"example-{number}.yml").write_text(text)
+    return root
+
+
+def test_documentation_shows_a_workflow() -> None:
+    """At least the README's example is found, so that the tests below test something."""
+    assert any(place.startswith("README.md") for place in examples())
+
+
+def test_schemas(repository: Path) -> None:
+    """Every workflow and the action follow the schemas of GitHub."""
+    workflows = sorted((repository / ".github" / "workflows").iterdir())
+    assert len(workflows) >= 4
+    run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+    run("check-jsonschema", "--builtin-schema", "vendor.github-actions", repository / "action.yml")
+
+
+def test_no_audit_finds_anything(repository: Path) -> None:
+    """The strictest persona of zizmor has nothing to say about any workflow, the action, or an example."""
+    run("zizmor", "--offline", "--no-config", "--persona=auditor", "--quiet", ".", cwd=repository)
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_dockerfiles(path: Path) -> None:
+    """The linter of Dockerfiles has nothing to say."""
+    run("hadolint", "--no-color", path)
+
+
+def test_dockerfile_relies_on_nothing_the_runner_overrides() -> None:
+    """The final stage sets no user and no directory, and its entry point is a list that isolates Python."""
+    final = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    assert not re.search(r"^(USER|WORKDIR|VOLUME)\b", final, re.MULTILINE)
+    (entry,) = re.findall(r"^ENTRYPOINT (.*)$", final, re.MULTILINE)
+    assert yaml.safe_load(entry)[1:] == ["-I", "-u", "-X", "utf8", "-m", "raggate.action"]
+
+
+def test_actions_are_pinned_and_tokens_small() -> None:
+    """Every foreign action is named by its full hash, and no workflow but that of a release may write anything."""
+    for text in (*(path.read_text() for path in WORKFLOWS), *examples().values()):
+        writes = "name: release\n" in text
+        for name in re.findall(r"uses: (\S+)", text):
+            assert name == "./" or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
+        loaded: dict[str, Any] = yaml.safe_load(text)
+        assert loaded["permissions"] in ({}, {"contents": "read"})
+        for job in loaded["jobs"].values():
+            assert set(job.get("permissions", {}).values()) <= ({"read", "write"} if writes else {"read"})
+            assert job["timeout-minutes"] <= 30
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *DOCKERFILES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_ignores_carry_a_reason(path: Path) -> None:
+    """What a linter is told to ignore is explained in the same line."""
+    for rest in IGNORES.findall(path.read_text()):
+        assert len(rest.strip(" #")) > 10
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint on PATH")
+def test_actionlint() -> None:
+    """The workflows pass actionlint where there is one; it looks for the image's post program in the repository."""
+    run("actionlint", "-no-color", "-ignore", "post-entrypoint", *WORKFLOWS)
