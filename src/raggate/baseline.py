@@ -33,6 +33,8 @@ class _StoredCase(TypedDict):
     rank: _Rank | None
     rank_all: _Rank | None
     failure: str | None
+    slices: list[str]
+    must_pass: bool
     values: dict[str, _Number | None]
 
 
@@ -71,6 +73,8 @@ def write(scorecard: Scorecard, provenance: dict[str, Any]) -> bytes:
             "rank": case.rank,
             "rank_all": case.rank_all,
             "failure": case.failure,
+            "slices": [name for name in case.slices if name != OVERALL],
+            "must_pass": case.must_pass,
             "values": {name: _fixed(value) for name, value in case.values.items()},
         }
         for case in sorted(scorecard.cases, key=lambda case: (case.mode, case.case_id))
@@ -149,6 +153,8 @@ def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
                 rank=case["rank"],
                 rank_all=case["rank_all"],
                 failure=case["failure"],
+                slices=(OVERALL, *case["slices"]),
+                must_pass=case["must_pass"],
             )
             for case in stored["cases"]
         ),

@@ -9,18 +9,19 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from raggate import __version__
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.errors import ExitCode, RaggateError
 from raggate.escape import log_line
 
 if TYPE_CHECKING:
+    from raggate.invocation import Invocation
     from raggate.outcomes import Review
-    from raggate.pipeline import Invocation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,20 +30,44 @@ LOG_WIDTH = 140
 """Columns when the output is not a terminal."""
 
 
+def _nothing(_: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """What a caller of `run_command` hears of.
+
+    Attributes:
+        created: takes the run directory as soon as it exists.
+        failed: takes the error when the command ends without a verdict.
+    """
+
+    created: Callable[[Path], None] = _nothing
+    failed: Callable[[RaggateError], None] = _nothing
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
+    prepare_process()
+    sys.exit(run_command(arguments, Caller()))
+
+
+def prepare_process() -> None:
+    """Print whatever text there is, and take SIGTERM for what SIGINT is."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(_run(arguments))
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
+    """Run the command line, say what went wrong, and give the exit code; see `raggate.errors.ExitCode`."""
     try:
-        result = cli.main(args=arguments, prog_name="raggate", standalone_mode=False)
+        result = cli.main(args=arguments, prog_name="raggate", standalone_mode=False, obj=caller)
     except RaggateError as error:
-        _say_error(error)
+        say_error(error)
+        caller.failed(error)
         return int(error.exit_code)
     except click.ClickException as error:
         error.show()
@@ -71,6 +96,9 @@ def cli() -> None:
     """
 
 
+_API = ("api-image", "api-build", "api-url")
+
+
 def _options(*names: str) -> Callable[[F], F]:
     known: dict[str, Callable[[F], F]] = {
         "config": click.option(
@@ -89,6 +117,10 @@ def _options(*names: str) -> Callable[[F], F]:
         "full-text": click.option(
             "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
         ),
+        "suite": click.option("--suite", help="Refuse a configuration of another suite."),
+        "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
+        "api-build": click.option("--api-build", metavar="DIR", help="Gate the API that this build context makes."),
+        "api-url": click.option("--api-url", metavar="URL", help="Gate the API that runs here already."),
     }  # fmt: skip
 
     def apply(function: F) -> F:
@@ -100,7 +132,7 @@ def _options(*names: str) -> Callable[[F], F]:
 
 
 @cli.command()
-@_options("config", "against", "baseline", "out", "full-text")
+@_options("config", "suite", *_API, "against", "baseline", "out", "full-text")
 def check(**flags: Any) -> int:
     """Do everything: boot, ask, score, compare, decide, report."""
     from raggate import pipeline
@@ -112,7 +144,7 @@ def check(**flags: Any) -> int:
 
 
 @cli.command()
-@_options("config", "against", "out", "full-text")
+@_options("config", "suite", *_API, "against", "out", "full-text")
 def run(**flags: Any) -> None:
     """Boot the API and ask the golden set; leave a scored run directory without a verdict."""
     from raggate import pipeline
@@ -129,9 +161,9 @@ def run(**flags: Any) -> None:
 @click.option("--golden", "golden_file", type=click.Path(path_type=Path), help="Score by this golden set instead.")
 def score(directory: Path, golden_file: Path | None) -> None:
     """Score a run directory again and rewrite its metrics.json."""
-    from raggate import pipeline
+    from raggate import stored
 
-    _, scorecard = pipeline.score(directory, golden_file)
+    _, scorecard = stored.score(directory, golden_file)
     for mode, slices in scorecard.slices.items():
         for name, value in slices.get("overall", {}).items():
             shown = "–" if value.value is None else f"{value.value:.4f}"
@@ -140,12 +172,21 @@ def score(directory: Path, golden_file: Path | None) -> None:
 
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-@_options("config", "baseline")
-def compare(directory: Path, **flags: Any) -> int:
-    """Compare a run directory with a baseline (--baseline: a file or another run directory) and decide."""
-    from raggate import pipeline
+@click.option(
+    "--baseline",
+    "baseline_file",
+    type=click.Path(path_type=Path),
+    help="A baseline file or another run directory, in place of the baseline the run was held against.",
+)
+@click.option(
+    "--config", "-c", "policy_file", type=click.Path(path_type=Path),
+    help="A configuration whose gate and invariants count, in place of those of the run.",
+)  # fmt: skip
+def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
+    """Compare a run directory again, decide, and rewrite its reports."""
+    from raggate import stored
 
-    review = pipeline.compare_directory(_invocation(**flags), directory)
+    review = stored.compare_directory(directory, baseline_file, policy_file)
     _show(review, directory)
     return review.verdict.exit_code
 
@@ -157,16 +198,10 @@ def compare(directory: Path, **flags: Any) -> int:
     type=click.Choice(["summary.md", "verdict.json", "metrics.json"]), help="Which report.",
 )  # fmt: skip
 def report(directory: Path, name: str) -> None:
-    """Print a report of a run directory."""
-    path = directory / name
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"{path}: {error.strerror or error}",
-            hint="`raggate score` writes metrics.json, `raggate compare` the other two.",
-        ) from None
-    click.echo(text, nl=False)
+    """Render the reports of a run directory again from its data, and print one."""
+    from raggate import stored
+
+    click.echo(stored.report(directory, name), nl=False)
 
 
 @cli.command()
@@ -174,9 +209,9 @@ def report(directory: Path, name: str) -> None:
 @_options("config", "baseline")
 def promote(directory: Path, **flags: Any) -> None:
     """Make a run directory the baseline of its suite."""
-    from raggate import pipeline
+    from raggate import stored
 
-    target, scorecard = pipeline.promote_directory(_invocation(**flags), directory)
+    target, scorecard = stored.promote_directory(_invocation(**flags), directory)
     cases = len({case.case_id for case in scorecard.cases})
     click.echo(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
     click.echo("Review the difference with `git diff` and commit it.")
@@ -200,14 +235,16 @@ def _invocation(
     baseline_file: Path | None = None,
     out: Path | None = None,
     full_text: bool = False,
+    **overrides: str | None,
 ) -> Invocation:
-    from raggate.pipeline import Invocation
+    from raggate.invocation import Invocation
+    from raggate.overrides import Overrides
     from raggate.reports.progress import Progress
 
-    words = ["raggate", "check"]
-    words += ["--config", str(config_file)] if str(config_file) != "raggate.yml" else []
-    words += ["--against", against] if against else []
-    words += ["--baseline", str(baseline_file)] if baseline_file else []
+    caller = click.get_current_context().find_object(Caller) or Caller()
+    flags = {"config": None if str(config_file) == "raggate.yml" else config_file, **overrides}
+    flags |= {"against": against, "baseline": baseline_file}
+    words = [word for name, value in flags.items() if value for word in (f"--{name.replace('_', '-')}", str(value))]
     return Invocation(
         root=config_file.resolve().parent,
         config_name=config_file.name,
@@ -218,7 +255,9 @@ def _invocation(
         out=out,
         baseline_file=baseline_file,
         full_text=full_text,
-        reproduce=shlex.join(words),
+        reproduce=shlex.join(["raggate", "check", *words]),
+        adjust=Overrides(**overrides).apply,
+        created=caller.created,
     )
 
 
@@ -241,7 +280,8 @@ def _shown(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _say_error(error: RaggateError) -> None:
+def say_error(error: RaggateError) -> None:
+    """Print an error with its hint and the API's last log lines, all of it harmless for a CI log."""
     for number, line in enumerate(error.message.split("\n")):
         prefix = f"raggate: {error.label}: " if number == 0 else "  "
         click.echo(prefix + log_line(line, limit=1500), err=True)

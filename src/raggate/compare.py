@@ -46,7 +46,7 @@ def compare(
         scorecard=scorecard,
         deltas=tuple(deltas),
         flips=find_flips(run, pairs, flip_at),
-        golden=_golden_changes(run, scorecard, baseline),
+        golden=_golden_changes(run, scorecard, baseline, pairs),
         vault_changes=_vault_changes(scorecard, baseline),
         config_changes=_config_changes(scorecard, baseline),
         compared=len({new.case_id for _, new in pairs}),
@@ -131,7 +131,9 @@ def _nothing(like: MetricValue) -> MetricValue:
     return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
 
 
-def _golden_changes(run: Run, scorecard: Scorecard, baseline: Baseline) -> GoldenChanges:
+def _golden_changes(
+    run: Run, scorecard: Scorecard, baseline: Baseline, pairs: Sequence[tuple[CaseScore, CaseScore]]
+) -> GoldenChanges:
     """Compare the golden sets, not what was asked of them: a run may have been cut short."""
     if not baseline.paired:
         return GoldenChanges()
@@ -139,6 +141,7 @@ def _golden_changes(run: Run, scorecard: Scorecard, baseline: Baseline) -> Golde
     now = {case.id: case.hash for case in run.golden.cases}
     both = set(before) & set(now)
     modes = set(baseline.scorecard.slices) & set(scorecard.slices)
+    refiled = {new.case_id for old, new in pairs if set(old.slices) != set(new.slices)}
     pairs_before = {(case.mode, case.case_id) for case in baseline.scorecard.cases}
     pairs_now = {
         (mode, case.id) for case in run.golden.cases for mode in modes if case.modes is None or mode in case.modes
@@ -151,6 +154,8 @@ def _golden_changes(run: Run, scorecard: Scorecard, baseline: Baseline) -> Golde
         added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
         removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
         relabelled=tuple(sorted(case for case in both if before[case] != now[case])),
+        refiled=tuple(sorted(refiled)),
+        released=tuple(sorted({new.case_id for old, new in pairs if old.must_pass and not new.must_pass})),
     )
 
 

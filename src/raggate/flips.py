@@ -42,6 +42,10 @@ def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int) -> Flip 
         metric = f"recall_all_at_{flip_at}"
         before, after = old.rank_all, new.rank_all
         was, now = _within(before, flip_at), _within(after, flip_at)
+    if was and now and case.answerable:
+        # found as before, but refused: the user sees the refusal
+        metric = "false_abstention_rate"
+        was, now = old.values.get(metric) == 0, new.values.get(metric) == 0
     if was == now:
         return None
     broke = was
@@ -54,10 +58,13 @@ def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int) -> Flip 
         gold=_gold(item, metric, after),
         before=before,
         after=after,
-        why=_why(item, after) if broke else "",
-        displaced_by=_displaced(item, before) if broke and case.answerable else None,
+        why=_why(item, metric, after) if broke else "",
+        displaced_by=_displaced(item, before) if broke and metric not in _ABSTENTION else None,
         must_pass=case.must_pass,
     )
+
+
+_ABSTENTION = frozenset(("abstention_accuracy", "false_abstention_rate"))
 
 
 def _within(rank: int | None, depth: int) -> bool:
@@ -80,8 +87,11 @@ def _place(support: Support, case: Case) -> str:
     return f"{path} › {support.heading_path}" if support.heading_path else path
 
 
-def _why(item: Labelled, after: int | None) -> str:
+def _why(item: Labelled, metric: str, after: int | None) -> str:
     case, result = item.case, item.result
+    if metric == "false_abstention_rate":
+        reason = result.response.abstain_reason if result.response else None
+        return f"the API abstained{f' ({reason})' if reason else ''}"
     if result.failure is not None:
         return f"the call failed: {result.failure.message}"
     response = result.response

@@ -52,8 +52,12 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
     for key, meaning in _MUST_AGREE.items():
         before, now = baseline.scorecard.fingerprint.get(key), scorecard.fingerprint.get(key)
         # a bare metrics file has no fingerprint: nothing is known to differ
-        if baseline.scorecard.fingerprint and before != now:
+        if baseline.paired and before != now:
             reasons.append(f"{meaning} changed: {before} in the baseline, {now} now")
+    cutoffs = scorecard.fingerprint.get("cutoffs") or []
+    lost = [str(k) for k in baseline.scorecard.fingerprint.get("cutoffs") or [] if k not in cutoffs]
+    if lost:
+        reasons.append(f"the baseline is scored at cut-offs that are not scored any more (score.k): {', '.join(lost)}")
     if not set(baseline.scorecard.slices) & set(scorecard.slices):
         measured, stored = ", ".join(scorecard.slices), ", ".join(baseline.scorecard.slices)
         reasons.append(f"no mode in common: {stored or 'none'} in the baseline, {measured or 'none'} now")
@@ -106,11 +110,35 @@ def _chunk_ids_stable(run: Run) -> Iterator[str]:
 
 
 def _scope_respected(run: Run) -> Iterator[str]:
+    holders = _holders(run)
+    for place, item, response in _answered(run):
+        asked = set(item.case.vaults)
+        for rank, chunk in enumerate(response.chunks, 1):
+            # where the API does not tell the vault, it is one of those that hold such a note
+            possible = {chunk.vault} if chunk.vault is not None else holders.get(chunk.rel_path, asked)
+            if asked and not asked & possible:
+                found, limits = ", ".join(sorted(possible)), ", ".join(item.case.vaults)
+                yield f"{place}: rank {rank} is from vault {found}, asked of {limits}"
+                break
+
+
+def _vaults_known(run: Run) -> Iterator[str]:
+    holders = _holders(run)
     for place, item, response in _answered(run):
         for rank, chunk in enumerate(response.chunks, 1):
-            if item.case.vaults and chunk.vault is not None and chunk.vault not in item.case.vaults:
-                yield f"{place}: rank {rank} is from vault {chunk.vault}, asked of {', '.join(item.case.vaults)}"
+            possible = sorted(holders.get(chunk.rel_path, ()))
+            if item.case.vaults and chunk.vault is None and len(possible) > 1:
+                yield f"{place}: rank {rank}, {chunk.rel_path}, may be from {' or '.join(possible)}"
                 break
+
+
+def _holders(run: Run) -> dict[str, set[str]]:
+    """Give the vaults that hold a note of a path."""
+    holders: dict[str, set[str]] = {}
+    for note in _notes(run):
+        vault, _, path = note.partition("/")
+        holders.setdefault(path, set()).add(vault)
+    return holders
 
 
 def _notes_exist(run: Run) -> Iterator[str]:
@@ -185,6 +213,7 @@ _CHECKS: dict[str, Check] = {
     "chunk_ids_unique": _chunk_ids_unique,
     "chunk_ids_stable": _chunk_ids_stable,
     "scope_respected": _scope_respected,
+    "vaults_known": _vaults_known,
     "notes_exist": _notes_exist,
     "abstained_is_empty": _abstained_is_empty,
     "index_complete": _index_complete,

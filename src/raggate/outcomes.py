@@ -29,8 +29,8 @@ class CaseScore:
     """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
-    required support has been seen; None when that never happens within the list. `slices` and `must_pass` come from
-    the golden set and are empty in a stored baseline.
+    required support has been seen; None when that never happens within the list. `slices` and `must_pass` say how
+    the golden set files the case.
     """
 
     case_id: str
@@ -129,11 +129,17 @@ class Flip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenChanges:
-    """How the golden set differs from the one the baseline was measured on, by case id."""
+    """How the golden set differs from the one the baseline was measured on, by case id.
+
+    `relabelled` cases ask or expect something else and are not compared; `refiled` ones stand in other slices, and
+    `released` ones are no longer must-pass.
+    """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     relabelled: tuple[str, ...] = ()
+    refiled: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

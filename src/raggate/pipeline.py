@@ -6,9 +6,9 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,7 @@ from raggate import (
     baseline,
     boot,
     compare,
-    golden,
     invariants,
-    promote,
     rundir,
     scoring,
     sources,
@@ -28,43 +26,18 @@ from raggate import (
     verdict,
 )
 from raggate.adapters import ADAPTERS, Adapter
+from raggate.backends import surroundings
 from raggate.config import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
-from raggate.inputs import Inputs, opened, read_file
+from raggate.inputs import Inputs, opened
+from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
-from raggate.models import Golden, Labelled, Place, Result, Run
+from raggate.models import Place, Result, Run
 from raggate.outcomes import Baseline, Review, Scorecard
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, REPORTS
-from raggate.reports.progress import Progress
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """What a command line asks for, beside the configuration.
-
-    Attributes:
-        root: absolute directory of the configuration file.
-        config_name: the file's name in it.
-        environment: raggate's own environment, of which a backend hands on what its settings name.
-        say: takes progress messages, one harmless line each.
-        progress: makes the progress display of the questions.
-        against: revision that the trusted inputs are read from; None for the working tree.
-        out: where run directories go, in place of the configured one.
-        baseline_file: a baseline file on disk, in place of the configured one.
-        full_text: keep whole chunk texts on disk.
-        reproduce: the command line that does the same, for reports.
-    """
-
-    root: Path
-    config_name: str
-    environment: Mapping[str, str]
-    say: Callable[[str], None]
-    progress: Callable[[], AbstractContextManager[Progress]]
-    against: str | None = None
-    out: Path | None = None
-    baseline_file: Path | None = None
-    full_text: bool = False
-    reproduce: str = "raggate check"
+KEPT_BASELINE = "baseline.json"
+"""A run directory's copy of the baseline it was held against."""
 
 
 def check(invocation: Invocation) -> tuple[Path, Review]:
@@ -77,7 +50,11 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
     with _opened(invocation) as inputs:
         held_against = _read_baseline(inputs.baseline, inputs.config)
         directory, measured, scorecard = measure(invocation, inputs)
-        return directory, judge(directory, measured, scorecard, held_against)
+        with _told(directory, inputs.config):
+            if inputs.baseline is not None:
+                # the run directory tells by itself what it was held against
+                write_atomic(directory / KEPT_BASELINE, inputs.baseline[1])
+            return directory, judge(directory, measured, scorecard, held_against)
 
 
 def run(invocation: Invocation) -> tuple[Path, Run]:
@@ -96,27 +73,34 @@ def measure(invocation: Invocation, inputs: Inputs) -> tuple[Path, Run, Scorecar
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     directory = rundir.create(invocation.out or invocation.root / settings.out, started)
-    begin = time.monotonic()
-    blank = _blank_run(directory, started, invocation, inputs)
+    invocation.created(directory)
     results: list[Result] = []
-    try:
-        stopped, log = _ask(invocation, inputs, directory, results)
-    except KeyboardInterrupt:
-        asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
-        _write(directory, _finished(blank, results, begin, stopped=asked), invocation, settings)
-        error = Interrupted(asked, hint=f"Partial results are in {directory}.")
-        _write_failure(directory, error, settings)
-        raise error from None
-    except RaggateError as error:
-        _write_failure(directory, error, settings)
-        raise
-    finished = _finished(blank, results, begin, stopped=stopped, log=log)
-    return directory, finished, _write(directory, finished, invocation, settings)
+    with _told(directory, settings):
+        begin = time.monotonic()
+        blank = _blank_run(directory, started, invocation, inputs)
+        try:
+            stopped, log = _ask(invocation, inputs, directory, results)
+        except KeyboardInterrupt:
+            asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
+            _write(
+                directory,
+                replace(_finished(blank, results, begin, stopped=asked), interrupted=True),
+                invocation,
+                settings,
+            )
+            raise Interrupted(asked, hint=f"Partial results are in {directory}.") from None
+        finished = _finished(blank, results, begin, stopped=stopped, log=log)
+        return directory, finished, _write(directory, finished, invocation, settings)
 
 
-def judge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None) -> Review:
-    """Compare a measured run, decide, and write the reports into its directory."""
-    settings = _config_of(run)
+def judge(
+    directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None, policy: Config | None = None
+) -> Review:
+    """Compare a measured run, decide, and write the reports into its directory.
+
+    `policy` is a configuration whose gate and invariants count in place of those of the run.
+    """
+    settings = policy or config_of(run)
     findings = invariants.check_answers(run, settings.invariants)
     incomparable = invariants.comparable(scorecard, held_against) if held_against else ()
     comparison = compare.compare(run, scorecard, held_against, flip_at=settings.gate.flip_at, incomparable=incomparable)
@@ -125,7 +109,7 @@ def judge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baselin
         scorecard=scorecard,
         comparison=comparison,
         findings=findings,
-        verdict=verdict.decide(comparison, findings, settings.gate, stopped=run.stopped),
+        verdict=verdict.decide(comparison, findings, settings.gate, stopped=run.stopped, interrupted=run.interrupted),
         reproduce=str(run.config.get("reproduce")),
         against=run.config.get("against"),
     )
@@ -134,63 +118,13 @@ def judge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baselin
     return review
 
 
-def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
-    """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
-
-    Raises:
-        UsageError: for a directory or golden set that cannot be read.
-    """
-    measured = rundir.read(directory)
-    if golden_file is not None:
-        cases = golden.load(read_file(golden_file), str(golden_file))
-        measured = _relabelled(measured, cases)
-        rundir.write(directory, measured, full_text=True)
-    settings = _config_of(measured)
-    scorecard = scoring.score(measured, settings.score.k)
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard).encode())
-    return measured, scorecard
-
-
-def compare_directory(invocation: Invocation, directory: Path) -> Review:
-    """Compare a run directory with a baseline file, or with another run directory, and rewrite its reports.
-
-    Raises:
-        UsageError: when one of the two cannot be read.
-    """
-    measured = rundir.read(directory)
-    settings = _config_of(measured)
-    chosen = invocation.baseline_file or invocation.root / settings.baseline_path
-    name = str(invocation.baseline_file or settings.baseline_path)
-    held_against = _baseline_on_disk(chosen, name, settings) if chosen.exists() else None
-    if held_against is None and invocation.baseline_file is not None:
-        raise UsageError(f"{name}: no such file or directory")
-    return judge(directory, measured, scoring.score(measured, settings.score.k), held_against)
-
-
-def promote_directory(invocation: Invocation, directory: Path) -> tuple[Path, Scorecard]:
-    """Make a run directory the baseline of its suite. Returns the file written.
-
-    Raises:
-        UsageError: for a directory that cannot be read.
-        CannotTell: for a run that was not measured well enough to be a baseline.
-    """
-    measured = rundir.read(directory)
-    settings = _config_of(measured)
-    scorecard = scoring.score(measured, settings.score.k)
-    promote.refuse_unmeasured(
-        measured, scorecard, invariants.check_answers(measured, settings.invariants), settings.gate
-    )
-    target = invocation.baseline_file or invocation.root / settings.baseline_path
-    write_atomic(target, baseline.write(scorecard, promote.provenance(measured)))
-    return target, scorecard
-
-
 def _opened(invocation: Invocation) -> AbstractContextManager[Inputs]:
     return opened(
         invocation.root,
         invocation.config_name,
         against=invocation.against,
         baseline_file=invocation.baseline_file,
+        adjust=invocation.adjust,
         check=_check_names,
     )
 
@@ -199,14 +133,6 @@ def _read_baseline(found: tuple[str, bytes] | None, settings: Config) -> Baselin
     if found is None:
         return None
     return baseline.read(found[1], found[0], scoring.directions(settings.score.k))
-
-
-def _baseline_on_disk(path: Path, name: str, settings: Config) -> Baseline:
-    if not path.is_dir():
-        return baseline.read(read_file(path), name, scoring.directions(settings.score.k))
-    other = rundir.read(path)
-    scorecard = scoring.score(other, _config_of(other).score.k)
-    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other))
 
 
 def _check_names(settings: Config, name: str) -> None:
@@ -237,6 +163,8 @@ def _ask(
         out=directory.resolve(),
         vaults=inputs.vault.directories,
         environment=invocation.environment,
+        say=invocation.say,
+        in_container=surroundings.inside(),
     )
     ready = boot.up(
         settings.api,
@@ -244,6 +172,7 @@ def _ask(
         index_state=adapter.index_state,
         expected_documents=len(inputs.vault.texts),
         say=invocation.say,
+        max_body_bytes=settings.ask.max_body_bytes,
     )
     with ready as api, invocation.progress() as progress:
         failed = 0
@@ -272,6 +201,8 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
             "raggate_version": __version__,
             "checkout": dict(sources.head(invocation.root)),
             "against": inputs.against,
+            "ignored": list(inputs.ignored),
+            "baseline_name": inputs.baseline[0] if inputs.baseline else None,
             "reproduce": invocation.reproduce,
         },
         fingerprint={
@@ -307,22 +238,6 @@ def _finished(
     )
 
 
-def _relabelled(run: Run, cases: Golden) -> Run:
-    """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text."""
-    by_id = {case.id: case for case in cases.cases}
-    items = []
-    for item in run.results:
-        case = by_id.get(item.case.id)
-        if case is not None and case.question == item.case.question:
-            same = case.hash == item.case.hash
-            items.append(
-                Labelled(case=case, result=item.result, labels=item.labels)
-                if same
-                else scoring.label(case, item.result, truncated=item.labels.truncated)
-            )
-    return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})
-
-
 def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> Scorecard:
     rundir.write(directory, run, full_text=invocation.full_text)
     scorecard = scoring.score(run, settings.score.k)
@@ -330,12 +245,26 @@ def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) 
     return scorecard
 
 
+@contextmanager
+def _told(directory: Path, settings: Config) -> Iterator[None]:
+    """Leave the reason in the run directory when what is done in it ends without a verdict."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        error = Interrupted("interrupted before there was a verdict", hint=f"What was done so far is in {directory}.")
+        _write_failure(directory, error, settings)
+        raise error from None
+    except RaggateError as error:
+        _write_failure(directory, error, settings)
+        raise
+
+
 def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
     for name, render in FAILURE_REPORTS.items():
         write_atomic(directory / name, render(error, settings.suite, directory.name).encode())
 
 
-def _config_of(run: Run) -> Config:
+def config_of(run: Run) -> Config:
     """Give the configuration a run was made with, as it was then."""
     known = {key: value for key, value in run.config.items() if key in Config.model_fields}
     try:

@@ -34,12 +34,21 @@ def create(parent: Path, started: str) -> Path:
         path = parent / (stamp if attempt == 1 else f"{stamp}_{attempt}")
         try:
             path.mkdir(parents=True)
+            _ignore(parent)
         except FileExistsError:
             continue
         except OSError as error:
             raise UsageError(f"cannot make the run directory {path}: {error.strerror}") from None
         return path
     raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")
+
+
+def _ignore(parent: Path) -> None:
+    """Keep `.raggate` out of commits, in the way tools do for their caches; other places are the user's own."""
+    top = next((path for path in (parent, parent.parent) if path.name == ".raggate"), None)
+    marker = top / ".gitignore" if top else None
+    if marker is not None and not marker.exists():
+        marker.write_text("*\n", encoding="utf-8")
 
 
 def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
@@ -50,6 +59,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "suite": run.suite,
         "started": run.started,
         "stopped": run.stopped,
+        "interrupted": run.interrupted,
         "log": list(run.log),
         "duration_s": run.duration_s,
         "golden": {"name": run.golden.name, "hash": run.golden.hash},
@@ -88,6 +98,7 @@ def read(directory: Path) -> Run:
             fingerprint=_fingerprint(config["fingerprint"]),
             duration_s=float(config["duration_s"]),
             stopped=None if config["stopped"] is None else str(config["stopped"]),
+            interrupted=bool(config["interrupted"]),
             log=tuple(str(line) for line in config["log"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -7,10 +7,10 @@ import io
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from raggate.errors import UsageError
@@ -35,6 +35,9 @@ class Source(Protocol):
     def describe(self, path: str) -> str:
         """Name a file for messages."""
 
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name the files at or below these paths that the working tree has otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
@@ -56,6 +59,11 @@ class WorkTree:
     def describe(self, path: str) -> str:
         """Name a file; see `Source`."""
         return path
+
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name nothing: this is the working tree; see `Source`."""
+        del paths
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ class Revision:
             target.mkdir(parents=True)
             try:
                 with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-                    archive.extractall(target, filter="data")
+                    _unpack(archive, target)
             except tarfile.TarError as error:
                 raise UsageError(f"cannot unpack {path} at {self.commit[:12]}: {plain(str(error))}") from None
         return target
@@ -95,6 +103,15 @@ class Revision:
     def describe(self, path: str) -> str:
         """Name a file with the commit; see `Source`."""
         return f"{path}@{self.commit[:12]}"
+
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Ask git, which also knows of files that are not tracked; see `Source`."""
+        # a rename would be named by its new place only
+        options = ("--name-only", "-z", "--no-ext-diff", "--no-renames", "--relative")
+        changed = _git(self.root, "diff", *options, self.commit, "--", *paths)
+        new = _git(self.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
+        names = (changed.stdout + new.stdout).decode(errors="replace").split("\0")
+        return tuple(sorted({name for name in names if name}))
 
     def _is_tree(self, path: str) -> bool:
         return _git(self.root, "cat-file", "-t", self._object(path)).stdout.strip() == b"tree"
@@ -132,6 +149,28 @@ def head(root: Path) -> Mapping[str, object]:
         return {}
     dirty = _git(root, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit.stdout.decode().strip(), "dirty": bool(dirty.stdout.strip())}
+
+
+def _unpack(archive: tarfile.TarFile, target: Path) -> None:
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(target, filter="data")
+        return
+    # Python before 3.11.4, as in Debian 12: without `..` in any name or link nothing can lead out of the directory
+    for member in archive:
+        names = (PurePosixPath(member.name), PurePosixPath(member.linkname))
+        if any(name.is_absolute() or ".." in name.parts for name in names):
+            raise tarfile.TarError(f"{member.name!r} may lead out of the directory")
+        place = target / member.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        content = archive.extractfile(member) if member.isfile() else None
+        if content is not None:
+            place.write_bytes(content.read())
+        elif member.isdir():
+            place.mkdir(exist_ok=True)
+        elif member.issym():
+            place.symlink_to(member.linkname)
+        else:
+            raise tarfile.TarError(f"{member.name!r} is neither a file nor a directory nor a link")
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -37,7 +37,14 @@ _EXIT_CODES: dict[Outcome, ExitCode] = {
 }
 
 
-def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, *, stopped: str | None = None) -> Verdict:
+def decide(
+    comparison: Comparison,
+    findings: Sequence[Finding],
+    gate: Gate,
+    *,
+    stopped: str | None = None,
+    interrupted: bool = False,
+) -> Verdict:
     """Decide.
 
     Args:
@@ -45,6 +52,7 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, *, s
         findings: invariants that do not hold.
         gate: the policy.
         stopped: why the run ended early, None when every question was asked.
+        interrupted: whether a signal is why.
     """
     rows = tuple(judge(delta, gate) for delta in comparison.deltas)
     warnings = [
@@ -60,10 +68,11 @@ def decide(comparison: Comparison, findings: Sequence[Finding], gate: Gate, *, s
         # a run that was cut short lacks cases and slices for that reason alone
         ("cannot tell", list(_incomplete(comparison, rows, gate)) if stopped is None else []),
     )
-    outcome: Outcome = next((name for name, reasons in clauses if reasons), "pass")
+    first: Outcome = next((name for name, reasons in clauses if reasons), "pass")
+    outcome: Outcome = "interrupted" if interrupted and first == "cannot tell" else first
     # what else is wrong is told too, after the clause that decided
-    reasons = [reason for name, found in clauses if name == outcome for reason in found]
-    reasons += [reason for name, found in clauses if name != outcome for reason in found]
+    reasons = [reason for name, found in clauses if name == first for reason in found]
+    reasons += [reason for name, found in clauses if name != first for reason in found]
     return Verdict(
         outcome=outcome,
         exit_code=_EXIT_CODES[outcome],
@@ -172,6 +181,8 @@ def _missed(case: CaseScore, depth: int) -> str | None:
         return f"the call failed ({case.failure})"
     if case.values.get("abstention_accuracy") is not None:
         return None if case.values["abstention_accuracy"] == 1 else "the API answered and should have abstained"
+    if case.values.get("false_abstention_rate") == 1:
+        return "the API abstained"
     grouped = any(name.startswith("recall_all_at_") and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:
@@ -203,7 +214,7 @@ def _incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> I
     if gate.on_removed_cases == "refuse":
         for message in _fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
-    for name in _vanished([row.delta for row in rows if row.status == "vanished"]):
+    for name in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
         yield Reason(code="vanished", message=f"{name} was measured in the baseline and is not any more")
     for row in _thinned(rows):
         if row.delta.current.n < gate.min_overlap * row.delta.baseline.n - EPSILON:
@@ -213,6 +224,11 @@ def _incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> I
         yield Reason(
             code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
         )
+
+
+def _small(delta: Delta, gate: Gate) -> bool:
+    """Say whether a row is of a slice with too few cases to be judged."""
+    return delta.slice != OVERALL and delta.baseline.n < gate.min_slice
 
 
 def _vanished(deltas: Sequence[Delta]) -> dict[str, None]:
@@ -264,6 +280,14 @@ def _drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
         message = f"{cases} relabelled and not compared: {wording.some(relabelled)}"
         yield Reason(code="relabelled-cases", message=message)
+    refiled, released = comparison.golden.refiled, comparison.golden.released
+    if refiled:
+        cases = wording.count(len(refiled), "case")
+        message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(refiled)}"
+        yield Reason(code="refiled-cases", message=message)
+    if released:
+        message = f"{wording.count(len(released), 'case')} no longer must-pass: {wording.some(released)}"
+        yield Reason(code="released-cases", message=message)
     if comparison.golden.added:
         added = comparison.golden.added
         cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"

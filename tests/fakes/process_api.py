@@ -156,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
         found = self.index.hits(request["question"], k=request.get("k") or 5, vaults=request.get("vaults") or [])
         milliseconds = int((time.monotonic() - begun) * 1000)
         response: dict = {"answer": "", "references": []}
-        if not found:
+        if not found or "refuse" in BEHAVIOUR:
             response |= {"abstained": True, "abstain_reason": "no_relevant_context"}
         elif query.get("retrieval_only") != "true":
             response["answer"] = found[0]["text"]

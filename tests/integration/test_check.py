@@ -107,6 +107,8 @@ def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signa
     assert promoted.last_run() != before
     rows = (promoted.last_run() / "results.jsonl").read_text().splitlines()
     assert 0 < len(rows) < 24
+    assert promoted.raggate("compare", str(promoted.last_run())).code == 130
+    assert promoted.verdict()["verdict"] == "interrupted"
     assert processes_with(str(promoted.root)) == []
 
 
@@ -222,6 +224,13 @@ def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> N
     done = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
     assert done.code == 1, done.out + done.err
     assert "24 cases compared" in done.out
+    assert promoted.verdict()["not_used"] == [
+        "baselines/small.json",
+        "golden.jsonl",
+        "raggate.yml",
+        "vault/personal/Notes/anchovy.md",
+    ]
+    assert "not used: baselines/small.json, golden.jsonl" in done.out
     passing = promoted.raggate("check", "--against", "HEAD")
     assert passing.code == 0, passing.out + passing.err
 
@@ -237,6 +246,66 @@ def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) ->
         assert {name: (directory / name).read_bytes() for name in kept} == kept
     shown = promoted.raggate("report", str(directory))
     assert shown.out.encode() == kept["summary.md"]
+
+
+def test_compare_needs_nothing_but_the_run_directory(promoted: Project) -> None:
+    """After a check against a commit, comparing again gives the same verdict though the baseline file is gone."""
+    promoted.commit()
+    (promoted.root / "baselines" / "small.json").unlink()
+    assert promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
+    verdict = promoted.last_run() / "verdict.json"
+    before = verdict.read_bytes()
+    verdict.unlink()
+    assert promoted.raggate("compare", str(promoted.last_run())).code == 1
+    assert verdict.read_bytes() == before
+
+
+def test_another_policy_judges_a_run_directory(promoted: Project) -> None:
+    """A run directory can be judged by the gate of another configuration, without asking anything again."""
+    assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
+    policy = promoted.root / "policy.yml"
+    policy.write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
+    done = promoted.raggate("compare", str(promoted.last_run()), "-c", "policy.yml")
+    assert done.code == 0, done.out + done.err
+    assert promoted.verdict()["verdict"] == "pass"
+
+
+def test_report_is_rendered_again(promoted: Project) -> None:
+    """A summary that was deleted is written again from the data, byte for byte."""
+    assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
+    summary = promoted.last_run() / "summary.md"
+    before = summary.read_bytes()
+    summary.unlink()
+    done = promoted.raggate("report", str(promoted.last_run()))
+    assert done.code == 0, done.err
+    assert summary.read_bytes() == before == done.out.encode()
+
+
+def test_scoring_by_another_golden_set_rewrites_the_reports(promoted: Project) -> None:
+    """The reports of a run directory follow when it is scored by another golden set."""
+    assert promoted.raggate("check").code == 0
+    promoted.write_cases(promoted.cases()[1:])
+    done = promoted.raggate("score", str(promoted.last_run()), "--golden", "golden.jsonl")
+    assert done.code == 0, done.err
+    assert promoted.verdict()["golden_changes"]["removed"] == ["anchovy-first"]
+    assert "removed: anchovy" in (promoted.last_run() / "summary.md").read_text()
+
+
+def test_cut_offs_that_are_not_scored_any_more(promoted: Project) -> None:
+    """A configuration that scores at other cut-offs than the baseline gives no verdict and names them."""
+    promoted.config.write_text(promoted.config.read_text() + "score: {k: [7]}\n")
+    done = promoted.raggate("check")
+    assert done.code == 3, done.out + done.err
+    assert "cut-offs that are not scored any more (score.k): 1, 3, 5, 10" in " ".join(done.out.split())
+
+
+def test_api_that_refuses_everything_is_a_regression(promoted: Project) -> None:
+    """An API that finds everything but refuses to answer is not a pass, and the refusals are told."""
+    done = promoted.raggate("check", FAKE_BEHAVIOUR="refuse")
+    assert done.code == 1, done.out + done.err
+    assert "answered → abstained" in done.out
+    broken = {flip["metric"] for flip in promoted.verdict()["flips"] if flip["kind"] == "broke"}
+    assert broken == {"false_abstention_rate"}
 
 
 def test_two_run_directories_can_be_compared(promoted: Project) -> None:

@@ -20,7 +20,12 @@ DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", 
 PROVENANCE = {"run_id": "run-1", "measured": "2026-01-02T03:04:05Z", "checkout": {"commit": "abc", "branch": "main"}}
 SCORECARD = make_scorecard(
     make_case_score(
-        "q2", {"hit_at_5": 0.0, "wrong_rate": None}, rank=None, failure="timeout", slices=(OVERALL, "tag=x")
+        "q2",
+        {"hit_at_5": 0.0, "wrong_rate": None},
+        rank=None,
+        failure="timeout",
+        slices=(OVERALL, "tag=x"),
+        must_pass=True,
     ),
     make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 1 / 3}, rank=2, rank_all=4),
     make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 0.1 + 0.2}, mode="bm25"),
@@ -70,7 +75,7 @@ class TestStored:
         assert written(replace(SCORECARD, cases=SCORECARD.cases[::-1])) == written()
 
     def test_what_is_read(self) -> None:
-        """Everything a comparison needs survives: cases with ranks and values, means, counts, fingerprint."""
+        """Everything a comparison needs survives: cases with all they have, means, counts, fingerprint."""
         held = read(written())
         assert held.paired
         assert (held.source, held.provenance) == ("baselines/default.json", PROVENANCE)
@@ -85,7 +90,8 @@ class TestStored:
             None,
             "timeout",
         )
-        assert (case.slices, case.must_pass, case.values) == ((), False, {"hit_at_5": 0.0, "wrong_rate": None})
+        assert (case.slices, case.must_pass) == ((OVERALL, "tag=x"), True)
+        assert case.values == {"hit_at_5": 0.0, "wrong_rate": None}
         assert held.scorecard.slices["hybrid"][OVERALL] == {
             "hit_at_5": make_metric(0.5, 2),
             "wrong_rate": make_metric(0.333333333333, 1, unscored=1, direction="lower"),
@@ -114,12 +120,12 @@ LAYOUT = """\
     }
   },
   "cases": [
-    {"failure":null,"hash":"hash-q1","id":"q1","mode":"bm25","rank":1,"rank_all":null,\
-"values":{"hit_at_5":1.0,"wrong_rate":0.3}},
-    {"failure":null,"hash":"hash-q1","id":"q1","mode":"hybrid","rank":2,"rank_all":4,\
-"values":{"hit_at_5":1.0,"wrong_rate":0.333333333333}},
-    {"failure":"timeout","hash":"hash-q2","id":"q2","mode":"hybrid","rank":null,"rank_all":null,\
-"values":{"hit_at_5":0.0,"wrong_rate":null}}
+    {"failure":null,"hash":"hash-q1","id":"q1","mode":"bm25","must_pass":false,"rank":1,"rank_all":null,\
+"slices":[],"values":{"hit_at_5":1.0,"wrong_rate":0.3}},
+    {"failure":null,"hash":"hash-q1","id":"q1","mode":"hybrid","must_pass":false,"rank":2,"rank_all":4,\
+"slices":[],"values":{"hit_at_5":1.0,"wrong_rate":0.333333333333}},
+    {"failure":"timeout","hash":"hash-q2","id":"q2","mode":"hybrid","must_pass":true,"rank":null,"rank_all":null,\
+"slices":["tag=x"],"values":{"hit_at_5":0.0,"wrong_rate":null}}
   ],
   "counts": {
     "bm25": {
@@ -225,6 +231,10 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
         pytest.param(damaged("extra", value=1), "damaged at extra: Extra inputs are not permitted", id="key-unknown"),
         pytest.param(damaged("cases", 1, "rank", value=0), "damaged at cases.1.rank: ", id="rank-zero"),
         pytest.param(damaged("cases", 1, "rank", value="1"), "damaged at cases.1.rank: ", id="rank-as-text"),
+        pytest.param(damaged("cases", 2, "slices", value="tag=x"), "damaged at cases.2.slices: ", id="slices-no-list"),
+        pytest.param(
+            damaged("cases", 2, "must_pass", value=None), "damaged at cases.2.must_pass: ", id="must-pass-null"
+        ),
         pytest.param(
             damaged("cases", 0, "values", "hit_at_5", value="nan"),
             "damaged at cases.0.values.hit_at_5: ",
@@ -308,6 +318,8 @@ PATHS = st.sampled_from(
         ("cases", 0),
         ("cases", 0, "values"),
         ("cases", 0, "rank"),
+        ("cases", 0, "slices"),
+        ("cases", 0, "must_pass"),
     ]
 )
 

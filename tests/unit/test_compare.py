@@ -111,7 +111,7 @@ def test_binary(before: tuple[float | None, ...], now: tuple[float | None, ...],
 
 
 def test_slices_are_those_of_the_run() -> None:
-    """Which slice a case is in is up to the golden set of the run, as the baseline does not store it."""
+    """Which slice a case is in is up to the golden set of the run, whatever the baseline says."""
     before = make_scorecard(
         make_case_score("q0", {"hit_at_5": 1.0}, slices=()), make_case_score("q1", {"hit_at_5": 0.0})
     )
@@ -152,6 +152,31 @@ def test_case_asked_in_fewer_modes() -> None:
     fewer = make_scorecard(*(case for case in both.cases if (case.case_id, case.mode) != ("q1", "bm25")))
     assert compared(both, fewer).golden == GoldenChanges(removed=("q1 (bm25)",))
     assert compared(fewer, both).golden == GoldenChanges(added=("q1 (bm25)",))
+
+
+def test_refiled_cases() -> None:
+    """A case of the same content in other slices is refiled; the order of its slices does not matter."""
+    slices = {"q1": (OVERALL, "tag=x"), "q2": (OVERALL, "tag=x", "tag=y")}
+    before = make_scorecard(*(make_case_score(name, slices=names) for name, names in slices.items()))
+    now = make_scorecard(
+        make_case_score("q1", slices=(OVERALL, "tag=y")), make_case_score("q2", slices=("tag=y", "tag=x", OVERALL))
+    )
+    assert compared(before, now).golden == GoldenChanges(refiled=("q1",))
+
+
+def test_released_cases() -> None:
+    """A case that was must-pass and is no more is released; the other way round is nothing to tell."""
+    marked = make_scorecard(make_case_score("q1", must_pass=True), make_case_score("q2"))
+    other = make_scorecard(make_case_score("q1"), make_case_score("q2", must_pass=True))
+    assert compared(marked, other).golden == GoldenChanges(released=("q1",))
+    assert compared(other, marked).golden == GoldenChanges(released=("q2",))
+
+
+def test_relabelled_case_is_neither_refiled_nor_released() -> None:
+    """A case that asks something else now is relabelled and nothing more."""
+    before = make_scorecard(make_case_score("q1", hash="old", must_pass=True, slices=(OVERALL, "tag=x")))
+    now = make_scorecard(make_case_score("q1", hash="new"))
+    assert compared(before, now).golden == GoldenChanges(relabelled=("q1",))
 
 
 def test_cases_that_were_not_asked() -> None:

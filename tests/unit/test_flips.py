@@ -340,3 +340,33 @@ def test_each_mode_flips_on_its_own() -> None:
     pairs = [(make_case_score(mode=mode), make_case_score(mode=mode, rank=rank)) for mode, rank in ranks.items()]
     found = find_flips(make_run(*items), pairs, 5)
     assert [(item.mode, item.why) for item in found] == [("hybrid", "not among the 2 chunks returned")]
+
+
+ABSTAINED = make_response(GOLD, abstained=True, abstain_reason="low_confidence")
+
+
+def test_refused_though_found() -> None:
+    """An answerable question whose passage is found but that is refused now broke, by the API's own reason."""
+    found = broke(answered(None, response=ABSTAINED))
+    assert (found.metric, found.before, found.after) == ("false_abstention_rate", 1, 1)
+    assert (found.why, found.displaced_by) == ("the API abstained (low_confidence)", None)
+
+
+def test_refused_without_a_reason() -> None:
+    """A refusal without a reason is told without one."""
+    assert broke(answered(None, response=make_response(GOLD, abstained=True))).why == "the API abstained"
+
+
+def test_answered_again() -> None:
+    """A question that was refused and is answered now is fixed, and one that stays refused does not flip."""
+    refused = answered(None, response=ABSTAINED)
+    found = flip(refused, answered(None, GOLD))
+    assert found is not None
+    assert (found.kind, found.metric, found.why) == ("fixed", "false_abstention_rate", "")
+    assert flip(refused, refused) is None
+
+
+def test_lost_and_refused() -> None:
+    """A question whose passage is lost flips by its rank, whether it is refused as well or not."""
+    lost = make_response(*OTHERS[:2], abstained=True)
+    assert broke(answered(None, response=lost)).metric == "hit_at_5"

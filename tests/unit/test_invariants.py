@@ -58,6 +58,8 @@ def covered(case_id: str = "q1", **coverage: Any) -> Labelled:
 
 
 IN_VAULT: dict[str, Any] = {"fingerprint": {"notes": NOTES}}
+IN_BOTH: dict[str, Any] = {"fingerprint": {"notes": {**NOTES, "home/a.md": "2"}}}
+AT_WORK = {"vaults": ("work",)}
 TO_DEPTH_3: dict[str, Any] = {"config": {"score": {"k": [1, 3]}}}
 
 HOLDS = [
@@ -72,7 +74,16 @@ HOLDS = [
     pytest.param("chunk_ids_stable", [answer(make_chunk("", text="a"), make_chunk("", text="b"))], {}, id="no-ids"),
     pytest.param("scope_respected", [answer(make_chunk(vault="work"), case={"vaults": ("work",)})], {}, id="in-scope"),
     pytest.param("scope_respected", [answer(make_chunk(vault="work"))], {}, id="no-scope"),
-    pytest.param("scope_respected", [answer(make_chunk(), case={"vaults": ("work",)})], {}, id="vault-not-told"),
+    pytest.param("scope_respected", [answer(make_chunk(), case=AT_WORK)], {}, id="vault-not-told"),
+    pytest.param("scope_respected", [answer(make_chunk(), case=AT_WORK)], IN_BOTH, id="vault-not-told-but-possible"),
+    pytest.param("scope_respected", [answer(THREE[2])], IN_VAULT, id="vault-not-told-and-no-scope"),
+    pytest.param(
+        "scope_respected", [answer(make_chunk(rel_path="x.md"), case=AT_WORK)], IN_VAULT, id="path-in-no-vault"
+    ),
+    pytest.param("vaults_known", [answer(make_chunk(vault="work"), case=AT_WORK)], IN_BOTH, id="vault-told"),
+    pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], IN_VAULT, id="path-in-one-vault"),
+    pytest.param("vaults_known", [answer(make_chunk())], IN_BOTH, id="ambiguous-but-no-scope"),
+    pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], {}, id="notes-not-known"),
     pytest.param("notes_exist", [answer(*THREE)], IN_VAULT, id="notes-in-some-vault"),
     pytest.param("notes_exist", [answer(make_chunk(vault="work"))], IN_VAULT, id="notes-in-that-vault"),
     pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
@@ -124,6 +135,20 @@ BROKEN = [
         {},
         "q1 (hybrid): rank 2 is from vault home, asked of work",
         id="out-of-scope",
+    ),
+    pytest.param(
+        "scope_respected",
+        [answer(*THREE, case=AT_WORK)],
+        IN_VAULT,
+        "q1 (hybrid): rank 3 is from vault home, asked of work",
+        id="vault-not-told-but-only-another-holds-the-path",
+    ),
+    pytest.param(
+        "vaults_known",
+        [answer(THREE[1], THREE[0], case=AT_WORK)],
+        IN_BOTH,
+        "q1 (hybrid): rank 2, a.md, may be from home or work",
+        id="path-in-both-vaults",
     ),
     pytest.param(
         "notes_exist",
@@ -256,7 +281,7 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
     [
         pytest.param({}, None, id="same"),
         pytest.param({"fingerprint": {**FINGERPRINT, "cutoffs": [1], "index_version": "9"}}, None, id="other-settings"),
-        pytest.param({"fingerprint": {}}, None, id="nothing-known"),
+        pytest.param({"fingerprint": {}, "cases": ()}, None, id="nothing-known-of-a-bare-metrics-file"),
         pytest.param({"suite": ""}, None, id="suite-not-known"),
         pytest.param({"suite": "other"}, "the baseline is of suite 'other', this run of 'default'", id="suite"),
         pytest.param(
@@ -268,6 +293,16 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
             {"fingerprint": {**FINGERPRINT, "adapter": "other"}},
             "the adapter changed: other in the baseline, ask now",
             id="adapter",
+        ),
+        pytest.param(
+            {"fingerprint": {key: value for key, value in FINGERPRINT.items() if key != "k"}},
+            "the number of chunks asked for (ask.k) changed: None in the baseline, 5 now",
+            id="k-not-told",
+        ),
+        pytest.param(
+            {"fingerprint": {**FINGERPRINT, "cutoffs": [1, 3, 5, 10]}},
+            "the baseline is scored at cut-offs that are not scored any more (score.k): 5, 10",
+            id="cut-offs-lost",
         ),
         pytest.param(
             {"fingerprint": {**FINGERPRINT, "retrieval_only": False}},
@@ -284,7 +319,7 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
     ],
 )
 def test_comparable(before: dict[str, Any], reason: str | None) -> None:
-    """A run is compared with a baseline unless what the scores depend on is known to differ."""
+    """A run is compared with a baseline unless what the scores depend on differs, or is told on one side only."""
     assert comparable(NOW, make_baseline(replace(NOW, **before))) == ((reason,) if reason else ())
 
 

@@ -143,6 +143,24 @@ class TestCreate:
         names = [rundir.create(tmp_path, "2026-01-02T03:04:05Z").name for _ in range(3)]
         assert names == ["20260102_030405", "20260102_030405_2", "20260102_030405_3"]
 
+    @pytest.mark.parametrize(
+        ("out", "marker"),
+        [(".raggate/runs", [".raggate/.gitignore"]), (".raggate", [".raggate/.gitignore"]), ("elsewhere", [])],
+        ids=["default", "whole", "elsewhere"],
+    )
+    def test_kept_out_of_commits(self, tmp_path: Path, out: str, marker: list[str]) -> None:
+        """The directory of raggate's own tells git to ignore it; another place that holds runs is left as it is."""
+        rundir.create(tmp_path / out, "2026-01-02T03:04:05Z")
+        assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob(".gitignore")] == marker
+        assert all((tmp_path / name).read_text() == "*\n" for name in marker)
+
+    def test_own_gitignore_stays(self, tmp_path: Path) -> None:
+        """A `.gitignore` that is there already stays as it is."""
+        (tmp_path / ".raggate").mkdir()
+        (tmp_path / ".raggate" / ".gitignore").write_text("mine\n")
+        rundir.create(tmp_path / ".raggate", "2026-01-02T03:04:05Z")
+        assert (tmp_path / ".raggate" / ".gitignore").read_text() == "mine\n"
+
     def test_cannot_be_made(self, tmp_path: Path) -> None:
         """A place where no directory can be made is a usage error that names it."""
         (tmp_path / "file").write_text("")

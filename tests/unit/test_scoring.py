@@ -181,14 +181,15 @@ def test_score_of_a_case() -> None:
 
 
 def test_score_of_a_failed_call() -> None:
-    """A failed call scores as a miss, with the kind of its failure; what cannot be judged is null."""
+    """A failed call scores as badly as can be, with the kind of its failure; only what it selected is not known."""
     case = make_case(required_support_groups=((0,),))
     score = first(make_labelled(case, make_result(failure=make_failure("status"))))
     assert (score.rank, score.rank_all, score.failure) == (None, None, "status")
     ranked = [score.values[f"{name}_at_5"] for name in ("hit", "recall_all", "mrr", "precision", "ndcg", "ndcg_exp")]
     assert ranked == [0, 0, 0, 0, 0, 0]
     assert score.values["scope_miss_rate"] is None
-    assert score.values["heading_dominance_rate"] is None
+    assert score.values["heading_dominance_rate"] == 1
+    assert score.values["false_abstention_rate"] == 1
 
 
 def test_score_of_an_unanswerable_case() -> None:

@@ -89,6 +89,38 @@ def test_revision_is_not_what_the_working_tree_says(git: Git, tmp_path: Path) ->
         assert source.describe("a.md") == f"a.md@{base[:12]}"
 
 
+def test_differing(git: Git, tmp_path: Path) -> None:
+    """Changed, deleted, staged and untracked files below the given paths are named, and no others."""
+    base = commit(git, tmp_path, same_md="x", a_md="x", notes__n_md="x", notes__gone_md="x", other__o_md="x")
+    commit(git, tmp_path, notes__committed_md="x")
+    for name in ("a.md", "notes/n.md", "notes/ä b.md", "other/o.md", "other/new.md"):
+        (tmp_path / name).write_text("changed")
+    (tmp_path / "notes/gone.md").unlink()
+    paths = ("same.md", "a.md", "nowhere.md", "notes")
+    changed = ("a.md", "notes/committed.md", "notes/gone.md", "notes/n.md", "notes/ä b.md")
+    with sources.at(tmp_path, base) as source:
+        assert source.differing(paths) == changed
+        git("add", "--all")
+        assert source.differing(paths) == changed
+
+
+def test_differing_in_a_subfolder(git: Git, tmp_path: Path) -> None:
+    """With the configuration in a folder of the repository files are named relative to that folder."""
+    base = commit(git, tmp_path, sub__a_md="x", a_md="x")
+    for name in ("a.md", "sub/a.md", "sub/new.md"):
+        (tmp_path / name).write_text("changed")
+    with sources.at(tmp_path / "sub", base) as source:
+        assert source.differing(("a.md", "new.md")) == ("a.md", "new.md")
+
+
+def test_worktree_never_differs(git: Git, tmp_path: Path) -> None:
+    """The working tree does not differ from itself, whatever was changed in it."""
+    commit(git, tmp_path, a_md="x")
+    (tmp_path / "a.md").write_text("changed")
+    with sources.at(tmp_path, None) as source:
+        assert source.differing(("a.md",)) == ()
+
+
 @pytest.mark.parametrize("name", ["HEAD~1", "v1", "feature", "short"])
 def test_revision_may_be_named(git: Git, tmp_path: Path, name: str) -> None:
     """A revision is anything git knows as a commit: a relation, an annotated tag, a branch, a short hash."""
@@ -193,6 +225,27 @@ def test_directory_is_unpacked_once_and_removed(git: Git, tmp_path: Path) -> Non
     assert not first.exists()
 
 
+@pytest.fixture(params=["filter", "no filter"])
+def _unpacking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unpack with tarfile's own filter, and as on a Python that does not have it yet."""
+    if request.param == "no filter":
+        monkeypatch.delattr("tarfile.data_filter", raising=False)
+
+
+@pytest.mark.usefixtures("_unpacking")
+def test_directory_holds_what_was_committed(git: Git, tmp_path: Path) -> None:
+    """Files, folders and links within a directory are unpacked as they were committed."""
+    (tmp_path / "notes" / "deep").mkdir(parents=True)
+    (tmp_path / "notes" / "deep" / "ä b.md").write_text("x")
+    (tmp_path / "notes" / "link.md").symlink_to("deep/ä b.md")
+    base = commit(git, tmp_path)
+    with sources.at(tmp_path, base) as source:
+        found = source.directory("notes")
+        assert {str(path.relative_to(found)) for path in found.rglob("*")} == {"deep", "deep/ä b.md", "link.md"}
+        assert (found / "link.md").read_text() == "x"
+
+
+@pytest.mark.usefixtures("_unpacking")
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -217,6 +270,7 @@ def test_link_is_read_as_its_target(git: Git, tmp_path: Path) -> None:
         assert source.read("a.md") == b"/etc/passwd"
 
 
+@pytest.mark.usefixtures("_unpacking")
 def test_entry_named_dots_stays_harmless(git: Git, tmp_path: Path) -> None:
     """A commit made by hand with an entry `..` writes nothing outside the directory that is unpacked."""
     blob = git("hash-object", "-w", "--stdin", stdin="bad")

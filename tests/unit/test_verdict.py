@@ -118,7 +118,7 @@ def test_status_of_a_row(delta: Delta, gate: Gate, status: str) -> None:
     ("metrics", "metric", "allowed"),
     [
         pytest.param({}, "hit_at_5", 0.07, id="the-gates-tolerance"),
-        pytest.param({}, "scope_miss_rate", 0.10, id="the-sources-own-tolerance-for-rates"),
+        pytest.param({}, "scope_miss_rate", 0.07, id="rates-have-none-of-their-own"),
         pytest.param({"hit_at_5": 0.01}, "hit_at_5", 0.01, id="a-number"),
         pytest.param({"hit_at_5": Rule(tolerance=0.02)}, "hit_at_5", 0.02, id="a-rule"),
         pytest.param({"hit_at_5": Rule(floor=0.5)}, "hit_at_5", 0.07, id="a-rule-without-tolerance"),
@@ -169,6 +169,12 @@ SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
         pytest.param(must_pass(rank=5), PLAIN, [], id="must-pass-at-last-rank"),
         pytest.param(must_pass(rank=6), PLAIN, ["must-pass"], id="must-pass-one-rank-lower"),
         pytest.param(must_pass(rank=None), PLAIN, ["must-pass"], id="must-pass-not-found"),
+        pytest.param(
+            must_pass(rank=1, values={"false_abstention_rate": 1.0}),
+            PLAIN,
+            ["must-pass"],
+            id="must-pass-found-but-refused",
+        ),
         pytest.param(must_pass(rank=2), Gate(flip_at=1), ["must-pass"], id="must-pass-by-flip-at"),
         pytest.param(
             must_pass(rank=1, rank_all=6, values={"recall_all_at_5": 0.0}),
@@ -239,6 +245,11 @@ SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
             id="vanished-mode-once",
         ),
         pytest.param(with_gated(emptied(slice="tag=x")), PLAIN, ["vanished"], id="vanished-slice"),
+        pytest.param(with_gated(emptied(slice="tag=x")), Gate(min_slice=11), [], id="vanished-slice-too-small"),
+        pytest.param(with_gated(emptied(mode="bm25")), Gate(min_slice=11), ["vanished"], id="a-mode-is-never-small"),
+        pytest.param(
+            with_gated(golden=GoldenChanges(refiled=("q2",), released=("q3",))), PLAIN, [], id="refiled-and-released"
+        ),
         pytest.param(
             with_gated(emptied(slice="tag=x")), Gate(slices="off"), ["vanished"], id="vanished-slice-though-off"
         ),
@@ -297,6 +308,8 @@ def test_no_baseline() -> None:
         pytest.param(
             with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["relabelled-cases"], id="relabelled"
         ),
+        pytest.param(with_gated(golden=GoldenChanges(refiled=("q2",))), PLAIN, ["refiled-cases"], id="refiled"),
+        pytest.param(with_gated(golden=GoldenChanges(released=("q2",))), PLAIN, ["released-cases"], id="released"),
         pytest.param(
             with_gated(golden=GoldenChanges(removed=("q2",))),
             Gate(on_removed_cases="warn"),
@@ -359,6 +372,15 @@ def test_one_warning_a_slice() -> None:
             (),
             "2 cases were relabelled and not compared: q2, q3",
             id="two-relabelled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(refiled=("q2", "q3"))),
+            (),
+            "2 cases filed under another category, difficulty, tag or vault: q2, q3",
+            id="two-refiled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(released=("q2",))), (), "1 case no longer must-pass: q2", id="one-released"
         ),
         pytest.param(
             with_gated(golden=GoldenChanges(added=("q2",))), (), "1 case is not in the baseline yet: q2", id="one-added"
@@ -594,3 +616,10 @@ def test_better_is_never_worse(delta: Delta, gate: Gate) -> None:
     sign = 1 if delta.current.direction == "higher" else -1
     if sign * (delta.delta or 0.0) >= 0:
         assert judge(delta, gate).status != "worse"
+
+
+def test_interrupted_run_stays_interrupted() -> None:
+    """A run that a signal ended is judged as interrupted, whatever was measured before; what else is wrong is told."""
+    verdict = decide(must_pass(rank=None), (), PLAIN, stopped="interrupted after 3 of 9 questions", interrupted=True)
+    assert (verdict.outcome, verdict.exit_code) == ("interrupted", 130)
+    assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]

@@ -7,7 +7,7 @@ from typing import Protocol
 import httpx
 
 from raggate.adapters.ask import AskAdapter
-from raggate.config import Readiness
+from raggate.api_settings import Readiness
 from raggate.models import Call, Case, IndexState, Response
 
 

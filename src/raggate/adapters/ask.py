@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 import httpx
 
 from raggate import jsonio
-from raggate.config import Ask, Readiness
+from raggate.api_settings import Readiness
+from raggate.config import Ask
 from raggate.escape import plain
 from raggate.models import Call, Case, Chunk, IndexState, Reference, Response
 

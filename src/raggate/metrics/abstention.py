@@ -22,26 +22,24 @@ def hallucination_rate_unanswerable(item: Labelled) -> float | None:
     """An unanswerable question is answered all the same.
 
     Formula: 1 if the API did not abstain, else 0.
-    Null: answerable cases and failed calls.
+    Null: answerable cases. A failed call counts as 1: the rate is the inverse of abstention_accuracy.
     Source: the note system's hallucination rate on unanswerable.
     """
-    response = item.result.response
-    if item.case.answerable or response is None:
-        return None
-    return float(not _abstained(response))
+    accuracy = abstention_accuracy(item)
+    return None if accuracy is None else 1 - accuracy
 
 
 def false_abstention_rate(item: Labelled) -> float | None:
     """An answerable question is refused.
 
-    Formula: 1 if the API abstained, else 0.
-    Null: unanswerable cases and failed calls.
+    Formula: 1 if the API abstained, else 0; a failed call is 1.
+    Null: unanswerable cases.
     Source: raggate; the note system has no such metric.
     """
-    response = item.result.response
-    if not item.case.answerable or response is None:
+    if not item.case.answerable:
         return None
-    return float(_abstained(response))
+    response = item.result.response
+    return float(response is None or _abstained(response))
 
 
 def _abstained(response: Response) -> bool:

@@ -97,8 +97,8 @@ def scope_miss(item: Labelled) -> float | None:
     """Folder selection left out the folder of every gold support.
 
     Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
-    Null: unanswerable cases, failed calls, and APIs that do not tell what they selected.
-    Source: the note system's definition (its script measures something else; see docs/metrics.md).
+    Null: unanswerable cases, failed calls (what they selected is not known), and APIs that do not tell.
+    Source: the note system's definition (its script measures something else: no match in the list).
     """
     response = item.result.response
     if not labelled(item.case) or response is None or response.selected_folders is None:
@@ -116,10 +116,10 @@ def scope_miss(item: Labelled) -> float | None:
 def heading_dominance(item: Labelled) -> float | None:
     """The first chunk meets the question by its heading alone, with no word of the question in its body.
 
-    Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0.
-    Null: failed calls.
+    Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0, a failed call is 1.
+    Null: never.
     Source: the search-improver's seed definition.
     """
     if item.result.response is None:
-        return None
+        return 1.0
     return float(bool(item.labels.heading_only) and item.labels.heading_only[0])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from raggate.errors import ExitCode, RaggateError
 from raggate.escape import markdown as safe
 from raggate.escape import plain
 from raggate.jsonio import dumps
+from raggate.outcomes import GoldenChanges
 from raggate.reports.verdict_file import SCHEMA
 
 
@@ -34,6 +37,17 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "exit_code": int(error.exit_code),
         "headline": plain(error.message, limit=1500),
         "reasons": [{"code": error.label.replace(" ", "-"), "message": plain(error.message, limit=1500)}],
+        "warnings": [],
+        "baseline": None,
+        "against": None,
+        "compared": 0,
+        "metrics": [],
+        "flips": [],
+        "golden_changes": asdict(GoldenChanges()),
+        "vault_changes": [],
+        "config_changes": [],
+        "invariants": [],
+        "not_used": [],
         "hint": error.hint,
         "log": [plain(line) for line in error.log],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from raggate.config import DEFAULT_GATED
 from raggate.jsonio import rounded
 from raggate.outcomes import OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
 
@@ -57,12 +58,12 @@ def slice_rows(rows: Sequence[Judged]) -> list[Judged]:
 
 
 def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:
-    """Give mode, metric and value of what was measured over all cases, for a run that nothing is compared with."""
+    """Give mode, metric and value over all cases of what is gated by default, where nothing is compared."""
     return [
         (mode, metric, values[metric])
         for mode, slices in scorecard.slices.items()
         for values in [slices.get(OVERALL, {})]
-        for metric in sorted(values, key=_natural)
+        for metric in sorted(set(values) & set(DEFAULT_GATED), key=_natural)
         if values[metric].n
     ]
 
@@ -110,6 +111,8 @@ def rank_change(flip: Flip) -> str:
     """Write where the gold support was and is."""
     if flip.metric == "abstention_accuracy":
         return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
+    if flip.metric == "false_abstention_rate":
+        return "answered → abstained" if flip.kind == "broke" else "abstained → answered"
     what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
     if flip.before and flip.after:
         return f"{what} {flip.before} → {flip.after}"
@@ -121,6 +124,9 @@ def operations_line(operations: Operations) -> str:
     """Write how the calls went in one line."""
     calls = f"{operations.calls} {'call' if operations.calls == 1 else 'calls'}"
     parts = [f"{calls}, {operations.failed} failed, {operations.retries} retried"]
+    empty = operations.rates.get("empty_result_rate")
+    if empty is not None and empty.value:
+        parts.append(f"{round(empty.value * empty.n)} without any chunk")
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
         times = operations.latency.get(step)
         if times:

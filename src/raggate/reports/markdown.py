@@ -142,6 +142,8 @@ def _changes(review: Review) -> str:
         ("added", comparison.golden.added),
         ("removed", comparison.golden.removed),
         ("relabelled", comparison.golden.relabelled),
+        ("refiled", comparison.golden.refiled),
+        ("no longer must-pass", comparison.golden.released),
     ):
         if names:
             lines.append(f"- golden set, {label}: {safe(', '.join(names), limit=600)}")
@@ -165,6 +167,9 @@ def _footer(review: Review) -> str:
         lines.append(f"Baseline: {safe(baseline.source)}, run {safe(taken)}, {figures.compared(review.comparison)}")
     if review.against:
         lines.append(f"Configuration, golden set, vault and baseline are those of commit {safe(review.against[:12])}")
+    ignored = review.run.config.get("ignored") or []
+    if ignored:
+        lines.append(f"Not used, because the commit's own count: {safe(', '.join(ignored), limit=600)}")
     if operations is not None:
         lines.append(safe(figures.operations_line(operations), limit=500))
     return "<sub>" + "<br>\n".join(lines) + "</sub>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from raggate.escape import plain
 from raggate.jsonio import dumps, rounded
 from raggate.outcomes import Judged, Review
 
@@ -33,6 +34,9 @@ def render(review: Review) -> str:
         "vault_changes": list(comparison.vault_changes),
         "config_changes": [list(entry) for entry in comparison.config_changes],
         "invariants": [asdict(finding) for finding in review.findings],
+        "not_used": list(review.run.config.get("ignored") or []),
+        "hint": "",
+        "log": [plain(line) for line in review.run.log],
     }
     return dumps(value, pretty=True).decode()
 

@@ -24,12 +24,12 @@ ANSWERED = {"abstained": False, "answer": "Under the mat."}
         pytest.param(
             False, {"answer": None, "abstained": True}, 1, 0, None, id="unanswerable, none asked for, refused"
         ),
-        pytest.param(False, None, 0, None, None, id="unanswerable, failed call"),
+        pytest.param(False, None, 0, 1, None, id="unanswerable, failed call"),
         pytest.param(True, REFUSED, None, None, 1, id="answerable, refused"),
         pytest.param(True, ANSWERED, None, None, 0, id="answerable, answered"),
         pytest.param(True, {"answer": " "}, None, None, 1, id="answerable, a blank answer"),
         pytest.param(True, {"answer": None}, None, None, 0, id="answerable, none asked for"),
-        pytest.param(True, None, None, None, None, id="answerable, failed call"),
+        pytest.param(True, None, None, None, 1, id="answerable, failed call"),
     ],
 )
 def test_abstention(
@@ -39,7 +39,7 @@ def test_abstention(
     hallucination: float | None,
     false_abstention: float | None,
 ) -> None:
-    """Each metric judges its own kind of question; a failed call is no abstention, nor a made-up answer."""
+    """Each metric judges its own kind of question; a failed call counts as the worst outcome and stays in the mean."""
     fields = {"failure": make_failure()} if response is None else {"response": make_response(make_chunk(), **response)}
     item = make_labelled(make_case(answerable=answerable), make_result(**fields))
     assert abstention.abstention_accuracy(item) == accuracy

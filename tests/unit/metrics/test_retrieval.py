@@ -404,5 +404,5 @@ def test_heading_dominance(heading_only: tuple[bool, ...], expected: float, *, a
 
 
 def test_heading_dominance_of_a_failed_call() -> None:
-    """A failed call has no first chunk to judge."""
-    assert retrieval.heading_dominance(make_labelled(result=make_result(failure=make_failure()))) is None
+    """A failed call counts as dominated, so that it does not leave the mean."""
+    assert retrieval.heading_dominance(make_labelled(result=make_result(failure=make_failure()))) == 1

@@ -112,6 +112,8 @@ def test_cases(lost: int | None, gained: int | None, written: str) -> None:
         pytest.param(
             {"metric": "abstention_accuracy", "kind": "fixed"}, "did not abstain → abstained", id="abstains-again"
         ),
+        pytest.param({"metric": "false_abstention_rate"}, "answered → abstained", id="refused"),
+        pytest.param({"metric": "false_abstention_rate", "kind": "fixed"}, "abstained → answered", id="answers-again"),
     ],
 )
 def test_rank_change(fields: dict[str, Any], written: str) -> None:
@@ -127,6 +129,16 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
     [
         pytest.param(make_operations(1), "1 call, 0 failed, 0 retried", id="one-call"),
         pytest.param(make_operations(10, 2, retries=3), "10 calls, 2 failed, 3 retried", id="calls"),
+        pytest.param(
+            make_operations(8, rates={"empty_result_rate": make_metric(3 / 7, 7, unscored=1)}),
+            "8 calls, 0 failed, 0 retried · 3 without any chunk",
+            id="empty-results",
+        ),
+        pytest.param(
+            make_operations(8, rates={"empty_result_rate": make_metric(0.0, 8)}),
+            "8 calls, 0 failed, 0 retried",
+            id="no-empty-result",
+        ),
         pytest.param(
             make_operations(2, latency=TIMES),
             "2 calls, 0 failed, 0 retried · latency p50 12 ms, p95 31 ms · retrieval p50 4 ms, p95 9 ms",

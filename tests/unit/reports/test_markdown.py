@@ -10,7 +10,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
 from raggate.escape import plain
-from raggate.outcomes import Reason, Review
+from raggate.outcomes import GoldenChanges, Reason, Review
 from raggate.reports import markdown
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, REVIEWS, hostile, passing, regression, review
@@ -154,6 +154,23 @@ def test_commit_of_the_trusted_inputs() -> None:
     """The page names the commit that configuration, golden set, vault and baseline are from, if they are from one."""
     assert "baseline are those of commit 0123456789ab\n" in visible_lines(regression())
     assert "those of commit" not in visible_lines(passing())
+
+
+def test_files_that_were_not_used() -> None:
+    """The page names the files that the commit's own were read in place of, if there are any."""
+    review = regression()
+    ignored = replace(review, run=replace(review.run, config={"ignored": ["golden.jsonl", "notes/a.md"]}))
+    assert "Not used, because the commit's own count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
+    assert "Not used" not in visible_lines(review)
+
+
+def test_refiled_and_released_cases() -> None:
+    """The page lists the cases that were filed elsewhere and those that need not pass any more."""
+    review = regression()
+    golden = GoldenChanges(refiled=("q01", "q02"), released=("q03",))
+    text = visible_lines(replace(review, comparison=replace(review.comparison, golden=golden)))
+    assert "golden set, refiled: q01, q02" in text
+    assert "golden set, no longer must-pass: q03" in text
 
 
 def visible_lines(review: Review) -> str:

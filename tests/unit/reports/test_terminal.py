@@ -139,3 +139,12 @@ def test_markup_is_text() -> None:
     )
     assert "[bold]q[/bold] (hybrid)" in text
     assert ":smile: [link=http://x]y[/link]" in text
+
+
+def test_files_that_were_not_used() -> None:
+    """The screen names the commit that judges and the files that had no say, if there are any."""
+    review = regression()
+    ignored = replace(review, run=replace(review.run, config={"ignored": ["golden.jsonl", "notes/a.md"]}))
+    text = terminal.render(ignored, width=100, color=False)
+    assert "judged by commit 0123456789ab; not used: golden.jsonl, notes/a.md\n" in text
+    assert "not used" not in terminal.render(review, width=100, color=False)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from raggate.escape import plain
 from raggate.outcomes import Review
 from raggate.reports import verdict_file
 from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression, review
@@ -89,3 +91,15 @@ def test_hostile_text_is_data() -> None:
     assert {flip["question"] for flip in value["flips"]} == {HOSTILE}
     assert value["suite"] == HOSTILE
     assert "\x1b" not in verdict_file.render(hostile())
+
+
+def test_log_and_files_not_used() -> None:
+    """The API's last lines and the files of the working tree that had no say are there for programs."""
+    held = passing()
+    run = replace(held.run, log=("panic: x", "\x1b[31mred"), config={"ignored": ["golden.jsonl", "vault/a.md"]})
+    value = rendered(replace(held, run=run))
+    assert (value["log"], value["not_used"], value["hint"]) == (
+        [plain(line) for line in run.log],
+        ["golden.jsonl", "vault/a.md"],
+        "",
+    )
