@@ -19,6 +19,10 @@ def ready():
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGTERM])
     print("ready", flush=True)
+def wait():
+    # a signal just before one long sleep would be noticed only after it
+    for _ in range(600):
+        time.sleep(0.05)
 """
 
 
@@ -53,7 +57,7 @@ def test_either_signal_interrupts_the_work(number: signal.Signals) -> None:
 def work():
     try:
         ready()
-        time.sleep(30)
+        wait()
     except KeyboardInterrupt:
         return 42"""
     process = started(body)
@@ -77,7 +81,7 @@ def test_a_second_signal_does_not_disturb_the_end() -> None:
 def work():
     try:
         ready()
-        time.sleep(30)
+        wait()
     except KeyboardInterrupt:
         time.sleep(1)
         return 42"""
