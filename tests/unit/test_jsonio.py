@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+import time
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
@@ -120,3 +123,22 @@ def test_write_atomic_keeps_the_old_file_on_failure(tmp_path: Path, monkeypatch:
         jsonio.write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["b.json"]
+
+
+def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
+    """A writer that is killed at any moment leaves a file that is whole: one of the two contents, never a part."""
+    target = tmp_path / "file"
+    contents = (b"a" * 300_000, b"b" * 300_000)
+    target.write_bytes(contents[0])
+    body = (
+        "import itertools, sys\nfrom pathlib import Path\nfrom raggate.jsonio import write_atomic\n"
+        "print('ready', flush=True)\n"
+        "for letter in itertools.cycle((b'b', b'a')):\n    write_atomic(Path(sys.argv[1]), letter * 300_000)\n"
+    )
+    for milliseconds in range(12):
+        with subprocess.Popen([sys.executable, "-c", body, str(target)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(milliseconds / 500)
+            writer.kill()
+        assert target.read_bytes() in contents
