@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel
 
 from raggate import cli
+from raggate.api_settings import described
 from raggate.config import DEFAULT_GATED, Config, json_schema
 from raggate.jsonio import dumps
 from raggate.metrics import METRICS, Metric
@@ -68,7 +69,7 @@ def configuration_page() -> str:
             if inner is not None:
                 pending.append((key + NAMED.get(name, ""), inner))
             default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-            meaning = " ".join((field.description or "").split())
+            meaning = " ".join(described(model).get(name, "").split())
             rows.append(f"| `{key}` | {_type(field.annotation)} | {default} | {meaning} |")
         title = f"## `{prefix}`" if prefix else "## Top level"
         intro = " ".join((inspect.getdoc(model) or "").split())

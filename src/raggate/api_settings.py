@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import ipaddress
 import re
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -92,7 +95,22 @@ Capability = Literal[
 class Slice(BaseModel):
     """A section of the configuration: frozen, without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def described(model: type[BaseModel]) -> dict[str, str]:
+    """Give what stands below each key of a settings model.
+
+    It is read from the source when it is asked for: pydantic's own way parses every model at every start.
+    """
+    found: dict[str, str] = {}
+    for part in reversed(model.__mro__):
+        if issubclass(part, Slice) and part is not Slice:
+            statements = ast.parse(inspect.getsource(part)).body[0]
+            for key, text in pairwise(getattr(statements, "body", [])):
+                if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name) and isinstance(text, ast.Expr):
+                    found[key.target.id] = inspect.cleandoc(str(ast.literal_eval(text.value)))
+    return found
 
 
 class CommandBackend(Slice):

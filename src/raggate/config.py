@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice
+from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice, described
 from raggate.errors import UsageError
 from raggate.yamlio import Document, explain, parse
 
@@ -123,6 +123,9 @@ class Gate(Slice):
 class Invariants(Slice):
     """What must hold of the API's answers: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
 
+    # its descriptions are the messages of findings, so these are parsed at the start, unlike those of the others
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     ranks_contiguous: Level = "error"
     """Reported ranks are 1, 2, 3, … in list order."""
     scores_ordered: Level = "error"
@@ -208,7 +211,15 @@ def load(data: bytes, name: str) -> Config:
 def json_schema() -> dict[str, Any]:
     """Build the JSON Schema of raggate.yml, for editors."""
     schema = Config.model_json_schema()
+    models = {model.__name__: model for model in _models(Slice)}
+    for name, definition in [("Config", schema), *schema["$defs"].items()]:
+        for key, text in described(models[name]).items():
+            definition["properties"][key]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "raggate.yml", **schema}
+
+
+def _models(base: type[BaseModel]) -> list[type[BaseModel]]:
+    return [model for child in base.__subclasses__() for model in (child, *_models(child))]
 
 
 def _describe(error: ValidationError, document: Document) -> str:

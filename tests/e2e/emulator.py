@@ -71,7 +71,7 @@ class Job:
     """One job on an emulated runner: its directories, its network, and the steps that run in it.
 
     Args:
-        root: an empty directory of the host; the workspace is `root/work/repo/repo`.
+        root: an empty directory of the host; the workspace lies below it.
         action: the action's action.yml.
         image: the image that the runner built or pulled for the action.
         network: None for the default bridge; `github_network_…` as for jobs with `container:` or `services:`;
