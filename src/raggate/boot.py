@@ -186,7 +186,9 @@ class _Wait:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
         """
         growth = _Growth(self._expected, self._ready.settle)
-        inner = transport or httpx.HTTPTransport(trust_env=False)
+        # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
+        encrypted = self._started.base_url.startswith("https:")
+        inner = transport or httpx.HTTPTransport(trust_env=False, verify=encrypted)
         wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
         news = self._begun + self._pace.news
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:

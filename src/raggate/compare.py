@@ -100,14 +100,11 @@ def _delta(
     binary = False
     if both is not None:
         sign = 1 if before.direction == "higher" else -1
-        changes = [
-            sign * (now - was)
-            for old, new in both
-            if (was := old.values.get(metric)) is not None and (now := new.values.get(metric)) is not None
-        ]
+        values = [(old.values.get(metric), new.values.get(metric)) for old, new in both]
+        changes = [sign * (now - was) for was, now in values if was is not None and now is not None]
         lost = sum(change < -EPSILON for change in changes)
         gained = sum(change > EPSILON for change in changes)
-        binary = bool(both) and all(case.values.get(metric) in {0, 1, None} for pair in both for case in pair)
+        binary = bool(both) and {value for pair in values for value in pair} <= {0, 1, None}
     return Delta(
         mode=mode,
         slice=name,
