@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from raggate.flips import find_flips
 from raggate.models import Run
-from raggate.outcomes import Baseline, CaseScore, Comparison, Delta, GoldenChanges, MetricValue, Scorecard
-
-EPSILON = 1e-9
-"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+from raggate.outcomes import EPSILON, Baseline, CaseScore, Comparison, Delta, GoldenChanges, MetricValue, Scorecard
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("golden", "notes", "vault"))

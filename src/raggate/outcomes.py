@@ -10,6 +10,9 @@ from raggate.models import Run
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
 
+EPSILON = 1e-9
+"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+
 OVERALL = "overall"
 """The slice of all cases. The others are written `<dimension>=<value>`, such as `difficulty=hard`."""
 

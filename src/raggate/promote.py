@@ -8,10 +8,7 @@ from typing import Any
 from raggate.config import Gate
 from raggate.errors import CannotTell
 from raggate.models import Run
-from raggate.outcomes import Finding, Scorecard
-
-EPSILON = 1e-9
-"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+from raggate.outcomes import EPSILON, Finding, Scorecard
 
 
 def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate) -> None:

@@ -13,6 +13,7 @@ from raggate import wording
 from raggate.config import Gate, Rule
 from raggate.errors import ExitCode
 from raggate.outcomes import (
+    EPSILON,
     OVERALL,
     CaseScore,
     Comparison,
@@ -24,9 +25,6 @@ from raggate.outcomes import (
     Status,
     Verdict,
 )
-
-EPSILON = 1e-9
-"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
 
 _EXIT_CODES: dict[Outcome, ExitCode] = {
     "pass": ExitCode.PASS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raggate.config import DEFAULT_GATED
 from raggate.jsonio import rounded
-from raggate.outcomes import OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
+from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
@@ -146,4 +146,4 @@ def _natural(name: str) -> tuple[str | int, ...]:
 
 
 def _moved(delta: Delta) -> bool:
-    return delta.delta is not None and abs(delta.delta) > 1e-9
+    return delta.delta is not None and abs(delta.delta) > EPSILON
