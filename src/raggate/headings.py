@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from raggate.anchors import Elements, fold
+from raggate.anchors import Elements, elements, fold
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -38,6 +38,25 @@ def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
     return frozenset(found | {(stem,), (fold(capitals),)})
 
 
+def line_of(text: str, heading_path: str | None) -> int:
+    """Give the line, from 1, of the heading at which a section starts; 1 for a whole note or an unknown heading."""
+    if heading_path is None:
+        return 1
+    wanted = elements(heading_path)
+    front_matter = _FRONT_MATTER.match(text)
+    skipped = front_matter.end() if front_matter else 0
+    offset = text.count("\n", 0, skipped)
+    environment: dict[str, Any] = {}
+    stack: list[tuple[int, str]] = []
+    for opening, inline in pairwise(_block_parser().parse(text[skipped:], environment)):
+        if opening.type != "heading_open":
+            continue
+        _enter(stack, int(opening.tag[1:]), inline.content, environment, raw=False)
+        if tuple(title for _, title in stack if title) == wanted and opening.map:
+            return offset + opening.map[0] + 1
+    return 1
+
+
 def holds(text: str, snippet: str) -> bool:
     """Say whether a snippet stands in a note, with or without its markup, ignoring case and white space."""
     wanted = fold(snippet).casefold()
@@ -55,13 +74,17 @@ def _paths(tokens: Sequence[Token], environment: dict[str, Any], *, raw: bool) -
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
-        level = int(opening.tag[1:])
-        while stack and stack[-1][0] >= level:
-            stack.pop()
-        title = _parser().parseInline(inline.content, environment)[0]
-        stack.append((level, fold(_text(title, raw=raw))))
+        _enter(stack, int(opening.tag[1:]), inline.content, environment, raw=raw)
         paths.add(tuple(title for _, title in stack if title))
     return paths
+
+
+def _enter(stack: list[tuple[int, str]], level: int, content: str, environment: dict[str, Any], *, raw: bool) -> None:
+    """Leave the sections that a heading ends, and enter its own."""
+    while stack and stack[-1][0] >= level:
+        stack.pop()
+    title = _parser().parseInline(content, environment)[0]
+    stack.append((level, fold(_text(title, raw=raw))))
 
 
 def _text(token: Token, *, raw: bool) -> str:

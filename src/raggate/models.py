@@ -15,7 +15,8 @@ class Support:
     """One gold support: a place in the vault whose text answers the question.
 
     `heading_path` is None for the whole note; `vault` is None when the case does not say. `grade` is a graded
-    relevance, 1 or more. A chunk must contain one of `snippets` when there are any.
+    relevance, 1 or more. A chunk must contain one of `snippets` when there are any. A support that a case names by
+    `chunk_id` or `doc_id` alone has an empty `rel_path` and no other labels.
     """
 
     rel_path: str
@@ -23,6 +24,8 @@ class Support:
     snippets: tuple[str, ...] = ()
     vault: str | None = None
     grade: int = 1
+    chunk_id: str | None = None
+    doc_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,8 @@ class Case:
 
     `required_support_groups` holds indices into `gold_supports`: OR of groups, AND within a group. `hash` covers what
     a score depends on (question, labels, scope), not how the case is filed (category, tags, difficulty).
+    `expected_chunk_ids`, or else `expected_doc_ids`, stand in `gold_supports` too when the case has no others.
+    `must_contain` and `forbidden` are texts that the answer must and must not hold, letter by letter.
     """
 
     id: str
@@ -50,6 +55,11 @@ class Case:
     must_pass: bool = False
     k: int | None = None
     detail: str | None = None
+    expected_doc_ids: tuple[str, ...] = ()
+    expected_chunk_ids: tuple[str, ...] = ()
+    must_contain: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    lang: str | None = None
     hash: str = ""
     line: int = 0
 
@@ -83,7 +93,8 @@ class Place:
 
     `root` is the directory of the configuration, `out` the run directory, `vaults` maps a name to its directory. All
     are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name. `say` takes
-    a line about what it does or could not undo. `in_container` tells whether raggate runs in a container itself.
+    a line about what it does or could not undo. `in_container` tells whether raggate runs in a container itself. No log
+    that it keeps may hold one of the `secrets`.
     """
 
     root: Path
@@ -92,6 +103,7 @@ class Place:
     environment: Mapping[str, str]
     say: Callable[[str], None] = field(default=lambda _: None)
     in_container: bool = False
+    secrets: tuple[str, ...] = ()
 
 
 class Started(Protocol):
@@ -121,12 +133,13 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One HTTP request: method, path below the base URL, query and JSON body."""
+    """One HTTP request: method, path below the base URL, query, JSON body and headers beside the usual ones."""
 
     method: str
     path: str
     query: dict[str, str] = field(default_factory=dict)
     json: dict[str, Any] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +155,7 @@ class Chunk:
     score_vector: float | None = None
     score_lexical: float | None = None
     vault: str | None = None
+    doc_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +173,8 @@ class Response:
     """What the API answered, whatever protocol it speaks.
 
     `selected_folders` is None when the API does not tell. `latency` maps a step (`retrieval_ms`) to milliseconds.
-    `coverage` is the API's own account of its index; `answer` is None when no answer was asked for.
+    `coverage` is the API's own account of its index; `answer` is None when no answer was asked for. `grounded` is the
+    API's own claim that the answer rests on the chunks, None when it makes none.
     """
 
     chunks: tuple[Chunk, ...]
@@ -171,6 +186,7 @@ class Response:
     available_folders: tuple[str, ...] | None = None
     latency: dict[str, float] = field(default_factory=dict)
     coverage: dict[str, Any] | None = None
+    grounded: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

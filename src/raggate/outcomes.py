@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from raggate.models import Run
+from raggate.models import Run, Support
 
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
@@ -77,12 +78,37 @@ class Scorecard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """That a person accepted a drop beyond the tolerance: on which day, from and to which value, why, and who."""
+
+    on: str
+    before: float
+    after: float
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The best accepted value of a metric, the day it is of, and the sum of small accepted drops since, at least 0."""
+
+    best: float
+    drops: float
+    since: str
+    lowered: Lowered | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool."""
+    """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool.
+
+    `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept.
+    """
 
     source: str
     scorecard: Scorecard
     provenance: dict[str, Any]
+    accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
 
     @property
     def paired(self) -> bool:
@@ -114,7 +140,7 @@ class Flip:
     """A question that broke or was fixed: what was expected, where it was, where it is, and why.
 
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
-    what stands now where the gold chunk stood.
+    what stands now where the gold chunk stood. `support` is what `gold` names, None for a question to abstain from.
     """
 
     case_id: str
@@ -128,6 +154,8 @@ class Flip:
     why: str
     displaced_by: str | None
     must_pass: bool
+    support: Support | None = None
+    waived: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,13 +208,31 @@ Status = Literal["worse", "below floor", "better", "same", "within", "vanished",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A delta with what the policy says of it. `allowed` is the tolerance and `floor` the limit, None where unset."""
+    """A delta with what the policy says of it: `allowed` is the tolerance, `floor` the limit, None where unset.
+
+    A `waived` row is worse or below its floor, which a waiver excuses.
+    """
 
     delta: Delta
     status: Status
     allowed: float | None
     floor: float | None
     gated: bool
+    waived: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waived:
+    """A waiver of a metric or a case, as it stands on the day of a run. `expires` is its last day, YYYY-MM-DD."""
+
+    metric: str | None
+    case: str | None
+    mode: str | None
+    owner: str
+    reason: str
+    expires: str
+    state: Literal["active", "unused", "expired"]
+    days_left: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +248,7 @@ Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "inte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The decision, its reasons (empty for a pass), the warnings and the judged rows."""
+    """The decision, its reasons (empty for a pass), warnings, judged rows and waivers."""
 
     outcome: Outcome
     exit_code: int
@@ -210,6 +256,76 @@ class Verdict:
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[Reason, ...] = ()
     rows: tuple[Judged, ...] = ()
+    waivers: tuple[Waived, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A run that may become the baseline: the bytes of the file, and what a reviewer must know of it.
+
+    `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are
+    the gated metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
+    """
+
+    data: bytes
+    provenance: dict[str, Any]
+    comparison: Comparison
+    rows: tuple[Delta, ...]
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    """A line of a file: path relative to the directory of the configuration, with `/`, and the line from 1."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What the change's own configuration, golden set, vault and baseline would mean if merged. It decides nothing.
+
+    Attributes:
+        settings: configuration key, value that counted, value in the change. `loosened`: those that let more through.
+        golden: how the change's golden set differs from the one that counted.
+        vault: notes it adds, removes and changes, as `added work/a.md`.
+        baseline: what it does to the baseline file.
+        values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
+        rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
+        problems: why its files cannot be used or could not be measured; merging it would break the gate.
+    """
+
+    settings: tuple[tuple[str, str, str], ...] = ()
+    loosened: tuple[str, ...] = ()
+    golden: GoldenChanges = GoldenChanges()
+    vault: tuple[str, ...] = ()
+    baseline: Literal["same", "added", "removed", "replaced"] = "same"
+    values: tuple[tuple[str, float | None, float | None], ...] = ()
+    rows: tuple[Delta, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the change leaves everything that decides as it is."""
+        return self == Preview()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """What is told of a run beside its scores.
+
+    Attributes:
+        places: by case id, where in the vault its gold support stands, for cases that flipped.
+        preview: what the change's own files would mean; None where they are what counted.
+        first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
+        waivers_settled: whether the change itself removes or renews every waiver that has expired.
+    """
+
+    places: Mapping[str, SourceLine] = field(default_factory=dict)
+    preview: Preview | None = None
+    first_run: bool = False
+    waivers_settled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +333,7 @@ class Review:
     """Everything a report tells: the run, its scores, what it was held against, and the decision.
 
     `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
+    `places`, `preview` and `first_run` are those of `Aside`, `waivers` those of the verdict.
     """
 
     run: Run
@@ -226,3 +343,7 @@ class Review:
     verdict: Verdict
     reproduce: str
     against: str | None = None
+    places: Mapping[str, SourceLine] = field(default_factory=dict)
+    preview: Preview | None = None
+    first_run: bool = False
+    waivers: tuple[Waived, ...] = ()

@@ -98,3 +98,23 @@ def test_any_text_has_heading_paths(text: str) -> None:
 def test_holds(snippet: str, *, expected: bool) -> None:
     """A snippet stands in a note with or without markup, regardless of case and white space."""
     assert headings.holds("**Ten** euro\na  month; see [[Pricing]] or `run_it` now.", snippet) is expected
+
+
+NOTE = "---\ntitle: x\n---\n\n# A\n\ntext\n\n## B\n\n### C\n\n## B\n\n```\n## D\n```\n\n## *D* & more\n"
+
+
+@pytest.mark.parametrize(
+    ("heading_path", "line"),
+    [
+        pytest.param(None, 1, id="the whole note"),
+        pytest.param("# A", 5, id="after the front matter"),
+        pytest.param("# A > ## B", 9, id="the first of two"),
+        pytest.param("# A > ## B > ### C", 11, id="deep"),
+        pytest.param("# A > ## D & more", 19, id="as it is rendered"),
+        pytest.param("# A > ## D", 1, id="only in a code block"),
+        pytest.param("# nowhere", 1, id="unknown"),
+    ],
+)
+def test_line_of(heading_path: str | None, line: int) -> None:
+    """A section starts at the line of its heading, counted in the whole file; what is not found is line 1."""
+    assert headings.line_of(NOTE, heading_path) == line

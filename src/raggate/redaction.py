@@ -1,0 +1,149 @@
+"""Secrets -> every shape they may take in a text, and texts and streams of bytes without them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 6
+"""Characters of the shortest value that is hidden: anything shorter would blacken innocent text."""
+
+SHORTEST_VARIABLE = 8
+"""Characters of the shortest value of a variable that is taken for a secret because of the variable's name."""
+
+RUNNER_TOKENS = (
+    *("INPUT_GITHUB-TOKEN", "INPUT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"),
+    *("ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
+)
+"""Variables that hold a token of the runner's, which no API is ever given."""
+
+_SECRET_NAME = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH", re.IGNORECASE)
+_ESCAPED_BYTE = re.compile(r"%[0-9A-F]{2}")
+_HIDDEN = "***"
+_ELLIPSIS = "…"
+
+
+def of_environment(environment: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
+    """Give the values that must be shown nowhere: the runner's tokens, and the variables of these names that hold one.
+
+    A variable counts as a secret when its name says so (it contains TOKEN, KEY, SECRET, PASSWORD, PASSWD, CREDENTIAL
+    or AUTH) and its value has at least `SHORTEST_VARIABLE` characters.
+    """
+    named = [name for name in names if _SECRET_NAME.search(name)]
+    values = (environment.get(name, "").strip() for name in (*RUNNER_TOKENS, *named))
+    return tuple(dict.fromkeys(value for value in values if len(value) >= SHORTEST_VARIABLE))
+
+
+def forms(value: str) -> tuple[str, ...]:
+    """Give the shapes of a secret, the longest first: raw, each line, base64, URL-encoded, and as in a JSON string.
+
+    Of base64 it is the part that is the same whatever stands around the secret, so that it is also found where a
+    longer text was encoded. Shapes shorter than `SHORTEST` characters are left out, and a value as short has none.
+    """
+    if len(value) < SHORTEST:
+        return ()
+    found: set[str] = set()
+    for text in {value, value.strip(), *(line.strip() for line in value.splitlines())}:
+        if len(text) >= SHORTEST:
+            found |= {text, *_base64(text), *_url_encoded(text), *_json(text)}
+    return tuple(sorted((form for form in found if len(form) >= SHORTEST), key=lambda form: (-len(form), form)))
+
+
+def redact(text: str, values: Iterable[str]) -> str:
+    """Replace these values by `***` in any of their shapes."""
+    shapes = _shapes(values)
+    return re.sub("|".join(map(re.escape, shapes)), _HIDDEN, text) if shapes else text
+
+
+def redact_cut(text: str, values: Collection[str]) -> str:
+    """Replace these values by `***`, and also the beginning of one that was cut off with an ellipsis."""
+    shapes = _shapes(values)
+    first, *parts = redact(text, values).split(_ELLIPSIS)
+    before, done = first, []
+    for part in parts:
+        done.append(_without_beginning(before, shapes))
+        before = part
+    return _ELLIPSIS.join([*done, before])
+
+
+def _without_beginning(text: str, shapes: Iterable[str]) -> str:
+    lengths = [n for shape in shapes for n in range(SHORTEST, len(shape)) if text.endswith(shape[:n])]
+    return text[: -max(lengths)] + _HIDDEN if lengths else text
+
+
+class Redactor:
+    """Replaces values by `***` in a stream of bytes that is cut anywhere.
+
+    What could be the beginning of a value is held back until the rest, or the end of the line, has come.
+
+    Args:
+        values: what to hide. A value of several lines is hidden line by line.
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        shapes = [_as_bytes(shape) for shape in _shapes(values) if "\n" not in shape]
+        self._pattern = re.compile(b"|".join(map(re.escape, shapes))) if shapes else None
+        self._longest = max(map(len, shapes), default=0)
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece; give what can be shown by now."""
+        if self._pattern is None:
+            return data
+        held = self._held + data
+        safe = max(held.rfind(b"\n") + 1, len(held) - self._longest + 1, 0)
+        for match in self._pattern.finditer(held):
+            if match.start() < safe < match.end():
+                safe = match.start()
+        self._held = held[safe:]
+        return self._cleaned(held[:safe])
+
+    def held(self) -> bytes:
+        """Show what is held back, without giving it up."""
+        return self._cleaned(self._held)
+
+    def flush(self) -> bytes:
+        """Give what was held back: nothing will follow it."""
+        rest, self._held = self._held, b""
+        return self._cleaned(rest)
+
+    def _cleaned(self, data: bytes) -> bytes:
+        return self._pattern.sub(_HIDDEN.encode(), data) if self._pattern else data
+
+
+def _shapes(values: Iterable[str]) -> list[str]:
+    return sorted({form for value in values for form in forms(value)}, key=len, reverse=True)
+
+
+def _as_bytes(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")  # as the environment was decoded
+    except UnicodeEncodeError:
+        return _bytes(text)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _base64(text: str) -> set[str]:
+    found = set()
+    for before in range(3):
+        data = bytes(before) + _bytes(text)
+        # a character is six bits: those that share bits with what stands before or after are not the secret's alone
+        kept = slice(math.ceil(before * 8 / 6), len(data) * 8 // 6)
+        found |= {base64.b64encode(data).decode()[kept], base64.urlsafe_b64encode(data).decode()[kept]}
+    return found
+
+
+def _url_encoded(text: str) -> set[str]:
+    found = {quote(_bytes(text), safe=""), quote(_bytes(text)), quote_plus(_bytes(text))}
+    return found | {_ESCAPED_BYTE.sub(lambda match: match[0].lower(), form) for form in found}
+
+
+def _json(text: str) -> set[str]:
+    return {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
