@@ -1,0 +1,338 @@
+"""Run directories of the note system, read: its files in, rows, a raggate run or bare metrics out.
+
+`results.jsonl` holds a row per answered call, `config.json` the settings, `metrics.json` the aggregates: operational
+ones alone, or with the flat `*_avg` keys that were merged in by hand. `summary.md` is not read. Any file may be
+missing, as `results.jsonl` is kept out of git.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from raggate.errors import UsageError
+from raggate.escape import plain
+from raggate.jsonio import loads
+from raggate.models import Case, Chunk, Failure, Golden, Labelled, Reference, Response, Result, Run
+
+STORED_TEXT = 200
+"""Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
+
+MAX_BYTES = 256 << 20
+DEFAULT_K = 5
+MODE = "hybrid"
+"""What their one way of retrieving is called here."""
+
+Label = Callable[[Case, Result, bool], Labelled]
+
+_Number = Annotated[float, Field(strict=True)]
+_Count = Annotated[int, Field(strict=True)]
+_Text = Annotated[str, Field(strict=True)]
+_Flag = Annotated[bool, Field(strict=True)]
+
+
+class _Chunk(TypedDict, total=False):
+    chunk_id: _Text
+    rel_path: _Text
+    heading_path: _Text
+    text: _Text
+    rank: _Count | None
+    score_vector: _Number | None
+    score_lexical: _Number | None
+    score_final: _Number | None
+
+
+class _Reference(TypedDict, total=False):
+    vault: _Text
+    rel_path: _Text
+    heading_path: _Text
+    chunk_index: _Count
+
+
+class _Verdict(TypedDict, total=False):
+    score: _Number
+    reasoning: _Text
+
+
+class _Abstention(TypedDict, total=False):
+    abstained: _Flag
+    hallucinated: _Flag
+
+
+class _Cost(TypedDict, total=False):
+    judge_tokens: _Count
+    judge_cost_usd: _Number
+
+
+class _Scores(TypedDict, total=False):
+    recall_at_k: _Number
+    recall_all_at_k: _Number
+    mrr: _Number
+    precision_at_k: _Number
+    scope_miss: _Flag
+    attribution_hit: _Flag
+
+
+class _Config(TypedDict, total=False):
+    k: Annotated[int, Field(strict=True, ge=0, le=1000)]
+    rerank_weights: dict[str, _Number] | None
+    folder_mode: _Text | None
+    judge_temperature: _Number | None
+    judge_model: _Text | None
+    judge_prompt_version: _Text | None
+    eval_set_commit_hash: _Text | None
+
+
+class _TokenStats(TypedDict):
+    min: _Number
+    max: _Number
+    mean: _Number
+    p95: _Number
+
+
+class _Coverage(TypedDict, total=False):
+    docs_processed: _Count
+    docs_with_0_chunks: _Count
+    chunks_attempted: _Count
+    chunks_embedded: _Count
+    chunks_skipped: _Count
+    chunks_skipped_reasons: dict[str, _Count] | None
+    chunk_token_stats: _TokenStats | None
+
+
+class _RowRequired(TypedDict):
+    test_case_id: Annotated[str, Field(strict=True, min_length=1)]
+
+
+class _Row(_RowRequired, total=False):
+    question: _Text
+    answer: _Text | None
+    references: list[_Reference] | None
+    retrieved_chunks: list[_Chunk] | None
+    config: _Config | None
+    latency: dict[str, _Number | None] | None
+    indexing_coverage: _Coverage | None
+    retrieval_metrics: _Scores | None
+    groundedness: _Verdict | None
+    correctness: _Verdict | None
+    abstention: _Abstention | None
+    cost: _Cost | None
+
+
+class _Metrics(TypedDict, total=False):
+    run_id: _Text
+    timestamp: _Text
+    config_hash: _Text
+    eval_set_commit_hash: _Text | None
+    aggregate_metrics: dict[str, Any]
+
+
+_ROW: TypeAdapter[Any] = TypeAdapter(_Row)
+_CONFIG: TypeAdapter[Any] = TypeAdapter(_Config)
+_METRICS: TypeAdapter[Any] = TypeAdapter(_Metrics)
+_AGGREGATE: TypeAdapter[Any] = TypeAdapter(_Number | None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFiles:
+    """The files of one of their runs, as JSON values; empty where a file is missing.
+
+    `rows` are in file order and hold their keys untouched, checked for the types of those that are known.
+    """
+
+    run_id: str
+    config: dict[str, Any]
+    metrics: dict[str, Any]
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def aggregates(self) -> dict[str, Any]:
+        """The content of `aggregate_metrics`."""
+        return dict(self.metrics.get("aggregate_metrics") or {})
+
+    @property
+    def k(self) -> int:
+        """The K that the run is scored at."""
+        configs = [self.config, *(row.get("config") or {} for row in self.rows)]
+        return next((int(config["k"]) for config in configs if config.get("k")), DEFAULT_K)
+
+    @property
+    def scored(self) -> bool:
+        """Whether `metrics.json` holds more than operational metrics and latency."""
+        return any(key.endswith("_avg") for key in self.aggregates)
+
+
+def read(directory: Path) -> RunFiles:
+    """Read a run directory of theirs.
+
+    Raises:
+        UsageError: naming the file, and the line, of the first thing that is not as it should be.
+    """
+    if not directory.is_dir():
+        raise UsageError(f"{directory}: no such directory", hint="Expected a run directory, eval/results/<run_id>.")
+    config = _read_object(directory / "config.json", _CONFIG)
+    metrics = _read_object(directory / "metrics.json", _METRICS)
+    for name, value in (metrics.get("aggregate_metrics") or {}).items():
+        if not isinstance(value, dict):
+            _check(_AGGREGATE, value, f"{directory / 'metrics.json'}: aggregate_metrics.{name}")
+    rows = tuple(_read_rows(directory / "results.jsonl"))
+    if not metrics and not rows:
+        raise UsageError(f"{directory}: neither metrics.json nor results.jsonl", hint="Is this a run directory?")
+    return RunFiles(run_id=str(metrics.get("run_id") or directory.name), config=config, metrics=metrics, rows=rows)
+
+
+def truncated(row: dict[str, Any]) -> bool:
+    """Say whether a chunk's text was cut, so that a snippet that is missing in it proves nothing."""
+    texts = [chunk.get("text", "") for chunk in row.get("retrieved_chunks") or []]
+    return any(len(text) == STORED_TEXT + 3 and text.endswith("...") for text in texts)
+
+
+def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> tuple[Case, ...]:
+    """Give the cases of the golden set that a run asked, in their order.
+
+    A failed call has no row, and `--limit` asks the first cases only. So a case without a row was asked and failed if
+    a later one has a row; of those behind the last row, as many as are still missing from `failed`.
+    """
+    answered = {row["test_case_id"] for row in files.rows}
+    positions = [position for position, case in enumerate(golden.cases) if case.id in answered]
+    if not positions:
+        return golden.cases[:failed]
+    until = positions[-1] + 1
+    return golden.cases[: until + max(failed - (until - len(positions)), 0)]
+
+
+def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
+    """Make a raggate run of theirs, so that it can be scored again and compared.
+
+    Args:
+        files: the files of the run; rows of cases that the golden set does not have are left out.
+        golden: the cases that were asked. One without a row becomes a failed call.
+        label: how a result is labelled: case, result, and whether texts were cut.
+
+    Raises:
+        UsageError: for a run without rows, or two rows of one case.
+    """
+    if not files.rows:
+        raise UsageError(f"run {plain(files.run_id)}: no results.jsonl, so it cannot be scored again")
+    rows: dict[str, dict[str, Any]] = {}
+    for row in files.rows:
+        if rows.setdefault(row["test_case_id"], row) is not row:
+            raise UsageError(f"run {plain(files.run_id)}: case {plain(row['test_case_id'])!r} has two rows")
+    results = [(case, _result(case, rows.get(case.id))) for case in golden.cases]
+    coverage = next((result.response.coverage for _, result in results if result.response), None) or {}
+    k = files.k
+    return Run(
+        run_id=files.run_id,
+        suite="default",
+        started=_started(files),
+        golden=golden,
+        results=tuple(label(case, result, truncated(rows.get(case.id, {}))) for case, result in results),
+        config={
+            # where the notes and the API were is not known, and not needed to score
+            "vault": {"personal": "vault/personal", "work": "vault/work"},
+            "api": {"url": "http://127.0.0.1:9000"},
+            "ask": {"k": k, "modes": [MODE], "retrieval_only": False},
+            "score": {"k": sorted({1, 3, 5, 10, k})},
+            "helloworld": files.config,
+        },
+        fingerprint={
+            "adapter": "ask",
+            "k": k,
+            "retrieval_only": False,
+            "modes": [MODE],
+            "golden": golden.hash,
+            **{name: coverage[name] for name in ("index_version", "chunker_version") if name in coverage},
+        },
+        duration_s=round(sum(result.elapsed_ms for _, result in results) / 1000, 3),
+    )
+
+
+def _result(case: Case, row: dict[str, Any] | None) -> Result:
+    if row is None:
+        failure = Failure(kind="aborted", message="no row in results.jsonl: the call failed")
+        return Result(case_id=case.id, mode=MODE, response=None, failure=failure, retries=0, elapsed_ms=0.0)
+    latency = {step: float(value) for step, value in (row.get("latency") or {}).items() if value is not None}
+    response = Response(
+        chunks=tuple(_chunk(chunk) for chunk in row.get("retrieved_chunks") or []),
+        answer=row.get("answer") or "",
+        references=tuple(_reference(item) for item in row.get("references") or []),
+        abstained=bool((row.get("abstention") or {}).get("abstained")),
+        latency=latency,
+        coverage=row.get("indexing_coverage"),
+    )
+    elapsed = latency.get("total_ms", 0.0)
+    return Result(case_id=case.id, mode=MODE, response=response, failure=None, retries=0, elapsed_ms=elapsed)
+
+
+def _chunk(chunk: dict[str, Any]) -> Chunk:
+    return Chunk(
+        **{key: chunk.get(key, "") for key in ("chunk_id", "rel_path", "heading_path", "text")},
+        rank=chunk.get("rank"),
+        score_final=chunk.get("score_final"),
+        score_vector=chunk.get("score_vector"),
+        score_lexical=chunk.get("score_lexical"),
+    )
+
+
+def _reference(item: dict[str, Any]) -> Reference:
+    texts = {key: item.get(key, "") for key in ("vault", "rel_path", "heading_path")}
+    return Reference(**texts, chunk_index=item.get("chunk_index", 0))
+
+
+def _started(files: RunFiles) -> str:
+    """Give the start from the run id, `YYYYMMDD_HHMMSS` in UTC, else the time that metrics.json tells."""
+    found = re.fullmatch(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", files.run_id, re.ASCII)
+    if found:
+        return "{}-{}-{}T{}:{}:{}Z".format(*found.groups())
+    return str(files.metrics.get("timestamp", ""))
+
+
+def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
+        if line.strip():
+            rows.append(_object(line, f"{path}:{number}", _ROW))
+    return rows
+
+
+def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    data = _bytes(path)
+    return _object(data, str(path), adapter) if data else {}
+
+
+def _bytes(path: Path) -> bytes:
+    """Give the content of a file, nothing for one that is not there."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def _object(data: bytes, place: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    try:
+        value = loads(data)
+    except ValueError as error:
+        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{place}: expected a JSON object")
+    _check(adapter, value, place)
+    return value
+
+
+def _check(adapter: TypeAdapter[Any], value: object, place: str) -> None:
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{plain(place)}: {f'{plain(where)}: ' if where else ''}{first['msg']}") from None

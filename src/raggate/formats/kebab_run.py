@@ -1,0 +1,200 @@
+"""A run of kebab as a run of raggate and back: its rows and the cases in, labelled results out; results in, rows out.
+
+What raggate has no place for is dropped on the way in: spans, section labels, the usage of an answer, and the hits of a
+query whose answer failed. Whoever needs them keeps the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from raggate.anchors import written
+from raggate.errors import UsageError
+from raggate.escape import plain
+from raggate.formats.kebab_rows import StoredRun
+from raggate.models import Case, Chunk, Failure, Golden, Labelled, Reference, Response, Result, Run
+
+DEFAULT_MODE = "hybrid"
+CUTOFFS = (1, 3, 5, 10)
+
+_VERSIONS = ("chunker_version", "index_version")
+
+Label = Callable[[Case, Result], Labelled]
+
+
+def to_run(stored: StoredRun, golden: Golden, label: Label) -> Run:
+    """Make a raggate run, so that it can be scored and compared as any other.
+
+    Args:
+        stored: the run; rows of queries that the golden set does not have are left out.
+        golden: the cases. One without a row becomes a failed call.
+        label: `raggate.scoring.label`.
+
+    Raises:
+        UsageError: when the run holds no row, or rows of several modes.
+    """
+    modes = {row.get("mode", DEFAULT_MODE) for row in stored.rows}
+    if len(modes) != 1:
+        problem = f"rows of {len(modes)} modes" if modes else "no rows"
+        raise UsageError(f"run {plain(stored.run_id)}: {problem}, expected rows of one retrieval mode")
+    mode = str(modes.pop())
+    rows = {row["query_id"]: row for row in stored.rows}
+    results = [(case, _result(case, rows.get(case.id), mode)) for case in golden.cases]
+    answered = any(row.get("answer") is not None for row in stored.rows)
+    k = _depth(stored)
+    return Run(
+        run_id=stored.run_id,
+        suite="default",
+        started=stored.created_at,
+        golden=golden,
+        results=tuple(label(case, result) for case, result in results),
+        config={
+            # where the notes were is not known, and not needed to score
+            "vault": {"kebab": "vault"},
+            "api": {"url": "http://127.0.0.1:9000"},
+            "ask": {"k": k, "modes": [mode], "retrieval_only": not answered},
+            "score": {"k": list(CUTOFFS)},
+            "kebab": stored.snapshot,
+        },
+        fingerprint={
+            "adapter": "kebab",
+            "k": k,
+            "retrieval_only": not answered,
+            "modes": [mode],
+            "golden": golden.hash,
+            **_versions(stored),
+        },
+        duration_s=round(sum(result.elapsed_ms for _, result in results) / 1000, 3),
+    )
+
+
+def to_rows(results: Sequence[Labelled]) -> tuple[dict[str, Any], ...]:
+    """Make rows of raggate's results, of one mode each. They hold what raggate knows, not all that kebab stores."""
+    return tuple(_row(item) for item in results)
+
+
+def _depth(stored: StoredRun) -> int:
+    asked = stored.snapshot.get("eval_k")
+    deepest = max((hit["rank"] for row in stored.rows for hit in row["hits_top_k"]), default=1)
+    return min(asked if type(asked) is int and asked > 0 else deepest, 1000)
+
+
+def _versions(stored: StoredRun) -> dict[str, str]:
+    """Give the versions that the snapshot, or else every hit, agrees on."""
+    names = (*_VERSIONS, "prompt_template_version")
+    said = {name: value for name in names if isinstance(value := stored.snapshot.get(name), str)}
+    return {**_agreed(stored.rows), **said}
+
+
+def _result(case: Case, row: dict[str, Any] | None, mode: str) -> Result:
+    failure = None
+    if row is None:
+        failure = Failure(kind="aborted", message="no row in the run: the query was not asked")
+    elif row.get("error") is not None:
+        failure = Failure(kind="status", message=plain(row["error"]))
+    elapsed = float((row or {}).get("elapsed_ms", 0))
+    response = None if failure or row is None else _response(row)
+    return Result(case_id=case.id, mode=mode, response=response, failure=failure, retries=0, elapsed_ms=elapsed)
+
+
+def _response(row: dict[str, Any]) -> Response:
+    chunks = tuple(chunk_of(hit) for hit in row["hits_top_k"])
+    versions = _agreed([row])
+    answer = row.get("answer")
+    response = Response(chunks=chunks) if answer is None else answer_of(answer, chunks)
+    return replace(response, coverage=versions or None)
+
+
+def _agreed(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Give the versions that every hit has and that are the same in all."""
+    hits = [hit for row in rows for hit in row["hits_top_k"]]
+    found = {}
+    for name in _VERSIONS:
+        said = {hit.get(name) for hit in hits}
+        if len(said) == 1 and isinstance(only := said.pop(), str):
+            found[name] = only
+    return found
+
+
+def chunk_of(hit: dict[str, Any]) -> Chunk:
+    """Make a chunk of a hit. Its headings have no levels, so each counts as one deeper than the one before."""
+    scores = hit.get("retrieval") or {}
+    return Chunk(
+        chunk_id=hit["chunk_id"],
+        rel_path=hit.get("doc_path", ""),
+        heading_path=written(tuple(hit.get("heading_path") or ())),
+        text=hit.get("snippet", ""),
+        rank=hit["rank"],
+        score_final=scores.get("fusion_score"),
+        score_vector=scores.get("vector_score"),
+        score_lexical=scores.get("lexical_score"),
+        doc_id=hit["doc_id"],
+    )
+
+
+def answer_of(answer: dict[str, Any], chunks: tuple[Chunk, ...]) -> Response:
+    """Make a response of an answer and the chunks retrieved for it; one that is not grounded abstains."""
+    cited = [item["citation"] for item in answer["citations"]]
+    grounded = answer["grounded"]
+    return Response(
+        chunks=chunks,
+        answer=answer["answer"],
+        references=tuple(
+            Reference(vault="", rel_path=one.get("path", ""), heading_path=str(one.get("section") or ""), chunk_index=0)
+            for one in cited
+        ),
+        abstained=not grounded,
+        abstain_reason=answer.get("refusal_reason"),
+        grounded=grounded,
+    )
+
+
+def _row(item: Labelled) -> dict[str, Any]:
+    response, failure = item.result.response, item.result.failure
+    chunks = response.chunks if response else ()
+    versions = (response.coverage if response else None) or {}
+    return {
+        "query_id": item.case.id,
+        "query": item.case.question,
+        "mode": item.result.mode,
+        "hits_top_k": [_hit(chunk, rank, versions) for rank, chunk in enumerate(chunks, 1)],
+        "answer": _answer(response) if response and response.answer is not None else None,
+        "elapsed_ms": round(item.result.elapsed_ms),
+        "error": failure.message if failure else None,
+    }
+
+
+def _hit(chunk: Chunk, rank: int, versions: dict[str, Any]) -> dict[str, Any]:
+    scores = {
+        "fusion_score": chunk.score_final,
+        "vector_score": chunk.score_vector,
+        "lexical_score": chunk.score_lexical,
+    }
+    titles = [title.lstrip("#").strip() for title in chunk.heading_path.split(" > ")]
+    return {
+        "rank": rank,
+        "chunk_id": chunk.chunk_id,
+        # an API without ids of documents names them by their paths
+        "doc_id": chunk.doc_id if chunk.doc_id is not None else chunk.rel_path,
+        "doc_path": chunk.rel_path,
+        "heading_path": [title for title in titles if title],
+        "snippet": chunk.text,
+        **{name: version for name, version in versions.items() if name in _VERSIONS},
+        "retrieval": {name: score for name, score in scores.items() if score is not None},
+    }
+
+
+def _answer(response: Response) -> dict[str, Any]:
+    cited = [
+        {"citation": {"path": one.rel_path, **({"section": one.heading_path} if one.heading_path else {})}}
+        for one in response.references
+    ]
+    grounded = response.grounded if response.grounded is not None else not response.abstained
+    return {
+        "answer": response.answer,
+        "citations": cited,
+        "grounded": grounded,
+        "refusal_reason": response.abstain_reason,
+    }
