@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from raggate.flips import find_flips
 from raggate.models import Run
@@ -19,6 +21,7 @@ def compare(
     *,
     flip_at: int,
     incomparable: tuple[str, ...] = (),
+    waived: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> Comparison:
     """Compare a scored run with a baseline over the cases that are the same on both sides.
 
@@ -28,6 +31,7 @@ def compare(
         baseline: what to hold it against, None when there is none.
         flip_at: rank within which a question counts as found.
         incomparable: why the two must not be compared; then nothing is.
+        waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
     """
     if baseline is None or incomparable:
         return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable)
@@ -37,12 +41,15 @@ def compare(
         for new in scorecard.cases
         if (old := before.get((new.mode, new.case_id))) is not None and old.hash == new.hash
     ]
-    deltas = _paired(pairs, scorecard, baseline) if baseline.paired else _unpaired(scorecard, baseline)
+    counted = [(old, new) for old, new in pairs if (new.mode, new.case_id) not in waived]
+    deltas = _paired(counted, scorecard, baseline) if baseline.paired else _unpaired(scorecard, baseline)
     return Comparison(
         baseline=baseline,
         scorecard=scorecard,
         deltas=tuple(deltas),
-        flips=find_flips(run, pairs, flip_at),
+        flips=tuple(
+            replace(flip, waived=(flip.mode, flip.case_id) in waived) for flip in find_flips(run, pairs, flip_at)
+        ),
         golden=_golden_changes(run, scorecard, baseline, pairs),
         vault_changes=_vault_changes(scorecard, baseline),
         config_changes=_config_changes(scorecard, baseline),
@@ -158,6 +165,11 @@ def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
     now = scorecard.fingerprint.get("notes")
     if not isinstance(before, dict) or not isinstance(now, dict):
         return ()
+    return note_changes(before, now)
+
+
+def note_changes(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the notes that were added, removed and changed; both map `vault/rel_path` to a hash of the text."""
     changes = [f"added {note}" for note in now if note not in before]
     changes += [f"removed {note}" for note in before if note not in now]
     changes += [f"changed {note}" for note in now if note in before and before[note] != now[note]]

@@ -49,18 +49,20 @@ def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int) -> Flip 
     if was == now:
         return None
     broke = was
+    supports = _wanted(item, metric, after)
     return Flip(
         case_id=case.id,
         mode=new.mode,
         kind="broke" if broke else "fixed",
         metric=metric,
         question=case.question,
-        gold=_gold(item, metric, after),
+        gold=_gold(case, supports),
         before=before,
         after=after,
         why=_why(item, metric, after) if broke else "",
         displaced_by=_displaced(item, before) if broke and metric not in _ABSTENTION else None,
         must_pass=case.must_pass,
+        support=supports[0] if supports else None,
     )
 
 
@@ -71,17 +73,24 @@ def _within(rank: int | None, depth: int) -> bool:
     return rank is not None and rank <= depth
 
 
-def _gold(item: Labelled, metric: str, after: int | None) -> str:
-    """Name the support to look for: the first that is missing, else the first."""
-    case = item.case
-    if not case.answerable:
+def _wanted(item: Labelled, metric: str, after: int | None) -> tuple[Support, ...]:
+    """Give the supports to look for: those that are missing from an incomplete group, else all."""
+    if not item.case.answerable:
+        return ()
+    return _missing(item) if metric.startswith("recall_all") and after is None else item.case.gold_supports
+
+
+def _gold(case: Case, supports: Sequence[Support]) -> str:
+    """Name the first of them."""
+    if not supports:
         return "(should abstain)"
-    supports = _missing(item) if metric.startswith("recall_all") and after is None else case.gold_supports
     more = f" (+{len(supports) - 1} more)" if len(supports) > 1 else ""
     return _place(supports[0], case) + more
 
 
 def _place(support: Support, case: Case) -> str:
+    if not support.rel_path:
+        return f"chunk {support.chunk_id}" if support.chunk_id is not None else f"document {support.doc_id}"
     vault = support.vault or (case.vaults[0] if len(case.vaults) == 1 else "")
     path = f"{vault}/{support.rel_path}" if vault else support.rel_path
     return f"{path} › {support.heading_path}" if support.heading_path else path
@@ -102,10 +111,12 @@ def _why(item: Labelled, metric: str, after: int | None) -> str:
     if not chunks:
         return "nothing was retrieved"
     if after is not None:
-        return f"fell to rank {after} of {len(chunks)}"
+        # the ranks themselves stand before this wherever it is shown
+        return f"fell, of {len(chunks)} returned"
     selected = (response.selected_folders if response else None) or ()
     missing = _missing(item)
-    if selected and not any(in_scope(support.rel_path, _vaults(support, case), selected) for support in missing):
+    placed = [support for support in missing if support.rel_path]
+    if selected and placed and not any(in_scope(one.rel_path, _vaults(one, case), selected) for one in placed):
         return f"folder selection left it out (selected: {', '.join(selected[:4])})"
     return _why_absent(case, missing, chunks)
 

@@ -55,7 +55,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         run: the run; its results keep their order.
         cutoffs: the k of the ranked metrics, ascending.
     """
-    metrics = _functions(tuple(cutoffs))
+    metrics = _functions(tuple(cutoffs), answers=run.fingerprint.get("retrieval_only") is not True)
     cases = tuple(_score_case(item, metrics) for item in run.results)
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}
@@ -115,14 +115,20 @@ def is_binary(name: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _functions(cutoffs: tuple[int, ...]) -> dict[str, PerCase]:
+def _functions(cutoffs: tuple[int, ...], *, answers: bool) -> dict[str, PerCase]:
     functions: dict[str, PerCase] = {}
     for base, metric in METRICS.items():
-        if metric.ranked:
+        if metric.of_answer and not answers:
+            functions[base] = _not_asked_for
+        elif metric.ranked:
             functions.update({f"{base}_at_{k}": partial(metric.function, k=k) for k in cutoffs})
         else:
             functions[base] = metric.function
     return functions
+
+
+def _not_asked_for(_: Labelled) -> None:
+    """Give no value: no answer was asked for."""
 
 
 def _score_case(item: Labelled, metrics: dict[str, PerCase]) -> CaseScore:
@@ -147,6 +153,11 @@ def _matches(chunk: Chunk, case: Case) -> tuple[int, ...]:
 
 
 def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
+    if support.chunk_id is not None:
+        return chunk.chunk_id == support.chunk_id
+    if support.doc_id is not None:
+        # an API without ids of documents names them by their paths
+        return support.doc_id == (chunk.doc_id if chunk.doc_id is not None else chunk.rel_path)
     if chunk.rel_path != support.rel_path:
         return False
     allowed = (support.vault,) if support.vault else case.vaults

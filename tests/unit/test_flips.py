@@ -79,7 +79,7 @@ def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> 
 @pytest.mark.parametrize(
     ("case", "now", "why"),
     [
-        pytest.param({}, {"chunks": at(7)}, "fell to rank 7 of 10", id="rank-fell"),
+        pytest.param({}, {"chunks": at(7)}, "fell, of 10 returned", id="rank-fell"),
         pytest.param({}, {"chunks": OTHERS[:5]}, "not among the 5 chunks returned", id="not-returned"),
         pytest.param({}, {"chunks": []}, "nothing was retrieved", id="nothing-retrieved"),
         pytest.param(
@@ -201,7 +201,7 @@ class TestGroups:
         found = broke(
             answered(self.CASE, self.FIRST, *OTHERS[:5], self.SECOND), answered(self.CASE, self.FIRST, self.SECOND)
         )
-        assert (found.before, found.after, found.why) == (2, 7, "fell to rank 7 of 7")
+        assert (found.before, found.after, found.why) == (2, 7, "fell, of 7 returned")
 
     def test_first_passage_lost_as_well(self) -> None:
         """When no passage is found any more the case flips once, by its first hit."""

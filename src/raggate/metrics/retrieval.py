@@ -15,6 +15,8 @@ def hit(item: Labelled, k: int) -> float | None:
 
     Formula: 1 if some rank <= k matches, else 0.
     Null: unanswerable cases.
+    Also: recall_at_k (the note system), hit_at_k (kebab, the search-improver), success@k (TREC), sufficiency_hit
+        (human labels, of chunks).
     Source: TREC success@k.
     """
     if not labelled(item.case):
@@ -28,6 +30,7 @@ def recall_all(item: Labelled, k: int) -> float | None:
 
     Formula: 1 if for some group every support is matched by a rank <= k, else 0.
     Null: cases without required_support_groups.
+    Also: recall_all_at_k (the note system).
     Source: the note system's recall_all@k.
     """
     groups = item.case.required_support_groups
@@ -42,6 +45,8 @@ def mrr(item: Labelled, k: int) -> float | None:
 
     Formula: 1 / rank of the first matching chunk if that rank <= k, else 0.
     Null: unanswerable cases.
+    Also: mrr_avg (the note system), mrr (kebab, at 10), mrr_at_k (the search-improver), reciprocal rank (TREC, human
+        labels).
     Source: Voorhees 1999, TREC-8 question answering track.
     """
     if not labelled(item.case):
@@ -55,6 +60,7 @@ def precision(item: Labelled, k: int) -> float | None:
 
     Formula: matching chunks among the first k / k.
     Null: unanswerable cases.
+    Also: precision_at_k (the note system), precision_at_k_chunk (kebab), P@k (TREC).
     Source: TREC P@k.
     """
     if not labelled(item.case):
@@ -67,6 +73,7 @@ def ndcg(item: Labelled, k: int) -> float | None:
 
     Formula: sum of grade / log2(rank + 1) over rank <= k, divided by the same sum of the grades in descending order.
     Null: unanswerable cases.
+    Also: ndcg_at_k (the search-improver), ndcg_cut (TREC).
     Source: Järvelin and Kekäläinen 2002, linear gain as in trec_eval's ndcg_cut; a support gains once.
     """
     return _ndcg(item, k, exponential=False)
@@ -77,6 +84,7 @@ def ndcg_exp(item: Labelled, k: int) -> float | None:
 
     Formula: as ndcg with 2^grade - 1 in place of grade.
     Null: unanswerable cases.
+    Also: ndcg (human labels, with gains of 1 and 3).
     Source: Burges et al. 2005.
     """
     return _ndcg(item, k, exponential=True)
@@ -97,7 +105,9 @@ def scope_miss(item: Labelled) -> float | None:
     """Folder selection left out the folder of every gold support.
 
     Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
-    Null: unanswerable cases, failed calls (what they selected is not known), and APIs that do not tell.
+    Null: unanswerable cases, failed calls (what they selected is not known), APIs that do not tell, and supports that
+        are named by an id alone.
+    Also: scope_miss_rate (the note system).
     Source: the note system's definition (its script measures something else: no match in the list).
     """
     response = item.result.response
@@ -109,8 +119,9 @@ def scope_miss(item: Labelled) -> float | None:
     places = [
         in_scope(support.rel_path, (support.vault,) if support.vault else item.case.vaults, selected)
         for support in item.case.gold_supports
+        if support.rel_path
     ]
-    return float(not any(places))
+    return float(not any(places)) if places else None
 
 
 def heading_dominance(item: Labelled) -> float | None:
@@ -118,6 +129,7 @@ def heading_dominance(item: Labelled) -> float | None:
 
     Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0, a failed call is 1.
     Null: never.
+    Also: heading_dominance_rate (the search-improver).
     Source: the search-improver's seed definition.
     """
     if item.result.response is None:

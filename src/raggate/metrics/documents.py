@@ -1,0 +1,90 @@
+"""Document metrics of one case: the list of chunks as the list of the documents they are from, first kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.metrics.ranking import labelled
+from raggate.models import Case, Chunk, Labelled, Result
+
+Document = tuple[str | None, str]
+"""A document: its vault, None where the API does not tell, and its id or path."""
+
+
+def document_precision(item: Labelled, k: int) -> float | None:
+    """Share of the first k documents that a gold support names, whatever the section. A short list is divided by k.
+
+    Formula: documents of gold supports among the first k distinct documents / k.
+    Null: unanswerable cases. A failed call is 0.
+    Source: TREC P@k at the level of documents, with documents deduplicated first.
+    """
+    if not labelled(item.case):
+        return None
+    chunks = _chunks(item)
+    documents = list(dict.fromkeys(_document(chunk) for chunk in chunks))
+    relevant = {
+        _document(chunk)
+        for chunk, found in zip(chunks, item.labels.matches, strict=True)
+        if found or _is_named(chunk, item.case)
+    }
+    return sum(document in relevant for document in documents[:k]) / k
+
+
+def duplicate_doc_rate(item: Labelled, k: int) -> float | None:
+    """Share of the first k chunks whose document stood higher up already.
+
+    Formula: chunks among the first k that are not the first of their document / chunks among the first k.
+    Null: empty lists and failed calls.
+    Source: the search-improver's duplicate-document rate.
+    """
+    diversity = diversity_rate(item, k)
+    return None if diversity is None else 1 - diversity
+
+
+def diversity_rate(item: Labelled, k: int) -> float | None:
+    """Share of the first k chunks that bring a document of their own.
+
+    Formula: distinct documents among the first k chunks / chunks among the first k.
+    Null: empty lists and failed calls.
+    Source: the search-improver's diversity rate; the inverse of duplicate_doc_rate.
+    """
+    chunks = _chunks(item)[:k]
+    return len({_document(chunk) for chunk in chunks}) / len(chunks) if chunks else None
+
+
+def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """Count, over a whole run, the distinct documents and the chunks that came back of each type.
+
+    Returns:
+        Per file extension, in lower case and `unknown` without one: `documents` and `chunks`.
+    """
+    chunks: dict[str, int] = {}
+    documents: dict[str, set[Document]] = {}
+    for result in results:
+        for chunk in result.response.chunks if result.response else ():
+            document = _document(chunk)
+            stem, dot, extension = document[1].rpartition("/")[2].rpartition(".")
+            kind = extension.lower() if dot and stem and extension else "unknown"
+            chunks[kind] = chunks.get(kind, 0) + 1
+            documents.setdefault(kind, set()).add(document)
+    return {kind: {"documents": len(documents[kind]), "chunks": chunks[kind]} for kind in sorted(chunks)}
+
+
+def _chunks(item: Labelled) -> tuple[Chunk, ...]:
+    return item.result.response.chunks if item.result.response else ()
+
+
+def _document(chunk: Chunk) -> Document:
+    return chunk.vault, chunk.rel_path if chunk.doc_id is None else chunk.doc_id
+
+
+def _is_named(chunk: Chunk, case: Case) -> bool:
+    for support in case.gold_supports:
+        if support.doc_id is not None:
+            if support.doc_id == _document(chunk)[1]:
+                return True
+        elif support.rel_path and support.rel_path == chunk.rel_path:
+            allowed = (support.vault,) if support.vault else case.vaults
+            if chunk.vault is None or not allowed or chunk.vault in allowed:
+                return True
+    return False
