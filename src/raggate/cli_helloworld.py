@@ -1,0 +1,307 @@
+"""The commands `raggate helloworld ...`: run directories of the note system scored, compared, imported and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.errors import ExitCode, UsageError
+from raggate.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.compat.helloworld_compare import MetricDelta, RowFlip, RunComparison, Side, Thresholds
+    from raggate.formats.helloworld import RunFiles
+    from raggate.models import Golden, Run
+    from raggate.outcomes import Scorecard
+
+SHOWN_FLIPS = 10
+
+_DIRECTORY = click.Path(path_type=Path, file_okay=False)
+_GOLDEN = click.Path(path_type=Path, dir_okay=False)
+# theirs, and what raggate measures in its place
+_COUNTERPARTS = {
+    "recall_at_k_avg": "hit_at_{k}",
+    "recall_all_at_k_avg": "recall_all_at_{k}",
+    "mrr_avg": "mrr_at_{k}",
+    "precision_at_k_avg": "precision_at_{k}",
+    "scope_miss_rate": "scope_miss_rate",
+    "attribution_hit_rate": "attribution_hit_rate",
+    "abstention_accuracy": "abstention_accuracy",
+    "hallucination_rate_unanswerable": "hallucination_rate_unanswerable",
+}
+
+
+@click.group()
+def helloworld() -> None:
+    """Work with run directories of the note system's eval scripts (eval/results/<run_id>)."""
+
+
+@helloworld.command()
+@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
+@click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
+def score(directory: Path, golden_file: Path, **flags: bool) -> None:
+    """Score a run again: the note system's own numbers and raggate's side by side."""
+    from raggate.compat import helloworld as compat
+
+    files, run, scorecard = _scored(directory, golden_file)
+    cases = {case.id: case for case in run.golden.cases}
+    theirs = compat.aggregate(files.rows, cases, stored=flags["aggregate_only"])
+    theirs = {
+        **{key: files.aggregates[key] for key in ("operational_metrics", "latency") if key in files.aggregates},
+        **theirs,
+    }
+    truncated = sum(item.labels.truncated for item in run.results)
+    if flags["as_json"]:
+        ours: dict[str, Any] = {
+            name: {"value": value.value, "n": value.n, "unscored": value.unscored}
+            for name, value in _overall(scorecard).items()
+        }
+        rates = scorecard.operations.rates if scorecard.operations else {}
+        ours["operational_metrics"] = {name: rate.value for name, rate in rates.items()}
+        found = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
+        click.echo(json.dumps(found, indent=2, sort_keys=True))
+        return
+    for line in _score_table(files, theirs, scorecard):
+        click.echo(line)
+    if truncated:
+        _note(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
+
+
+@helloworld.command()
+@click.argument("baseline", metavar="A", type=_DIRECTORY)
+@click.argument("new", metavar="B", type=_DIRECTORY)
+@click.option("--golden", "golden_file", type=_GOLDEN, help="Score both runs again by this eval_set.jsonl.")
+@click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
+@click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
+@click.option(
+    "--regression-threshold-recall", "recall", type=click.FloatRange(0, 1), default=0.05, show_default=True,
+    help="Largest allowed fall of recall_at_k_avg.",
+)  # fmt: skip
+@click.option(
+    "--regression-threshold-scope-miss", "scope_miss", type=click.FloatRange(0, 1), default=0.10, show_default=True,
+    help="Largest allowed rise of scope_miss_rate.",
+)  # fmt: skip
+@click.option(
+    "--regression-threshold-groundedness", "groundedness", type=click.FloatRange(0, 5), default=0.5, show_default=True,
+    help="Largest allowed fall of groundedness_avg, in points.",
+)  # fmt: skip
+def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
+    """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
+
+    Exits 1 when a mean fell too far, and 3 when the runs cannot be compared.
+    """
+    from raggate.compat import helloworld_compare as compat
+
+    ignore, allow = settings.pop("ignore_invariants"), settings.pop("allow_regressions")
+    sides = [_side(directory, golden_file) for directory in (baseline, new)]
+    comparison = compat.compare(*sides)
+    for invariant in comparison.invariants:
+        what = "differs" if invariant.level == "fail" else "is missing on one side"
+        _note(f"invariant {invariant.name} {what}: {invariant.baseline} in the baseline, {invariant.new} now")
+    if not comparison.comparable and not ignore:
+        _note("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
+        return ExitCode.CANNOT_TELL
+    for line in _comparison_lines(comparison):
+        click.echo(line)
+    return _gate(comparison, compat.Thresholds(**settings), allow=allow)
+
+
+@helloworld.command()
+@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
+@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+@click.option("--description", default="", help="What the run is about, for summary.md.")
+@click.option("--previous", type=_DIRECTORY, help="A run directory of theirs that summary.md compares with.")
+@click.option("--mode", help="Which retrieval mode; needed when the run has several.")
+@click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
+def export(directory: Path, out: Path, **settings: Any) -> None:
+    """Write a raggate run as a run directory of the note system, with its numbers."""
+    from raggate import rundir
+    from raggate.compat import helloworld as compat
+    from raggate.formats import helloworld as formats
+    from raggate.formats import helloworld_write as writing
+
+    run = rundir.read(directory)
+    _refuse_existing(out)
+    results = [item.result for item in run.results if item.result.mode == _mode(run, settings["mode"])]
+    config = writing.run_config(run)
+    cases = {case.id: case for case in run.golden.cases}
+    questions = {name: case.question for name, case in cases.items()}
+    rows = writing.to_rows(results, questions, config, full_text=settings["full_text"])
+    if any(result.response is not None and result.response.answer is None for result in results):
+        _note("the run asked for no answers: empty answers count as refusals there, and attribution is 0")
+    aggregates = compat.aggregate_metrics(results, rows, cases)
+    files = formats.RunFiles(
+        run_id=run.run_id,
+        config=config,
+        metrics=writing.metrics_file(run, config, aggregates),
+        rows=tuple(compat.scored(rows, cases)),
+    )
+    previous = formats.read(settings["previous"]) if settings["previous"] else None
+    writing.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
+    click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
+
+
+@helloworld.command(name="import")
+@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
+@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+def import_run(directory: Path, golden_file: Path, out: Path) -> None:
+    """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""
+    from raggate import rundir
+
+    files, run, _ = _scored(directory, golden_file)
+    _refuse_existing(out)
+    # what was cut stays marked as cut
+    rundir.write(out, run, full_text=True)
+    if any(row.get("groundedness") or row.get("correctness") for row in files.rows):
+        _note("the judges' scores stay behind: a raggate run has no place for them yet")
+    click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+
+
+def _scored(directory: Path, golden_file: Path) -> tuple[RunFiles, Run, Scorecard]:
+    from raggate import scoring
+    from raggate.formats import helloworld as formats
+
+    files = formats.read(directory)
+    golden = _asked(files, _load(golden_file))
+    run = formats.to_run(files, golden, lambda case, result, cut: scoring.label(case, result, truncated=cut))
+    return files, run, scoring.score(run, sorted({1, 3, 5, 10, files.k}))
+
+
+def _asked(files: RunFiles, golden: Golden) -> Golden:
+    """Give the part of the golden set that a run asked, and say what does not fit."""
+    from dataclasses import replace
+
+    from raggate.compat.helloworld import failed_calls
+    from raggate.formats.helloworld import asked_cases
+    from raggate.golden import digest
+
+    if not files.rows:
+        raise UsageError(
+            f"run {files.run_id}: results.jsonl is missing or empty, so there is nothing to score",
+            hint="It is kept out of git there: run this where the run was made.",
+        )
+    known = {case.id for case in golden.cases}
+    strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in known]
+    if strangers:
+        _note(f"{len(strangers)} rows are left out, of cases that {golden.name} does not have: {strangers[0]}")
+    rates = files.aggregates.get("operational_metrics") or {}
+    rate = rates.get("error_rate") if isinstance(rates, dict) else None
+    failed = failed_calls(len(files.rows), rate) if isinstance(rate, int | float) else 0
+    cases = asked_cases(files, golden, failed)
+    if not cases:
+        raise UsageError(f"no row of {files.run_id} is of a case in {golden.name}", hint="Is it the right eval set?")
+    if len(cases) < len(golden.cases):
+        _note(f"{len(golden.cases) - len(cases)} questions of {golden.name} were not asked")
+        golden = replace(golden, cases=cases, hash=digest(list(cases)))
+    return golden
+
+
+def _load(golden_file: Path) -> Golden:
+    from raggate import golden
+    from raggate.inputs import read_file
+
+    return golden.load(read_file(golden_file), str(golden_file))
+
+
+def _side(directory: Path, golden_file: Path | None) -> Side:
+    """Read one run; with a golden set its rows and means are computed again."""
+    from raggate.compat import helloworld as compat
+    from raggate.compat.helloworld_compare import Side
+    from raggate.formats import helloworld as formats
+
+    files = formats.read(directory)
+    rows, aggregates = list(files.rows), files.aggregates
+    if golden_file is not None and rows:
+        cases = {case.id: case for case in _load(golden_file).cases}
+        rows = compat.scored(rows, cases)
+        aggregates = {**aggregates, **compat.aggregate(rows, cases)}
+    elif not files.scored:
+        _note(f"{files.run_id}: metrics.json holds no scores; with --golden they are computed from results.jsonl")
+    metrics = {**files.metrics, "aggregate_metrics": aggregates}
+    return Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows)
+
+
+def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow: bool) -> int:
+    from raggate.compat.helloworld_compare import check_regressions
+
+    regressions, missing = check_regressions(comparison, thresholds)
+    for metric in missing:
+        _note(f"{metric} is missing on a side and not gated")
+    for regression in regressions:
+        delta = regression.delta
+        click.echo(
+            f"REGRESSION {delta.metric}: {delta.baseline:.3f} → {delta.new:.3f} ({delta.delta:+.3f}, "
+            f"allowed {regression.threshold:g})"
+        )
+    if regressions and allow:
+        _note("regressions are allowed")
+    return ExitCode.REGRESSION if regressions and not allow else ExitCode.PASS
+
+
+def _score_table(files: RunFiles, theirs: dict[str, Any], scorecard: Scorecard) -> Iterator[str]:
+    values = _overall(scorecard)
+    yield log_line(f"run {files.run_id}, K {files.k}, {len(files.rows)} rows")
+    yield f"{'helloworld':32} {'':>8}  {'raggate':32} {'':>8}  n"
+    for name, pattern in _COUNTERPARTS.items():
+        ours = pattern.format(k=files.k)
+        value = values.get(ours)
+        cells = (_number(theirs.get(name)), ours if value else "", _number(value.value if value else None))
+        yield f"{name:32} {cells[0]:>8}  {cells[1]:32} {cells[2]:>8}  {value.n if value else ''}".rstrip()
+    for name in ("groundedness_avg", "correctness_avg", "unanswerable_tests", "answerable_tests"):
+        if theirs.get(name) is not None:
+            yield f"{name:32} {_number(theirs[name]):>8}"
+
+
+def _comparison_lines(comparison: RunComparison) -> Iterator[str]:
+    for key, (before, now) in comparison.config.items():
+        yield log_line(f"setting {key}: {before} → {now}")
+    for delta in comparison.deltas:
+        yield _delta_line(delta)
+    for title, flips in (("regressions", comparison.regressions), ("improvements", comparison.improvements)):
+        if flips:
+            yield f"{title}: {len(flips)} questions"
+            yield from (_flip_line(flip) for flip in flips[:SHOWN_FLIPS])
+
+
+def _delta_line(delta: MetricDelta) -> str:
+    percent = "" if delta.delta_pct is None else f", {delta.delta_pct:+.1f}%"
+    return f"{delta.metric:32} {delta.baseline:.3f} → {delta.new:.3f} ({delta.delta:+.3f}{percent})"
+
+
+def _flip_line(flip: RowFlip) -> str:
+    return log_line(f"  {flip.test_case_id}: {', '.join(flip.changes)}: {flip.question}", limit=200)
+
+
+def _overall(scorecard: Scorecard) -> dict[str, Any]:
+    from raggate.outcomes import OVERALL
+
+    return next((dict(slices.get(OVERALL, {})) for slices in scorecard.slices.values()), {})
+
+
+def _mode(run: Run, wanted: str | None) -> str:
+    modes = list(dict.fromkeys(item.result.mode for item in run.results))
+    if wanted is None and len(modes) == 1:
+        return modes[0]
+    if wanted not in modes:
+        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
+    return str(wanted)
+
+
+def _refuse_existing(out: Path) -> None:
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise UsageError(f"--out: {out} exists and is not empty")
+
+
+def _note(text: str) -> None:
+    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)

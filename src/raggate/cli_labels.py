@@ -1,0 +1,275 @@
+"""The commands `raggate labels ...`: files of human labels in, metrics, agreement, findings or a verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.errors import ExitCode, UsageError
+from raggate.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.judgments import Interval, Joined, LabelDelta, LabelScores, Task
+
+_EXAMPLES = 5
+"""How many queries are named before a list is cut."""
+
+_DIGITS = 6
+
+_TASKS = ("retrieval", "grounding", "generation")
+_FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+_CI = click.option(
+    "--ci", "level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    help="Confidence level of the intervals.",
+)  # fmt: skip
+_RESAMPLES = click.option(
+    "--resamples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True,
+    help="How many resamples a bootstrap draws.",
+)  # fmt: skip
+_SEED = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."
+)  # fmt: skip
+
+
+def _cut_off(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """Read a whole number from 1, or `inferred`, which is None."""
+    if value == "inferred":
+        return None
+    if value.isascii() and value.isdigit() and len(value) <= _DIGITS and int(value) > 0:
+        return int(value)
+    raise click.BadParameter(f"{value!r} is neither a whole number from 1 nor 'inferred'", context, parameter)
+
+
+@click.group()
+def labels() -> None:
+    """Score retrieval and answers by human labels.
+
+    FILES are annotation exports (a row for every annotator) or score inputs (a row for every unit) as CSV, or
+    directories of them. Files that end in .meta.json are ignored.
+    """
+
+
+@labels.command()
+@_FILES
+@click.option("--task", type=click.Choice(_TASKS), required=True, help="What the files are about.")
+@click.option(
+    "--k", "k", callback=_cut_off, default="inferred", show_default=True, metavar="N|inferred",
+    help="K of the retrieval metrics: a number divides by it; inferred takes the judged chunks of each query.",
+)  # fmt: skip
+@click.option(
+    "--ideal", type=click.Choice(["retrieved", "judged"]), default="retrieved", show_default=True,
+    help="What the ideal ranking of nDCG may choose from.",
+)  # fmt: skip
+@_CI
+@_RESAMPLES
+@_SEED
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write <task>_scores.json here.")
+def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
+    """Compute the label-based metrics of one task with confidence intervals."""
+    from raggate import annotation_checks, annotations
+    from raggate.label_files import read_sheets, write_report
+
+    sheets = read_sheets(files, task)
+    judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
+    if task != "retrieval" and settings["k"] is not None:
+        raise UsageError(f"--k is for the task retrieval, not {task}")
+    scores = annotations.score(judgments, **settings)
+    panels = annotation_checks.panels(judgments, [row for sheet in sheets for row in sheet.discarded])
+    missing = annotation_checks.incomplete(panels)
+    if missing:
+        _warn(f"{len(missing)} of {len(panels)} queries have chunks without a label: the numbers cover the others only")
+    if scores.unjudged:
+        _warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
+    if out is None:
+        _say_scores(scores, len(annotations.annotators(judgments)))
+    else:
+        now = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+        click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now)}"))
+
+
+@labels.command()
+@_FILES
+@_CI
+@_RESAMPLES
+@_SEED
+@click.option(
+    "--constant", type=click.FloatRange(-1, 1),
+    help="What alpha is where all values are the same; without it, such a label has none.",
+)  # fmt: skip
+def agreement(files: tuple[Path, ...], constant: float | None, **settings: Any) -> None:
+    """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair."""
+    from raggate.agreement import label_agreement, pair_agreement
+    from raggate.label_files import read_sheets
+
+    sheets = read_sheets(files)
+    for task in dict.fromkeys(sheet.task for sheet in sheets):
+        judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
+        click.echo(f"{task}: {len(judgments)} judgments")
+        for found in label_agreement(judgments, without_variation=constant, **settings):
+            click.echo(
+                f"  {found.label:27} alpha {_number(found.alpha)} {_range(found.interval)}  "
+                f"agreement {_number(found.percent)}  units={found.items}  annotators={found.annotators}"
+            )
+        for pair in pair_agreement(judgments):
+            names = log_line(f"{pair.first} / {pair.second}", limit=60)
+            click.echo(f"  {names:27} kappa {_number(pair.mean)}  units={pair.shared}")
+
+
+@labels.command()
+@_FILES
+@click.option("--strict", is_flag=True, help="Exit 4 when something is found.")
+@click.option(
+    "--allow", multiple=True, metavar="ID", help="A finding that --strict lets pass, such as panel_incomplete."
+)  # fmt: skip
+def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:  # noqa: FBT001 - click passes it by name
+    """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
+    from raggate import annotation_checks as checks
+    from raggate import annotations
+    from raggate.label_files import read_sheets
+
+    known = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
+    unknown = next((name for name in allow if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"--allow: {unknown!r} is not a finding", hint=f"Known are {', '.join(known)}.")
+    sheets = read_sheets(files)
+    judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
+    discarded = [row for sheet in sheets for row in sheet.discarded]
+    panels = checks.panels(judgments, discarded)
+    found = (*checks.violations(judgments), *checks.duplicates(judgments), *checks.incomplete(panels))
+    for item in found:
+        unusual = " (unusual, may be meant)" if item.unusual else ""
+        where = item.place or f"record {item.record}"
+        click.echo(log_line(f"{where}: {item.rule}: {item.message}{unusual}"))
+    complete = sum(panel.complete is True for panel in panels)
+    click.echo(
+        f"{len(judgments)} judgments by {len(annotations.annotators(judgments))} annotators, "
+        f"{len(discarded)} discarded; {complete} of {len(panels)} retrieval panels known to be complete; "
+        f"{len(found)} findings"
+    )
+    return int(ExitCode.INVARIANT) if strict and any(item.rule not in allow for item in found) else int(ExitCode.PASS)
+
+
+@labels.command()
+@click.argument("directory", metavar="RUN_DIRECTORY", type=click.Path(path_type=Path))
+@_FILES
+@click.option("--k", "k", type=click.IntRange(1, 999_999), default=5, show_default=True, help="The cut-off.")
+@click.option("--mode", help="The retrieval mode to score, when the run has several.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN_DIRECTORY", help="A run to compare with.")
+@click.option(
+    "--tolerance", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
+)  # fmt: skip
+@click.option(
+    "--unjudged", type=click.Choice(["irrelevant", "skip"]), default="irrelevant", show_default=True,
+    help="What becomes of chunks without a label.",
+)  # fmt: skip
+@click.option(
+    "--ideal", type=click.Choice(["retrieved", "judged"]), default="judged", show_default=True,
+    help="What the ideal ranking of nDCG may choose from.",
+)  # fmt: skip
+@click.option(
+    "--unjudged-limit", "limit", type=click.FloatRange(0, 1), default=0.2, show_default=True,
+    help="Exit 3 when a larger share of the first K chunks has no label.",
+)  # fmt: skip
+@_CI
+@_RESAMPLES
+@_SEED
+def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: Path | None, **settings: Any) -> int:
+    """Score the chunks of a run with stored retrieval labels, and compare with another run.
+
+    With --baseline, exits 1 when a metric is worse by more than the tolerance and, from 10 queries on, the whole
+    interval of the paired difference is on the worse side of zero. Exits 3 when too many chunks have no label, or the
+    runs cannot be compared.
+    """
+    from raggate import annotations, label_deltas
+    from raggate.judgments import RetrievalJudgment
+    from raggate.label_files import read_sheets, result_lists
+
+    found = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
+    judgments = [judgment for judgment in found if isinstance(judgment, RetrievalJudgment)]
+    policy = {name: settings.pop(name) for name in ("k", "unjudged", "limit", "ideal")}
+    current = annotations.join(judgments, result_lists(directory, judgments, mode), **policy)
+    _say_joined(current, directory)
+    if baseline is None:
+        return int(ExitCode.CANNOT_TELL if _say_doubts(current) else ExitCode.PASS)
+    before = annotations.join(judgments, result_lists(baseline, judgments, mode), **policy)
+    deltas = label_deltas.compare(current, before, **settings)
+    click.echo(log_line(f"against {baseline}, over the queries both have:"))
+    for delta in deltas:
+        _say_delta(delta)
+    if _say_doubts(current, before, deltas):
+        return int(ExitCode.CANNOT_TELL)
+    return int(ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS)
+
+
+def _say_scores(scores: LabelScores, annotators: int) -> None:
+    about = "" if scores.task != "retrieval" else f", K {scores.k or f'inferred, up to {scores.top_k}'}"
+    click.echo(f"{scores.task}: {scores.n_examples} queries, {annotators} annotators{about}")
+    for name, found in scores.metrics.items():
+        if found is None:
+            click.echo(f"  {name:29}      –  does not apply to any query")
+        else:
+            click.echo(f"  {name:29} {found.point:.4f}  {_range(found.interval)}  {found.method}  n={found.n}")
+
+
+def _say_joined(joined: Joined, directory: Path) -> None:
+    click.echo(log_line(f"{directory}: {len(joined.values['ndcg_at_k'])} labelled queries, K {joined.k}"))
+    for name, mean in joined.means.items():
+        click.echo(f"  {name:29} {_number(mean.value)}  n={mean.n}  unscored={mean.unscored}")
+    worst = sorted(joined.unjudged.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
+    click.echo(f"  {'unjudged_at_k':29} {_number(joined.unjudged_share)}")
+    for query, share in worst:
+        if share > 0:
+            click.echo(log_line(f"    {share:.0%} unjudged: {query}", limit=160))
+    for what, queries in (
+        ("have no labels at all and are not scored", joined.unlabelled),
+        ("are labelled, but the run does not have them", joined.absent),
+        ("failed: they count as misses", joined.failed),
+    ):
+        if queries:
+            click.echo(log_line(f"  {len(queries)} queries {what}: {'; '.join(queries[:_EXAMPLES])}", limit=400))
+
+
+def _say_delta(delta: LabelDelta) -> None:
+    if delta.delta is None or delta.interval is None:
+        click.echo(f"  {delta.metric:29} {delta.status if delta.status == 'vanished' else 'does not apply'}")
+        return
+    ends = f"[{delta.interval.lower:+.4f}, {delta.interval.upper:+.4f}]"
+    click.echo(
+        f"  {delta.metric:29} {_number(delta.baseline)} -> {_number(delta.current)}  {delta.delta:+.4f} {ends}  "
+        f"n={delta.n}  {delta.status}"
+    )
+
+
+def _say_doubts(current: Joined, before: Joined | None = None, deltas: Sequence[LabelDelta] = ()) -> bool:
+    """Say why the numbers do not allow a verdict; give whether there is a reason."""
+    doubts = []
+    for side, joined in (("", current), ("baseline: ", before)):
+        if joined is not None and joined.unjudged_share is None:
+            doubts.append(f"{side}no chunk of a labelled query was retrieved, so nothing was measured")
+        elif joined is not None and joined.caveat:
+            doubts.append(side + joined.caveat)
+    lost = sorted(set(before.values["ndcg_at_k"]) - set(current.values["ndcg_at_k"])) if before else []
+    if lost:
+        doubts.append(f"{len(lost)} labelled queries of the baseline were not asked: {'; '.join(lost[:_EXAMPLES])}")
+    vanished = [delta.metric for delta in deltas if delta.status == "vanished"]
+    if vanished:
+        doubts.append(f"no query can be paired for {', '.join(vanished)}")
+    for doubt in doubts:
+        _warn(f"cannot tell: {doubt}")
+    return bool(doubts)
+
+
+def _warn(text: str) -> None:
+    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
+
+
+def _number(value: float | None) -> str:
+    return "     –" if value is None else f"{value:.4f}"
+
+
+def _range(interval: Interval | None) -> str:
+    return "[      –       ]" if interval is None else f"[{interval.lower:.4f}, {interval.upper:.4f}]"

@@ -1,0 +1,134 @@
+"""Where label commands read and write: label files and run directories in, judgments, result lists and reports out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from raggate import rundir
+from raggate.anchors import fold
+from raggate.errors import CannotTell, UsageError
+from raggate.escape import plain
+from raggate.formats import pragmata, pragmata_scores
+from raggate.jsonio import write_atomic
+from raggate.judgments import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task
+from raggate.models import Labelled
+
+_EXPORT = "annotation_export.meta.json"
+"""Stands beside the files of an annotation export, whose directory is named after it."""
+
+
+def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet, ...]:
+    """Read label files, and the CSV files of directories.
+
+    Args:
+        paths: files and directories; files that describe an export are skipped.
+        task: what files must be about; in directories, files about something else are skipped.
+
+    Raises:
+        UsageError: when a file cannot be read, is not as it should be, or nothing is left.
+    """
+    sheets = []
+    for path in paths:
+        if path.is_dir():
+            found = [pragmata.read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
+            sheets += [sheet for sheet in found if task in {None, sheet.task}]
+        elif not path.name.endswith(pragmata.META):
+            sheets.append(pragmata.read_sheet(_bytes(path), str(path), task=task))
+    if not sheets:
+        raise UsageError(
+            f"no label files{' about ' + task if task else ''} among what was given",
+            hint="Name CSV files of an annotation export, or the directory they are in.",
+        )
+    return tuple(sheets)
+
+
+def result_lists(
+    directory: Path, judgments: Sequence[RetrievalJudgment], mode: str | None = None
+) -> dict[str, tuple[str, ...] | None]:
+    """Give what a run retrieved, as chunk ids per query; None for a call that failed.
+
+    A case is named by its id where that is a record of the judgments, else by its question.
+
+    Args:
+        directory: a run directory.
+        judgments: what the lists will be joined with.
+        mode: the retrieval mode; None when the run has only one.
+
+    Raises:
+        UsageError: when the directory cannot be read, the mode is not there or not given, or a question is asked twice.
+        CannotTell: when the run was cut short.
+    """
+    run = rundir.read(directory)
+    if run.stopped is not None:
+        raise CannotTell(f"{plain(str(directory))}: the run was cut short ({plain(run.stopped)})")
+    modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
+    if mode is None and len(modes) > 1:
+        raise UsageError(
+            f"{plain(str(directory))}: the run has the modes {plain(', '.join(modes))}", hint="Choose one with --mode."
+        )
+    if mode is not None and mode not in modes:
+        raise UsageError(f"{plain(str(directory))}: no mode {plain(mode)!r} here, but {plain(', '.join(modes))}")
+    records = {judgment.record for judgment in judgments}
+    lists: dict[str, tuple[str, ...] | None] = {}
+    for item in run.results:
+        if mode in {None, item.result.mode}:
+            key = item.case.id if item.case.id in records else fold(item.case.question)
+            if key in lists:
+                raise UsageError(
+                    f"{plain(str(directory))}: {plain(key)!r} is asked twice, so its labels cannot be told apart",
+                    hint="Name the cases by the record_uuid of their labels.",
+                )
+            lists[key] = _chunks(item)
+    return lists
+
+
+def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, *, created_at: str) -> Path:
+    """Write `{task}_scores.json` into a directory and give its path.
+
+    Args:
+        scores: what to write.
+        sheets: the files they were computed from.
+        directory: is made where it does not exist.
+        created_at: ISO 8601.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    paths = [Path(sheet.name) for sheet in sheets]
+    homes = {path.parent for path in paths}
+    exported = len(homes) == 1 and all((home / _EXPORT).is_file() for home in homes)
+    named = ", ".join(path.as_posix() for path in paths)
+    source = ScoreSource(
+        kind="annotation_export" if exported else "direct_path",
+        ref=paths[0].resolve().parent.name if exported else named,
+        resolved_path=named,
+    )
+    report = ScoreReport(
+        task=scores.task,
+        source=source,
+        created_at=created_at,
+        n_examples=scores.n_examples,
+        level=scores.level,
+        metrics=scores.metrics,
+        top_k=scores.top_k,
+        notes="" if scores.k is None else f"K fixed at {scores.k}; ranks without a label count as irrelevant",
+    )
+    target = directory / pragmata_scores.file_name(scores.task)
+    try:
+        write_atomic(target, pragmata_scores.write_scores(report))
+    except OSError as error:
+        raise UsageError(f"cannot write {plain(str(target))}: {error.strerror or error}") from None
+    return target
+
+
+def _chunks(item: Labelled) -> tuple[str, ...] | None:
+    response = item.result.response
+    return None if response is None else tuple(chunk.chunk_id for chunk in response.chunks)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {plain(str(path))}: {error.strerror or error}") from None

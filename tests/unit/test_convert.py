@@ -1,0 +1,353 @@
+"""Golden sets through every format and back: what is not named as lost is equal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import make_case, make_support
+from raggate import golden
+from raggate.cli_convert import SOURCES, TARGETS
+from raggate.cli_convert import convert as command
+from raggate.convert import PRAGMATA, Conversion, convert, read
+from raggate.convert_formats import FORMATS, Options, rows_of
+from raggate.errors import UsageError
+from raggate.formats.golden_graded import Graded
+from raggate.formats.kebab import GoldenFile, GoldenQuery
+from raggate.formats.substrate import Query, QuerySet
+from raggate.models import Case, Support
+
+TOKEN = st.text("abcdef-_.ä0129", min_size=1, max_size=8)
+WORDS = st.text("ab >:#'\"{}äß😀\u202e%", min_size=1, max_size=20).map(str.strip).filter(bool)
+IDS = st.lists(TOKEN, unique=True, max_size=3).map(tuple)
+GRADES = st.dictionaries(TOKEN, st.integers(-1, 120), min_size=1, max_size=3)
+
+
+def unique(items: list[Any]) -> tuple[Any, ...]:
+    """Keep one of each id."""
+    return tuple({item.id: item for item in items}.values())
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Build a case that a golden set can hold, with any of its keys."""
+    answerable = draw(st.booleans())
+    places = st.builds(
+        Support,
+        rel_path=TOKEN,
+        heading_path=st.none() | WORDS,
+        snippets=st.lists(WORDS, max_size=2).map(tuple),
+        vault=st.none() | TOKEN,
+        grade=st.sampled_from([1, 1, 2, 100]),
+    )
+    supports = tuple(draw(st.lists(places, max_size=2))) if answerable else ()
+    documents = draw(IDS) if answerable else ()
+    chunks = draw(IDS) if answerable else ()
+    must = tuple(draw(st.lists(WORDS, max_size=1)))
+    if answerable and not (supports or documents or chunks or must):
+        documents = ("d",)
+    rule = draw(st.sampled_from([None, None, "cite_newer"]))
+    name = draw(TOKEN)
+    return golden.complete(
+        Case(
+            id=name,
+            # a queries.json cannot tell two cases with the same question apart
+            question=f"{draw(WORDS)} {name}",
+            group=draw(st.sampled_from([None, name])),
+            answerable=answerable,
+            gold_supports=supports,
+            required_support_groups=((0,),) if supports and draw(st.booleans()) else None,
+            recency_conflict_rule=rule,
+            category="recency/conflict" if rule else draw(st.sampled_from(["factual", "general"])),
+            expected_key_facts=tuple(draw(st.lists(WORDS, max_size=1))),
+            tags=tuple(draw(st.lists(st.sampled_from(["a", "intent=find", "scenario=x"]), unique=True))),
+            vaults=draw(IDS),
+            folders=draw(IDS),
+            difficulty=draw(st.sampled_from(["medium", "hard"])),
+            modes=draw(st.sampled_from([None, ("bm25",), ("vector", "hybrid")])),
+            must_pass=draw(st.booleans()),
+            k=draw(st.sampled_from([None, 7])),
+            detail=draw(st.sampled_from([None, "brief"])),
+            expected_doc_ids=documents,
+            expected_chunk_ids=chunks,
+            must_contain=must,
+            forbidden=tuple(draw(st.lists(WORDS, max_size=1))),
+            lang=draw(st.sampled_from([None, "de"])),
+        )
+    )
+
+
+KEBAB = st.lists(
+    st.builds(
+        GoldenQuery,
+        id=TOKEN,
+        query=WORDS,
+        lang=st.sampled_from(["", "de"]),
+        expected_doc_ids=IDS,
+        expected_chunk_ids=IDS,
+        must_contain=st.lists(WORDS, max_size=1).map(tuple),
+        difficulty=st.sampled_from([None, "hard"]),
+        answerable=st.none(),
+    ).map(lambda query: query.model_copy(update={"answerable": query.labelled})),
+    min_size=1,
+    max_size=4,
+).map(lambda found: GoldenFile(name="g", queries=unique(found), hash="", ignored=()))
+SUBSTRATE = st.lists(
+    st.builds(
+        Query,
+        query=TOKEN,
+        expected_docs=IDS,
+        difficulty=st.sampled_from(["easy", "fusion"]),
+        retriever_types=st.sampled_from([None, ("bm25", "vector")]),
+        id=st.none() | TOKEN,
+        relevance=st.none() | st.dictionaries(TOKEN, st.integers(0, 3), max_size=2),
+        notes=st.none() | WORDS,
+        intent=st.none() | WORDS,
+        scenario=st.none() | WORDS,
+        extra=st.dictionaries(st.sampled_from(["owner"]), TOKEN),
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=(lambda query: query.query, lambda query: query.id or query.query),
+).map(lambda found: QuerySet(queries=tuple(found)))
+GRADED = st.dictionaries(TOKEN, st.tuples(WORDS, GRADES), min_size=1, max_size=4).map(
+    lambda found: Graded(
+        queries={name: text for name, (text, _) in found.items()},
+        qrels={name: grades for name, (_, grades) in found.items()},
+    )
+)
+NATIVE = {"kebab": KEBAB, "substrate": SUBSTRATE, "substrate-array": SUBSTRATE, "trec": GRADED, "beir": GRADED}
+
+
+def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Conversion:
+    """Convert with the topics of TREC files beside them."""
+    options = {"topics": source.with_suffix(".topics"), "topics_out": target.with_suffix(".topics"), **changes}
+    return convert(
+        source, target, from_format=there, to_format=to, options=Options(**options), strict=False, overwrite=False
+    )
+
+
+@given(found=st.lists(cases(), min_size=1, max_size=3).map(unique), name=st.sampled_from(sorted(FORMATS)))
+@settings(max_examples=100, deadline=None)
+def test_every_key_of_a_case_comes_back_or_is_named(found: tuple[Case, ...], name: str) -> None:
+    """What raggate says of a case is the same after a way through any format, but for the keys that the notes name."""
+    with TemporaryDirectory() as directory:
+        start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
+        start.write_bytes(b"".join(map(golden.write_case, found)))
+        try:
+            notes = go(start, middle, "raggate", name).notes
+            go(middle, end, name, "raggate")
+        except UsageError as error:
+            assert "holds" in error.message or "hold" in error.message or "would be no" in error.message  # noqa: PT017
+            return
+        before = rows_of(golden.load(start.read_bytes(), "start").cases)
+        after = rows_of(golden.load(end.read_bytes(), "end").cases)
+    lost = {(note.case, note.key.split("[")[0].split(".")[0]) for note in notes if note.lost}
+    for case_id, row in before.items():
+        if (case_id, "") in lost:
+            continue
+        for key, value in row.items():
+            if (case_id, key) not in lost:
+                assert after[case_id].get(key) == value, key
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE))
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_format_comes_back_equal_where_nothing_was_reported(name: str, data: st.DataObject) -> None:
+    """A -> raggate -> A says the same of every case that neither conversion has a note about."""
+    native = data.draw(NATIVE[name])
+    with TemporaryDirectory() as directory:
+        start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
+        form = FORMATS[name](Options(topics=start.with_suffix(".topics"), topics_out=start.with_suffix(".topics")))
+        try:
+            form.save(native, start)
+            notes = go(start, middle, name, "raggate").notes
+            notes += go(middle, end, "raggate", name).notes
+        except UsageError as error:
+            assert "no case" in error.message or "would be no" in error.message  # noqa: PT017
+            return
+        back = FORMATS[name](Options(topics=end.with_suffix(".topics")))
+        before, after = form.rows(native), back.rows(back.load(end)[0])
+    told = {note.case for note in notes}
+    for case_id, row in before.items():
+        if case_id not in told:
+            assert after[case_id] == row
+
+
+def write(path: Path, *found: Case) -> Path:
+    """Write a golden set."""
+    path.write_bytes(b"".join(map(golden.write_case, found)))
+    return path
+
+
+def said(found: Conversion) -> list[tuple[str, str, str]]:
+    """Give what was lost, as case, key and kind."""
+    return [(note.case, note.key, note.kind) for note in found.lost]
+
+
+def test_an_anchor_becomes_a_document_and_what_it_said_beside_is_named(tmp_path: Path) -> None:
+    """A support in a queries.json is the note alone: heading, snippets and vault are listed per support."""
+    support = make_support("a.md", "# A", snippets=("x",), vault="work")
+    source = write(tmp_path / "g.jsonl", make_case("q1", gold_supports=(support,), must_pass=True))
+    found = go(source, tmp_path / "q.json", "raggate", "substrate")
+    assert json.loads((tmp_path / "q.json").read_text())["queries"][0]["expected_docs"] == ["a.md"]
+    assert said(found) == [
+        ("q1", "must_pass", "dropped"),
+        ("q1", "gold_supports[0].rel_path", "changed"),
+        ("q1", "gold_supports[0].heading_path", "dropped"),
+        ("q1", "gold_supports[0].snippets", "dropped"),
+        ("q1", "gold_supports[0].vault", "dropped"),
+    ]
+
+
+def test_beir_and_trec_hold_the_same(tmp_path: Path) -> None:
+    """Graded judgements go from BEIR to TREC and back byte by byte; a corpus that is there stays."""
+    beir = tmp_path / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    (beir / "queries.jsonl").write_text('{"_id":"q1","text":"What?","metadata":{}}\n')
+    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\n")
+    assert go(beir, tmp_path / "qrels", "beir", "trec").lost == ()
+    assert (tmp_path / "qrels").read_text() == "q1 0 d1 2\nq1 0 d2 1\n"
+    assert (tmp_path / "qrels.topics").read_text() == "q1\tWhat?\n"
+    back = tmp_path / "back"
+    back.mkdir()
+    (back / "corpus.jsonl").write_text("kept")
+    assert go(tmp_path / "qrels", back, "trec", "beir").lost == ()
+    for name in ("queries.jsonl", "qrels/test.tsv"):
+        assert (back / name).read_bytes() == (beir / name).read_bytes()
+    assert (back / "corpus.jsonl").read_text() == "kept"
+    assert sorted(path.name for path in back.iterdir()) == ["corpus.jsonl", "qrels", "queries.jsonl"]
+
+
+def test_trec_topics_in_blocks_are_read(tmp_path: Path) -> None:
+    """Topics in TREC's `<top>` blocks give number and title; a topic without judgements is a case that is lost."""
+    (tmp_path / "a").write_text("301 0 d1 1\n301 0 d2 0\n999 0 d1 1\n")
+    (tmp_path / "a.topics").write_text(
+        "<top>\n<num> Number: 301\n<title> Crime &amp;\n pay\n<desc> Description:\nx\n</top>\n"
+        "<top>\n<num> Number: 302\n<title> Other\n</top>\n"
+    )
+    found = go(tmp_path / "a", tmp_path / "g", "trec", "raggate")
+    (case,) = golden.load((tmp_path / "g").read_bytes(), "g").cases
+    assert (case.id, case.question, case.expected_doc_ids) == ("301", "Crime & pay", ("d1",))
+    assert said(found) == [("301", "grades.d2", "dropped"), ("302", "", "dropped"), ("999", "", "dropped")]
+
+
+def test_kebab_asks_for_a_decision_on_unlabelled_entries(tmp_path: Path) -> None:
+    """An entry without labels is refused, taken for one to abstain from, or left out and named."""
+    source = tmp_path / "g.yaml"
+    source.write_text("- {id: a, query: A, expected_doc_ids: [d]}\n- {id: b, query: B, typo: 1}\n")
+    with pytest.raises(UsageError, match="have no labels"):
+        go(source, tmp_path / "x", "kebab", "raggate")
+    go(source, tmp_path / "refusal", "kebab", "raggate", unlabelled="refusal")
+    assert [case.answerable for case in golden.load((tmp_path / "refusal").read_bytes(), "g").cases] == [True, False]
+    found = go(source, tmp_path / "skip", "kebab", "raggate", unlabelled="skip")
+    assert said(found) == [("", "", "dropped"), ("b", "", "dropped")]
+    assert "typo" in found.lost[0].message
+
+
+LABELS = """record_uuid,query,chunk,chunk_id,chunk_rank,annotator_id,topically_relevant,evidence_sufficient,misleading
+r1,What?,x,c1,1,ann,True,True,False
+r1,What?,x,c1,1,bob,True,True,False
+r1,What?,y,c2,2,ann,True,False,True
+r1,What?,z,c3,3,ann,False,False,False
+r2,Why?,z,c3,1,ann,False,False,False
+"""
+RECORDS = [
+    {
+        "query": "What?",
+        "answer": "a",
+        "context_set": "s",
+        "language": "en",
+        "chunks": [{"chunk_id": "c1", "doc_id": "d1", "chunk_rank": 1, "text": "x"}],
+    }
+]
+
+
+def test_labels_of_pragmata_become_graded_chunks(tmp_path: Path) -> None:
+    """A sufficient chunk has grade 2, one on topic grade 1; TREC keeps the grades, and records give documents."""
+    (tmp_path / "labels.csv").write_text(LABELS)
+    (tmp_path / "records.json").write_text(json.dumps(RECORDS))
+    go(tmp_path / "labels.csv", tmp_path / "qrels", PRAGMATA, "trec", unit="chunk")
+    assert (tmp_path / "qrels").read_text() == "r1 0 c1 2\nr1 0 c2 1\n"
+    found = go(
+        tmp_path / "labels.csv", tmp_path / "g", PRAGMATA, "raggate", records=tmp_path / "records.json"
+    )  # fmt: skip
+    first, second = golden.load((tmp_path / "g").read_bytes(), "g").cases
+    assert (first.expected_chunk_ids, first.expected_doc_ids, first.lang) == (("c1", "c2"), ("d1",), "en")
+    assert (second.id, second.answerable) == ("r2", False)
+    assert ("r1", "gold_supports[0].grade", "dropped") in said(found)
+    assert ("r1", "misleading", "dropped") in said(found)
+    assert ("r2", "answerable", "changed") in said(found)
+    with pytest.raises(UsageError, match="hold no labels"):
+        read(tmp_path / "records.json", PRAGMATA, Options())
+
+
+def test_what_cannot_be_judged_is_not_written(tmp_path: Path) -> None:
+    """Cases without a document make no qrels, ids with white space no TREC file, and nothing is left behind."""
+    chunks = golden.complete(Case(id="q 1", question="Q", answerable=True, expected_chunk_ids=("c",)))
+    source = write(tmp_path / "g.jsonl", chunks)
+    for unit, expected in (("document", "no case has a label"), ("chunk", "white space")):
+        with pytest.raises(UsageError, match=expected):
+            go(source, tmp_path / "qrels", "raggate", "trec", unit=unit)
+    assert [path.name for path in tmp_path.iterdir()] == ["g.jsonl"]
+
+
+def test_what_the_reader_of_the_target_refuses_is_not_written(tmp_path: Path) -> None:
+    """A group whose members expect different documents is an error in kebab, so the file is not written."""
+    documents = [
+        golden.complete(Case(id=name, question="Q", answerable=True, group="g", expected_doc_ids=(name,)))
+        for name in ("a", "b")
+    ]
+    source = write(tmp_path / "g.jsonl", *documents)
+    with pytest.raises(UsageError, match="refused by its own reader"):
+        go(source, tmp_path / "g.yaml", "raggate", "kebab")
+    assert not (tmp_path / "g.yaml").exists()
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    """Run the command; give its exit code and output. Errors of raggate are raised."""
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return int(result.return_value), result.output
+
+
+def test_the_command_lists_losses_and_strict_writes_nothing(tmp_path: Path) -> None:
+    """Losses are printed per case and key; with --strict the exit code is 2 and the target is not there."""
+    hostile = "::error::x\u202e\x1b[31m"
+    case = make_case("q1", gold_supports=(make_support("a.md", "# A"),), group=hostile)
+    arguments = (write(tmp_path / "g.jsonl", case), tmp_path / "q.json", "--from", "raggate", "--to", "substrate-array")
+    code, output = run(*arguments, "--strict")
+    assert (code, (tmp_path / "q.json").exists()) == (2, False)
+    assert 'changed: q1: gold_supports[0].rel_path: "a.md" becomes a document id' in output
+    assert "nothing written: 1 cases, 3 losses" in output
+    assert not {"\x1b", "\u202e"} & set(output)
+    code, output = run(*arguments, "--json")
+    assert code == 0
+    assert json.loads(output)["lost"][0]["key"] == "group"
+    assert isinstance(json.loads((tmp_path / "q.json").read_text()), list)
+    with pytest.raises(UsageError, match="exists already"):
+        run(*arguments)
+    assert run(*arguments, "--force")[0] == 0
+
+
+def test_strict_is_content_with_filled_in_defaults(tmp_path: Path) -> None:
+    """A default made explicit is no loss: kebab to raggate with --strict writes the file and exits 0."""
+    (tmp_path / "g.yaml").write_text("- {id: a, query: A, expected_doc_ids: [d]}\n")
+    code, output = run(tmp_path / "g.yaml", tmp_path / "g", "--from", "kebab", "--to", "raggate", "--strict")
+    assert code == 0
+    assert "0 losses, 2 defaults filled in" in output
+
+
+def test_the_command_offers_every_format() -> None:
+    """The choices of the command are the formats that there are."""
+    assert set(TARGETS) == set(FORMATS)
+    assert set(SOURCES) == {*FORMATS, PRAGMATA}
