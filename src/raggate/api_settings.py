@@ -64,6 +64,12 @@ def _may_be_passed(name: str) -> str:
     return name
 
 
+def _no_token(name: str) -> str:
+    if name.startswith(("INPUT_", "ACTIONS_")) or name in {"GITHUB_TOKEN", "GH_TOKEN"}:
+        raise ValueError("expected a variable that holds no token of the runner's")
+    return name
+
+
 def _mount_point(path: str) -> str:
     pure = PurePosixPath(path)
     if not path.startswith("/") or ".." in pure.parts or any(sign in path for sign in ":,\\\0"):
@@ -130,7 +136,7 @@ class CommandBackend(Slice):
     """Directory the commands run in."""
     env: dict[str, str] = {}
     """Environment of the commands, beside what `pass_env` lets through."""
-    pass_env: list[str] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    pass_env: list[Annotated[str, AfterValidator(_no_token)]] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables handed on from raggate's own environment; everything else is withheld."""
 
 
@@ -287,8 +293,23 @@ class Readiness(Slice):
     """Seconds an index that is smaller than the vault must stay unchanged to be taken as final."""
 
 
+class Program(Slice):
+    """A program that is run for the questions, as the adapter `kebab` does; nothing has to be brought up."""
+
+    run: Annotated[list[Text], Field(min_length=1)] = ["kebab"]
+    """The words that start it, in the directory of raggate.yml."""
+    config: RelativePath | None = None
+    """Its configuration file, handed on with `--config`."""
+    bulk: bool = True
+    """Ask for retrieval in bulk."""
+    env: dict[Variable, Text] = {}
+    """Its environment, beside what `pass_env` lets through."""
+    pass_env: list[Annotated[str, AfterValidator(_no_token)]] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    """Names of variables it gets from raggate's own environment."""
+
+
 class Api(Slice):
-    """How to bring the API up: exactly one of `command`, `container` and `url`."""
+    """How to bring the API up: exactly one of `command`, `container`, `url` and `program`."""
 
     command: CommandBackend | None = None
     """Start it as a child process."""
@@ -296,13 +317,15 @@ class Api(Slice):
     """Start it as a hardened container."""
     url: HttpUrl | None = None
     """Use one that runs already; raggate neither starts nor stops it."""
+    program: Program | None = None
+    """Run a program for the questions, in place of an API; for the adapter `kebab` only."""
     ready: Readiness = Readiness()
     """When it counts as up."""
 
     @model_validator(mode="after")
     def _one_backend(self) -> Api:
-        if sum(one is not None for one in (self.command, self.container, self.url)) != 1:
-            raise ValueError("expected exactly one of 'command', 'container' and 'url'")
+        if sum(one is not None for one in (self.command, self.container, self.url, self.program)) != 1:
+            raise ValueError("expected exactly one of 'command', 'container', 'url' and 'program'")
         return self
 
 

@@ -219,8 +219,9 @@ class _Suite:
             query = f"?{urlencode(call.query)}" if call.query else ""
             self._urls[key] = httpx.URL(f"{self._api.base_url}{call.path}{query}")
         content = None if call.json is None else jsonio.dumps(call.json)
+        headers = {**_HEADERS, **call.headers} if call.headers else _HEADERS
         return httpx.Request(
-            call.method, self._urls[key], headers=_HEADERS, content=content, extensions=self._extensions
+            call.method, self._urls[key], headers=headers, content=content, extensions=self._extensions
         )
 
     async def _attempt(

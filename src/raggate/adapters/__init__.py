@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import httpx
 
 from raggate.adapters.ask import AskAdapter
+from raggate.adapters.mapped import MappedAdapter
 from raggate.api_settings import Readiness
+from raggate.config import Ask
 from raggate.models import Call, Case, IndexState, Response
 
 
@@ -32,7 +35,11 @@ class Adapter(Protocol):
         """
 
 
-ADAPTERS: dict[str, type[AskAdapter]] = {
-    "ask": AskAdapter,
+ADAPTERS: dict[str, Callable[[Ask, Sequence[str], Mapping[str, str]], Adapter]] = {
+    "ask": lambda settings, vault_names, _: AskAdapter(settings, vault_names),
+    "mapped": MappedAdapter,
 }
-"""Each is built as `Adapter(settings, vault_names)`; `vault_names` are in configuration order."""
+"""Each is made of the settings, the vaults' names in configuration order, and raggate's own environment."""
+
+PROGRAM_ADAPTER = "kebab"
+"""The one that runs a program for the questions and speaks no HTTP: `adapters.kebab.ask_all`."""

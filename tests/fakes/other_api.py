@@ -1,0 +1,129 @@
+"""A small search API in a thread that is shaped differently: POST /v2/{collection}/search, GET /live and GET /stats."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One request as it came in: method, path, query (one value each), headers in lower case, and JSON body."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+Script = Callable[[str], "tuple[int, bytes]"]
+"""Maps a question to status and body; called from many threads."""
+
+
+@dataclass
+class OtherApi:
+    """A context manager around the server.
+
+    Attributes:
+        notes: what it searches: file, headings and text of each section. A section is found when it shares a word with
+            the question, and is better the more it shares.
+        script: answers searches in place of the notes.
+        pages: status and body of GET paths, in place of its own.
+        heard: the requests so far.
+    """
+
+    notes: list[tuple[str, list[str], str]] = field(default_factory=list)
+    script: Script | None = None
+    pages: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    heard: list[Heard] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.api = self
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """Where the server listens."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    def answer(self, heard: Heard) -> tuple[int, bytes]:
+        """Give status and body of a request."""
+        self.heard.append(heard)
+        if heard.method == "GET":
+            own = {"/live": (200, {"state": "up"}), "/stats": (200, {"index": {"files": 2, "busy": "no"}})}
+            status, page = {**own, **self.pages}.get(heard.path, (404, {"error": "no such page"}))
+            return status, json.dumps(page).encode()
+        if self.script is not None:
+            return self.script(heard.body["q"])
+        return 200, json.dumps(self.search(heard.body["q"], heard.body["top"])).encode()
+
+    def search(self, question: str, top: int) -> dict[str, Any]:
+        """Answer a question in this API's shape."""
+        words = {word.strip("?.,").lower() for word in question.split()}
+        found = [(len(words & set(text.lower().split())), number) for number, (_, _, text) in enumerate(self.notes)]
+        best = sorted(((-score, number) for score, number in found if score), key=lambda pair: pair)[:top]
+        hits = [
+            {
+                "_id": 1000 + number,
+                "meta": {"file": f"/data/{self.notes[number][0]}", "section": self.notes[number][1]},
+                "body": self.notes[number][2],
+                "score": -score,
+            }
+            for score, number in best
+        ]
+        reply = {"text": hits[0]["body"], "outcome": "ok"} if hits else {"text": None, "outcome": "nothing_found"}
+        cited = [{"source": hit["meta"]["file"]} for hit in hits[:1]]
+        return {"data": {"hits": hits, "reply": {**reply, "cites": cited}}, "took": 1500, "extra": [1, {"a": None}]}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    api: OtherApi
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Stay silent: clients that hang up are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_GET(self) -> None:
+        self._reply(None)
+
+    def do_POST(self) -> None:
+        self._reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+    def _reply(self, body: Any) -> None:
+        parts = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        status, content = self.server.api.answer(Heard(self.command, unquote(parts.path), query, headers, body))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Stay silent."""

@@ -1,0 +1,83 @@
+"""raggate gating a program that is run for the questions, from the configuration to the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from project import Project
+
+STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"
+DOCS = {"a.md": "the anchovy swims upstream", "b.md": "the bicycle needs a new chain", "c.md": "cardamom grows slowly"}
+
+
+def id_of(path: str) -> str:
+    """Give the id that the stand-in has for a document."""
+    return hashlib.sha256(path.encode()).hexdigest()[:32]
+
+
+CASES = [
+    {"id": "q1", "question": "Where does the anchovy swim?", "answerable": True, "expected_doc_ids": [id_of("a.md")]},
+    {"id": "q2", "question": "What does the bicycle need?", "answerable": True, "expected_doc_ids": [id_of("b.md")]},
+    {"id": "q3", "question": "How does cardamom grow?", "answerable": True, "gold_supports": [{"rel_path": "c.md"}]},
+]
+CONFIG = """\
+suite: kb
+golden: golden.jsonl
+vault: {kb: notes}
+api:
+  program: {run: [%s, %s], pass_env: [KEBAB_STUB, KEBAB_STUB_DOCS, PATH]}
+ask: {adapter: kebab, modes: [lexical], k: 5, total_timeout: 20}
+gate: {min_slice: 1}
+invariants: {notes_exist: off, index_complete: off, list_deep_enough: off}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A gate of three questions, asked by the stand-in's command line."""
+    (tmp_path / "notes").mkdir()
+    for name, text in DOCS.items():
+        (tmp_path / "notes" / name).write_text(f"# Top\n\n{text}\n")
+    (tmp_path / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
+    (tmp_path / "raggate.yml").write_text(CONFIG % (sys.executable, STUB))
+    return Project(tmp_path, {"KEBAB_STUB_DOCS": json.dumps({f"{name}": text for name, text in DOCS.items()})})
+
+
+def test_from_the_first_run_to_a_regression(project: Project) -> None:
+    """A first run has no baseline; promoted, the same passes; with a document gone it is a regression."""
+    first = project.raggate("check")
+    assert first.code == 3, first.out + first.err
+    done = project.raggate("promote", str(project.last_run()), "--reason", "the first")
+    assert done.code == 0, done.err
+    again = project.raggate("check")
+    assert again.code == 0, again.out + again.err
+    worse = project.raggate("check", KEBAB_STUB_DOCS=json.dumps({name: DOCS[name] for name in ("a.md", "c.md")}))
+    assert worse.code == 1, worse.out + worse.err
+    assert {flip["case_id"] for flip in project.verdict()["flips"]} == {"q2"}
+
+
+@pytest.mark.parametrize(("behaviour", "cause"), [("garbage", "schema"), ("error", ""), ("v2", "")])
+def test_a_program_that_does_not_do_its_work_is_not_measured(project: Project, behaviour: str, cause: str) -> None:
+    """What it prints instead of results is a failure of each question, and no verdict comes of it."""
+    done = project.raggate("check", KEBAB_STUB=behaviour)
+    assert done.code == 3, done.out + done.err
+    assert cause in done.out + done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("adapter: kebab", "adapter: ask"), ("program: {run", "command: {run")],
+    ids=["another adapter", "another way to start"],
+)
+def test_adapter_and_program_go_together(project: Project, old: str, new: str) -> None:
+    """The adapter without the program, or the program with another adapter, is one clear message."""
+    project.edit(old, new)
+    done = project.raggate("check")
+    assert done.code == 2
+    assert "go together" in done.err

@@ -1,0 +1,181 @@
+"""A differently shaped API asked through the suite by the mapped adapter: right answers, wrong shapes, hostile text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from builders import make_case, make_support
+from fakes.other_api import OtherApi
+from mapped_api import adapter, mapped
+from raggate import suite
+from raggate.api_settings import Readiness
+from raggate.config import Ask
+from raggate.models import Case, IndexState, Result
+from raggate.scoring import label
+
+NOTES = [
+    ("work/Keys.md", ["Keys", "Spare"], "the spare key is under the mat"),
+    ("personal/Food.md", ["Food"], "bread is made of flour and water"),
+    ("work/Ports.md", [], "the service listens on port 9000"),
+]
+CASES = (
+    make_case("q1", question="Where is the spare key?", gold_supports=(make_support("Keys.md", "# Keys"),)),
+    make_case("q2", question="bread of flour?", vaults=("personal",), gold_supports=(make_support("Food.md", None),)),
+    make_case("q3", question="Zebras?", answerable=False),
+)
+
+
+@dataclass
+class Started:
+    """An API that runs."""
+
+    base_url: str
+
+    def died(self) -> str | None:
+        """It has not."""
+        return None
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        """Give no log."""
+        return ()
+
+
+def ask(api: OtherApi, cases: Sequence[Case] = CASES, **changes: Any) -> tuple[Result, ...]:
+    """Ask some cases; `changes` are of the settings of the adapter."""
+    settings = Ask(retrieval_only=False, retries=0, give_up_after=1000)
+    return suite.ask_all(
+        cases, adapter(mapped(**changes)), Started(api.base_url), settings, on_result=lambda *_: None
+    ).results  # fmt: skip
+
+
+def failure(body: object, status: int = 200) -> tuple[str, str]:
+    """Ask one question that gets this body; give kind and message of the failure."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    with OtherApi(script=lambda _: (status, content)) as api:
+        (result,) = ask(api, CASES[:1])
+    assert result.failure is not None
+    return result.failure.kind, result.failure.message
+
+
+def test_a_golden_set_is_asked_and_found() -> None:
+    """Chunks, answer, abstention, references and latency of another API arrive as if the notes API had given them."""
+    with OtherApi(NOTES) as api:
+        first, second, third = ask(api)
+    assert first.response
+    assert second.response
+    assert third.response
+    chunk = first.response.chunks[0]
+    assert (chunk.chunk_id, chunk.rel_path, chunk.vault) == ("1000", "Keys.md", "work")
+    assert (chunk.heading_path, chunk.text) == ("# Keys > ## Spare", "the spare key is under the mat")
+    assert chunk.score_final == 4.0
+    assert label(CASES[0], first).labels.matches[0] == (0,)
+    assert first.response.answer == "the spare key is under the mat"
+    assert [(one.vault, one.rel_path) for one in first.response.references] == [("work", "Keys.md")]
+    assert first.response.latency == {"total_ms": 1.5}
+    assert label(CASES[1], second).labels.matches[0] == (0,)
+    assert (third.response.abstained, third.response.answer, third.response.chunks) == (True, "", ())
+    assert not first.response.abstained
+
+
+def test_the_request_is_what_the_template_says() -> None:
+    """Placeholders keep their type, what a case does not say is left out, and the rest is sent as it stands."""
+    with OtherApi(NOTES) as api:
+        ask(api, CASES[:2])
+    plain, scoped = sorted(api.heard, key=lambda heard: heard.body["trace"])
+    assert (plain.path, plain.query) == ("/v2/notes/search", {"explain": "1", "mode": "hybrid"})
+    assert plain.body == {"q": "Where is the spare key?", "top": 10, "filter": {}, "trace": "raggate/q1"}
+    assert scoped.body["filter"] == {"vault": ["personal"]}
+
+
+def test_headers_reach_the_api() -> None:
+    """A header of the settings goes out with every question, its secret filled in."""
+    with OtherApi(NOTES) as api:
+        ask(api, CASES[:1])
+    assert api.heard[0].headers["authorization"] == "Bearer s3cret"
+    assert api.heard[0].headers["accept-encoding"] == "identity"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"<html>", "the body: expected JSON, found '<html>'"),
+        ([], "the body: expected a mapping with the key 'data', found a list"),
+        ({}, "data.hits: expected a list, found nothing"),
+        ({"data": {"hits": None}}, "data.hits: expected a list, found nothing"),
+        ({"data": {"hits": {}}}, "data.hits: expected a list, found a mapping"),
+        ({"data": {"hits": [7]}}, "data.hits[0]: expected a mapping with the key 'meta', found 7"),
+        ({"data": {"hits": [{"_id": 1}]}}, "data.hits[0].meta.file: expected text, found nothing"),
+        (
+            {"data": {"hits": [{"_id": True, "meta": {"file": "a"}, "body": ""}]}},
+            "data.hits[0]._id: expected an id, text or a whole number, found true",
+        ),
+        (
+            {"data": {"hits": [{"_id": 1, "meta": {"file": "a", "section": ["A", 2]}, "body": ""}]}},
+            "data.hits[0].meta.section[1]: expected text, found 2",
+        ),
+        ({"data": {"hits": []}}, "data.reply.text: expected text, found nothing"),
+        ({"data": {"hits": [], "reply": {"text": "x", "cites": [{}]}}}, "data.reply.cites[0].source: expected text"),
+        ({"data": {"hits": [], "reply": {"text": "x"}}, "took": "1 s"}, 'took: expected a number, found "1 s"'),
+        ({"data": {"hits": [], "reply": {"text": "x", "outcome": {}}}}, "data.reply.outcome: expected text, a number"),
+    ],
+)
+def test_a_wrong_shape_is_a_failure_that_names_place_and_case(body: object, expected: str) -> None:
+    """What is missing or of another kind fails the call as `schema`, with the path, what was expected, and the case."""
+    kind, message = failure(body)
+    assert kind == "schema"
+    assert message.startswith(expected)
+    assert message.endswith("(case 'q1')")
+
+
+def test_errors_of_the_api_stay_failures_of_their_own_kind() -> None:
+    """A status other than 200 is told with the status, whatever its body looks like."""
+    assert failure({"data": {"hits": []}}, 500)[0] == "status"
+    assert failure({"error": "quota"}, 429) == ("status", 'HTTP 429: {"error": "quota"}')
+
+
+def test_hostile_text_stays_text() -> None:
+    """Braces, line breaks and path steps in questions, ids and answers change neither the request nor the message."""
+    question = '{k} {{env.HOME}} "\r\n../..\u202e {mode}'
+    case = make_case("../{k}", question=question)
+    with OtherApi(script=lambda _: (200, b'{"data": {"hits": "\\u202e\\u001b[31m::error::x"}}')) as api:
+        (result,) = ask(api, [case], ask__path="/v2/{case_id}/search")
+    assert api.heard[0].body["q"] == question
+    assert api.heard[0].body["trace"] == "raggate/../{k}"
+    assert api.heard[0].path == "/v2/../{k}/search"  # as the server unquotes it: one step on the way
+    assert result.failure is not None
+    assert not {"\u202e", "\x1b", "\n"} & set(result.failure.message)
+
+
+def state(api: OtherApi, **changes: Any) -> IndexState:
+    """Ask how the index stands."""
+    with httpx.Client(base_url=api.base_url) as client:
+        return adapter(mapped(**changes)).index_state(client, Readiness(health_path="/live"))
+
+
+def test_health_and_index_are_asked_where_the_settings_say() -> None:
+    """Health, number of documents and whether indexing goes on come from the mapped requests, with the headers."""
+    with OtherApi() as api:
+        assert state(api) == IndexState(healthy=True, indexing=False, documents=2)
+        assert api.heard[0].headers["authorization"] == "Bearer s3cret"
+        api.pages["/stats"] = (200, {"index": {"files": 1, "busy": "yes"}})
+        assert state(api) == IndexState(healthy=True, indexing=True, documents=1)
+        api.pages["/stats"] = (503, {"error": "later"})
+        assert state(api).indexing
+        api.pages["/live"] = (200, {"state": "starting"})
+        assert state(api).detail == "GET /live: state does not say that it is healthy"
+        assert state(api, health=..., index=...) == IndexState(healthy=True, indexing=False)
+        api.pages["/live"] = (500, "no")
+        assert not state(api, health=...).healthy
+
+
+@pytest.mark.parametrize("page", [{}, {"index": {"files": "2"}}, {"index": {"files": -1}}, {"index": {}}])
+def test_an_index_that_cannot_be_read_breaks_the_protocol(page: object) -> None:
+    """A count that is missing, negative or no number is an error with its path, not an index without documents."""
+    with OtherApi(pages={"/stats": (200, page)}) as api, pytest.raises(ValueError, match=r"index\.files: expected"):
+        state(api)
