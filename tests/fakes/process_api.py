@@ -218,6 +218,8 @@ class Server(ThreadingHTTPServer):
     """Does not print a traceback when a client goes away."""
 
     daemon_threads = True
+    # the default is 5, and a busy machine loses connections beyond it
+    request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -50,6 +51,15 @@ def append_summary(path: Path, markdown: str, *, limit: int = SUMMARY_BYTES) -> 
         file.write(bounded(markdown, limit - file.tell()).encode("utf-8", "replace"))
 
 
+def room(path: Path, *, limit: int = SUMMARY_BYTES) -> int:
+    """Give how many more bytes fit into the step summary.
+
+    Raises:
+        OSError: when the file cannot be read.
+    """
+    return max(limit - (path.stat().st_size if path.exists() else 0), 0)
+
+
 def bounded(markdown: str, limit: int) -> str:
     """Cut Markdown to at most `limit` bytes of UTF-8, after a whole line, with what is folded out closed again.
 
@@ -75,14 +85,40 @@ def _closing(depth: int) -> str:
     return "\n\n</details>" * depth
 
 
-def annotation(level: Literal["notice", "warning", "error"], title: str, message: str) -> str:
-    """Build the one-line log command that makes an annotation of the step."""
-    return f"::{level} title={_escaped_property(title[:_TITLE_CHARACTERS])}::{_escaped(message[:_MESSAGE_CHARACTERS])}"
+def annotation(
+    level: Literal["notice", "warning", "error"],
+    title: str,
+    message: str,
+    *,
+    path: str | None = None,
+    line: int | None = None,
+) -> str:
+    """Build the one-line log command that makes an annotation of the step, or of a line of a file of the repository."""
+    place = {} if path is None else {"file": path, "line": str(line or 1)}
+    properties = {**place, "title": title[:_TITLE_CHARACTERS]}
+    written = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+    return f"::{level} {written}::{escaped(message[:_MESSAGE_CHARACTERS])}"
 
 
-def _escaped(text: str) -> str:
+@contextmanager
+def stopped(write: Callable[[str], None]) -> Iterator[None]:
+    """Keep the runner from reading commands in what is written meanwhile, with a token that nobody can foresee.
+
+    Args:
+        write: writes a line to the stream that the foreign text goes to.
+    """
+    token = secrets.token_hex(16)
+    write(f"::stop-commands::{token}")
+    try:
+        yield
+    finally:
+        write(f"::{token}::")
+
+
+def escaped(text: str) -> str:
+    """Escape the data of a log command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    return escaped(text).replace(":", "%3A").replace(",", "%2C")

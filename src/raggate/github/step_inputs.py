@@ -9,6 +9,7 @@ from raggate.errors import UsageError
 from raggate.escape import plain
 
 DEFAULTS: Mapping[str, str] = {
+    "command": "check",
     "config": "raggate.yml",
     "suite": "",
     "api-image": "",
@@ -17,17 +18,36 @@ DEFAULTS: Mapping[str, str] = {
     "against": "",
     "baseline": "",
     "out": "",
+    "github-token": "",
+    "token-login": "",
+    "comment": "always",
+    "check-run": "",
+    "artifact": "raggate-run",
+    "allow-pull-request-target": "false",
+    "allow-command": "false",
+    "reason": "",
+    "run-id": "",
+    "allow-regression": "false",
+    "dry-run": "false",
+    "direct-commit": "false",
+    "max-age-days": "14",
+    "ca-file": "",
     "fail-on": "regression",
     "store-full-text": "false",
 }
 """Name -> default, as in action.yml. An input whose default is empty may be left empty."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
+    "command": ("check", "comment", "promote"),
     "fail-on": ("regression", "cannot-tell", "never"),
     "store-full-text": ("true", "false"),
+    "comment": ("always", "on-change", "never"),
+    "allow-pull-request-target": ("true", "false"),
+    **dict.fromkeys(("allow-command", "allow-regression", "dry-run", "direct-commit"), ("true", "false")),
 }
 
 _PREFIX = "INPUT_"
+_SECRET = "github-token"  # noqa: S105 - its name, not its value
 
 
 def read(environment: Mapping[str, str]) -> dict[str, str]:
@@ -43,22 +63,41 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
     for variable in sorted(environment):
         if not variable.startswith(_PREFIX):
             continue
-        name = variable.removeprefix(_PREFIX).lower().replace("_", "-").replace(" ", "-")
+        name = _name(variable)
         if name not in DEFAULTS:
             raise _unknown(name)
         value = environment[variable].strip()
         if given.setdefault(name, value) != value:
-            raise UsageError(f"input {name!r} is given twice, as {plain(given[name])!r} and as {plain(value)!r}")
+            raise UsageError(
+                f"input {name!r} is given twice, as {_shown(name, given[name])} and as {_shown(name, value)}"
+            )
     for name, value in given.items():
         _check(name, value)
     return {**DEFAULTS, **given}
+
+
+def tokens(environment: Mapping[str, str]) -> list[str]:
+    """Give every value of `github-token` as it is written, valid or not, to be masked before anything is said."""
+    return [
+        value
+        for variable, value in sorted(environment.items())
+        if variable.startswith(_PREFIX) and _name(variable) == _SECRET and value.strip()
+    ]
+
+
+def _name(variable: str) -> str:
+    return variable.removeprefix(_PREFIX).lower().replace("_", "-").replace(" ", "-")
+
+
+def _shown(name: str, value: str) -> str:
+    return "a value that is not shown" if name == _SECRET else repr(plain(value))
 
 
 def _check(name: str, value: str) -> None:
     if not value and DEFAULTS[name]:
         raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {DEFAULTS[name]!r}.")
     if not value.isprintable():
-        raise UsageError(f"input {name!r}: expected one line of printable text; found {plain(value)!r}")
+        raise UsageError(f"input {name!r}: expected one line of printable text; found {_shown(name, value)}")
     if name in CHOICES and value not in CHOICES[name]:
         raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {plain(value)!r}")
 

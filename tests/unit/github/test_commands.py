@@ -106,3 +106,42 @@ def test_a_log_line_is_never_a_command(text: str) -> None:
     for line in (safe, f"raggate: {safe}", f"  | {safe}", f"  {safe}"):
         assert grammar.lines(line) in ([line], [])
         assert grammar.parse(line) is None
+
+
+@given(st.lists(st.text(max_size=60), max_size=8))
+def test_nothing_is_a_command_while_commands_are_stopped(lines: list[str]) -> None:
+    """Whatever is written between the fences, the runner reads no command in it, and reads commands again after it."""
+    written: list[str] = []
+    with commands.stopped(written.append):
+        written.extend(lines)
+    written.append("::notice::after")
+    found = grammar.Log().feed("\n".join(written) + "\n")
+    assert [note.data for note in found.annotations] == ["after"]
+
+
+def test_commands_are_resumed_after_an_error() -> None:
+    """An exception between the fences does not leave the rest of the log without commands."""
+    written: list[str] = []
+    with pytest.raises(RuntimeError), commands.stopped(written.append):
+        raise RuntimeError
+    written.append("::notice::after")
+    assert len(grammar.Log().feed("\n".join(written) + "\n").annotations) == 1
+
+
+def test_fences_cannot_be_foreseen() -> None:
+    """Every fence has a token of 128 bits of its own."""
+    written: list[str] = []
+    for _ in range(2):
+        with commands.stopped(written.append):
+            pass
+    tokens = {line.rpartition("::")[2] or line.strip(":") for line in written}
+    assert len(tokens) == 2
+    assert all(len(token) == 32 for token in tokens)
+
+
+def test_annotation_of_a_line() -> None:
+    """An annotation names file and line, with everything escaped that would end a property."""
+    written = commands.annotation("error", "a,b", "x\ny", path="docs/a:b,c.md", line=7)
+    (note,) = grammar.Log().feed(written + "\n").annotations
+    assert note.properties == {"file": "docs/a:b,c.md", "line": "7", "title": "a,b"}
+    assert note.data == "x\ny"

@@ -41,6 +41,10 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "broke": "2",
         "fixed": "1",
         "warnings": "1",
+        "comment-url": "",
+        "pull-request-url": "",
+        "commit": "",
+        "verified": "",
     }
 
 

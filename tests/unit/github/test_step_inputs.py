@@ -18,7 +18,9 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 
 def test_action_yml_declares_what_is_read() -> None:
     """action.yml and the reader know the same inputs with the same defaults, in letters every runner keeps."""
-    assert {name: spec["default"] for name, spec in ACTION["inputs"].items()} == step_inputs.DEFAULTS
+    declared = {name: spec["default"] for name, spec in ACTION["inputs"].items()}
+    # what the runner fills in stands nowhere in the code
+    assert declared == {**step_inputs.DEFAULTS, "github-token": "${{ github.token }}"}
     assert all(re.fullmatch("[a-z0-9-]+", name) for name in (*ACTION["inputs"], *ACTION["outputs"]))
     assert all(isinstance(spec["default"], str) for spec in ACTION["inputs"].values())
 
@@ -39,7 +41,7 @@ def test_both_spellings_at_once_are_fine_when_they_agree() -> None:
     ("environment", "message"),
     [
         ({"INPUT_API_IMAG": "x"}, "unknown input 'api-imag'; did you mean 'api-image'?"),
-        ({"INPUT_GITHUB-TOKEN": "x"}, "unknown input 'github-token'"),
+        ({"INPUT_GITHUB-TOKENS": "x"}, "unknown input 'github-tokens'"),
         ({"INPUT_API-URL": "http://a", "INPUT_API_URL": "http://b"}, "input 'api-url' is given twice"),
         ({"INPUT_CONFIG": " "}, "input 'config' is empty"),
         ({"INPUT_FAIL-ON": ""}, "input 'fail-on' is empty"),
@@ -54,3 +56,24 @@ def test_wrong_inputs_are_named(environment: dict[str, str], message: str) -> No
     with pytest.raises(UsageError) as caught:
         step_inputs.read(environment)
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"INPUT_GITHUB-TOKEN": "ghs_one", "INPUT_GITHUB_TOKEN": "ghs_two"},
+        {"INPUT_GITHUB-TOKEN": "ghs_one\nghs_two"},
+    ],
+)
+def test_the_token_is_never_shown(environment: dict[str, str]) -> None:
+    """An error about the token does not show it, and every value of it can be masked before that."""
+    with pytest.raises(UsageError) as caught:
+        step_inputs.read(environment)
+    assert "'github-token'" in caught.value.message
+    assert "ghs_" not in caught.value.message + caught.value.hint
+    assert step_inputs.tokens({"PATH": "/bin", "INPUT_OUT": "x", **environment}) == list(environment.values())
+
+
+def test_no_token_is_nothing_to_mask() -> None:
+    """An empty token gives no value."""
+    assert step_inputs.tokens({"INPUT_GITHUB-TOKEN": " "}) == []

@@ -1,0 +1,144 @@
+"""The hidden first lines of raggate's comments: what they tell -> text, and any comment's text -> what it tells. Pure.
+
+Anybody can write them. Whose comment it is decides whether they are believed, and then only for display and order.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from raggate.jsonio import dumps, loads
+from raggate.outcomes import Outcome
+from raggate.publication import Push
+
+VERSION = 1
+MOST_PUSHES = 10
+MOST_SUITE_BYTES = 300
+"""How long the name of a suite may be, as a JSON string."""
+
+MARKER_UNITS = 3000
+"""The most UTF-16 units that `encode` takes, with the line break at its end."""
+
+VERDICTS = frozenset(get_args(Outcome)) | {"usage error", "internal error"}
+"""How a push may have ended: with a verdict, or with the label of what came instead."""
+
+_MOST_NUMBER = 2**53
+_MOST_ATTEMPT = 10**6
+_SLUG_CHARACTERS = 40
+_HEAD = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_ALERT = re.compile(r"<!-- raggate:alert ([a-z0-9-]{1,80}) ([0-9]{1,16})\.([0-9]{1,7}) -->")
+_STATE = re.compile(r"<!-- raggate:state ([A-Za-z0-9+/]{1,4000}={0,2}) -->")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What a comment remembers.
+
+    Attributes:
+        suite: whose comment it is.
+        pushes: those it told of, oldest first, at most ten; the last is the one its text is about.
+        alert: GitHub's id of the loud comment that is open, None when none is.
+    """
+
+    suite: str
+    pushes: tuple[Push, ...] = ()
+    alert: int | None = None
+
+
+def slug(suite: str) -> str:
+    """Give a suite's name in markers: a-z, 0-9 and dashes, different for any two suites."""
+    words = "-".join(re.findall(r"[a-z0-9]+", suite.lower()))[:_SLUG_CHARACTERS].strip("-")
+    digest = hashlib.sha256(suite.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{words}-{digest}" if words else digest
+
+
+def comment_line(suite: str) -> str:
+    """Give the first line of a suite's comment."""
+    return f"<!-- raggate:comment {slug(suite)} -->"
+
+
+def alert_line(suite: str, order: tuple[int, int]) -> str:
+    """Give the first line of the loud comment about the push with this order."""
+    return f"<!-- raggate:alert {slug(suite)} {order[0]}.{order[1]} -->"
+
+
+def alert_order(body: str, suite: str) -> tuple[int, int] | None:
+    """Give the order of the push that a loud comment is about; None for any other text. Never raises."""
+    match = _ALERT.fullmatch(first_line(body))
+    return (int(match[2]), int(match[3])) if match and match[1] == slug(suite) else None
+
+
+def first_line(body: str) -> str:
+    """Give the first line of a comment, whatever ends it."""
+    return re.split(r"\r|\n", body[:MARKER_UNITS], maxsplit=1)[0]
+
+
+def encode(state: State) -> str:
+    """Write the two lines a comment begins with, a line break after each.
+
+    Raises:
+        ValueError: for what `decode` would not read.
+    """
+    pushes = [[push.head, push.verdict, push.run, push.attempt] for push in state.pushes]
+    try:
+        content = dumps({"version": VERSION, "suite": state.suite, "pushes": pushes, "alert": state.alert})
+    except TypeError as error:
+        raise ValueError(f"not a state that JSON can hold: {state}") from error
+    text = f"{comment_line(state.suite)}\n<!-- raggate:state {base64.b64encode(content).decode()} -->\n"
+    if decode(text) != state:
+        raise ValueError(f"not a state that can be read again: {state}")
+    return text
+
+
+def decode(body: str) -> State | None:
+    """Read the two lines back; None when they are not there or not as `encode` writes them. Never raises."""
+    lines = re.split(r"\r\n|\r|\n", body[: 2 * MARKER_UNITS], maxsplit=2)
+    match = _STATE.fullmatch(lines[1]) if len(lines) > 2 else None
+    if match is None:
+        return None
+    try:
+        found = loads(base64.b64decode(match[1], validate=True))
+        state = _state(found)
+    except (binascii.Error, ValueError, TypeError):
+        return None
+    return state if comment_line(state.suite) == lines[0] else None
+
+
+def _state(found: Any) -> State:
+    if not isinstance(found, dict) or set(found) != {"version", "suite", "pushes", "alert"}:
+        raise ValueError("not a state")
+    if _number(found["version"]) != VERSION:
+        raise ValueError("another version")
+    suite, pushes, alert = found["suite"], found["pushes"], found["alert"]
+    if not isinstance(suite, str) or len(dumps(suite)) > MOST_SUITE_BYTES:
+        raise ValueError("not a suite")
+    if not isinstance(pushes, list) or len(pushes) > MOST_PUSHES:
+        raise ValueError("not a list of pushes")
+    return State(
+        suite=suite,
+        pushes=tuple(_push(push) for push in pushes),
+        alert=None if alert is None else _number(alert),
+    )
+
+
+def _push(found: Any) -> Push:
+    if not isinstance(found, list) or len(found) != 4:
+        raise ValueError("not a push")
+    head, verdict, run, attempt = found
+    if not isinstance(head, str) or not _HEAD.fullmatch(head):
+        raise ValueError("not a commit")
+    if not isinstance(verdict, str) or verdict not in VERDICTS:
+        raise ValueError("not a verdict")
+    return Push(head=head, verdict=verdict, run=_number(run), attempt=_number(attempt, most=_MOST_ATTEMPT))
+
+
+def _number(found: Any, *, most: int = _MOST_NUMBER) -> int:
+    # True is an int, too
+    if type(found) is not int or not 0 <= found <= most:
+        raise ValueError("not a number that is expected")
+    return found

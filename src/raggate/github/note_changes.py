@@ -1,0 +1,66 @@
+"""Two commits on GitHub -> which notes of the vaults differ between them, by the ids of their contents alone."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from raggate.github.client import GitHub
+from raggate.github.git_objects import Entry, Objects
+
+_SKIPPED = ".obsidian"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vaults:
+    """The vaults of a commit: its full id, and the directory of each vault, as a path in the repository."""
+
+    commit: str
+    directories: Mapping[str, str]
+
+
+def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tuple[str, ...]:
+    """Name the notes that were added, removed and changed, as `added work/a.md`, sorted.
+
+    Args:
+        github: the API, with a token that may read contents.
+        repository: `owner/name`, which knows both commits.
+        before: the vaults of one commit.
+        now: the vaults of the other.
+
+    Raises:
+        GitHubError: when a tree cannot be read.
+        UsageError: for a directory that is too large, or a name that cannot be used.
+    """
+    objects = Objects(github, repository)
+    old, new = (_notes(objects, vaults) for vaults in (before, now))
+    changes = [f"added {note}" for note in new.keys() - old.keys()]
+    changes += [f"removed {note}" for note in old.keys() - new.keys()]
+    changes += [f"changed {note}" for note in new.keys() & old.keys() if new[note] != old[note]]
+    return tuple(sorted(changes))
+
+
+def _notes(objects: Objects, vaults: Vaults) -> dict[str, str]:
+    top = Entry(kind="tree", id=objects.tree_of(vaults.commit))
+    found: dict[str, str] = {}
+    for name, directory in vaults.directories.items():
+        tree = _find(objects, top, directory)
+        for path, entry in objects.walk(tree.id) if tree is not None else ():
+            # an index has no document for an empty file
+            note = entry.kind == "link" or (entry.kind == "file" and entry.size > 0)
+            if note and posixpath.splitext(path)[1] == ".md" and _SKIPPED not in path.split("/")[:-1]:
+                found[f"{name}/{path}"] = entry.id
+    return found
+
+
+def _find(objects: Objects, top: Entry, path: str) -> Entry | None:
+    """Walk down to a directory; None where there is none. Links are not followed, as git does not follow them."""
+    whole = posixpath.normpath(path)
+    found = top
+    for name in () if whole == "." else whole.split("/"):
+        inner = objects.tree(found.id).get(name)
+        if inner is None or inner.kind != "tree":
+            return None
+        found = inner
+    return found

@@ -1,0 +1,294 @@
+"""A new baseline -> the pull request that proposes it, updated in place; or, where wanted, a commit on the branch.
+
+Two promotions may run at the same time. The branch goes forward only, from the commit it was seen at, so that of two
+writers one is refused and told so; and the texts of the pull request are written by whoever's commit is its head.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+from raggate.errors import CannotTell
+from raggate.escape import plain
+from raggate.github import commits
+from raggate.github.client import GitHub
+from raggate.github.commits import Committed, Moved
+from raggate.github.failures import GitHubError
+from raggate.github.git_objects import blob_id
+
+_MARK = "Raggate-Promotion"
+_ORDER = re.compile(rf"^{_MARK}: ([1-9][0-9]{{0,18}})\.([1-9][0-9]{{0,8}})$", re.MULTILINE)
+_AGAIN = "Start the promotion again: it is then computed against what stands there now."
+_OVERTAKEN = (
+    "Two promotions wrote into this pull request at the same time. Its baseline is that of its last commit, whose "
+    "message says where it comes from. Start the promotion again for a full description."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A baseline that is to stand on a branch.
+
+    Attributes:
+        suite: its suite.
+        target: the branch it is for, without `refs/heads/`.
+        head: full id of the commit of the target that it was computed against.
+        path: of the baseline in the repository.
+        present: the baseline of that commit; None when it has none.
+        data: the new baseline.
+        title: one line, harmless as text; of the pull request and the commit.
+        message: further lines of the commit message, harmless as text.
+        body: gives the Markdown of the pull request for the commit in it.
+        order: workflow run and attempt that promote, by which a newer promotion is told from an older one.
+    """
+
+    suite: str
+    target: str
+    head: str
+    path: str
+    present: bytes | None
+    data: bytes
+    title: str
+    message: str
+    body: Callable[[Committed], str]
+    order: tuple[int, int]
+
+    @property
+    def branch(self) -> str:
+        """The branch that the pull request comes from."""
+        return branch_of(self.suite)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What became of a promotion.
+
+    Attributes:
+        state: `created` or `updated`: the pull request was. `committed`: onto the target itself. `unchanged`: it stood
+            there already. `nothing`: the baseline of the target is this one.
+        url: address of the pull request; empty when there is none.
+        commit: with the baseline; None when nothing was to be done.
+        notes: what a reader should know of how it came about, one sentence each.
+    """
+
+    state: Literal["created", "updated", "committed", "unchanged", "nothing"]
+    url: str = ""
+    commit: Committed | None = None
+    notes: tuple[str, ...] = ()
+
+
+def branch_of(suite: str) -> str:
+    """Name the branch that proposes a suite's baseline. Different suites have different ones.
+
+    Raises:
+        ValueError: for what cannot be the name of a suite.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", suite):
+        raise ValueError(f"not the name of a suite: {suite!r}")
+    # what git takes for a part of a branch's name: no `..`, no dot and no `.lock` at the end
+    slug = re.sub(r"\.(?=\.|$|lock$)", "-", suite)
+    return f"raggate/baseline-{slug}" if slug == suite else f"raggate/baseline-{slug}-{_sum(suite)}"
+
+
+def propose(github: GitHub, repository: str, change: Change) -> Proposed:
+    """Propose a baseline by a pull request: a new one, or the one that is open already.
+
+    Args:
+        github: the API, with a token that may write contents and pull requests.
+        repository: `owner/name`.
+        change: the baseline.
+
+    Raises:
+        Moved: when another promotion wrote at the same time.
+        CannotTell: when the target has another baseline by now, or a newer promotion stands in the pull request.
+        GitHubError: when GitHub refuses.
+    """
+    head, notes = _verified_head(github, repository, change)
+    if change.present == change.data:
+        return Proposed(state="nothing", notes=notes)
+    opened = _open_pull(github, repository, change)
+    standing = commits.head_of(github, repository, change.branch)
+    if opened is not None and standing is not None:
+        _refuse_older(github, repository, change, standing)
+    commit = commits.update(
+        github,
+        repository,
+        branch=change.branch,
+        expected_head=standing,
+        onto=head,
+        files={change.path: change.data},
+        message=_message(change),
+    )
+    return _in_pull_request(github, repository, change, commit, opened, notes)
+
+
+def commit_directly(github: GitHub, repository: str, change: Change) -> Proposed:
+    """Commit a baseline onto the target itself, if that is still at the commit it was computed against.
+
+    Raises:
+        Moved: when the target has another commit by now.
+        GitHubError: when GitHub refuses, also because the branch is protected.
+    """
+    files = {change.path: change.data}
+    commit = commits.update(
+        github,
+        repository,
+        branch=change.target,
+        expected_head=change.head,
+        files=files,
+        message=_message(change),
+    )
+    return Proposed(state="committed" if commit.changed else "nothing", commit=commit)
+
+
+def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str, tuple[str, ...]]:
+    """Give the head of the target, on which the baseline has to be the one that was compared with."""
+    head = commits.head_of(github, repository, change.target)
+    if head is None:
+        raise CannotTell(f"there is no branch {plain(change.target)!r} in {plain(repository)}")
+    found = commits.entry_at(github, repository, commit=head, path=change.path)
+    known = None if change.present is None else blob_id(change.present, like=head)
+    if (None if found is None else found.id) != known:
+        raise CannotTell(
+            f"the baseline on {plain(change.target)} changed meanwhile: {plain(change.path)} at {head[:12]} is not "
+            f"what this promotion was compared with at {change.head[:12]}; nothing was written",
+            hint=_AGAIN,
+        )
+    if head == change.head:
+        return head, ()
+    return head, (
+        f"{change.target} moved from {change.head[:12]} to {head[:12]} meanwhile, with the same baseline: the proposal "
+        "was put on top of it.",
+    )
+
+
+def _in_pull_request(
+    github: GitHub,
+    repository: str,
+    change: Change,
+    commit: Committed,
+    opened: dict[str, Any] | None,
+    notes: tuple[str, ...],
+) -> Proposed:
+    body = change.body(commit)
+    if opened is not None:
+        shown = _rewrite(github, repository, change, commit, opened["number"], body)
+        if shown is not None:
+            same = (opened.get("title"), opened.get("body")) == (change.title, body) and not commit.changed
+            state: Literal["unchanged", "updated"] = "unchanged" if same else "updated"
+            return Proposed(state=state, url=_url(shown), commit=commit, notes=notes)
+        notes = (*notes, f"Pull request {opened['number']} was closed meanwhile, so there is a new one.")
+    return _create(github, repository, change, commit, body, notes)
+
+
+def _rewrite(
+    github: GitHub, repository: str, change: Change, commit: Committed, number: int, body: str
+) -> dict[str, Any] | None:
+    """Bring title and body of a pull request up to date; None when it is not open any more."""
+    path = f"/repos/{quote(repository)}/pulls/{number}"
+    _own(_pull(github.get(path)), change, commit)
+    shown = _pull(github.send("PATCH", path, {"title": change.title, "body": body}))
+    try:
+        _own(shown, change, commit)
+    except Moved as moved:
+        # its text may have been replaced by this one's, which is about another file
+        if moved.found is not None:
+            title = _said(github, repository, moved.found).partition("\n")[0]
+            github.send("PATCH", path, {"title": title, "body": _OVERTAKEN})
+        raise
+    return shown if shown.get("state") == "open" else None
+
+
+def _create(
+    github: GitHub, repository: str, change: Change, commit: Committed, body: str, notes: tuple[str, ...]
+) -> Proposed:
+    path = f"/repos/{quote(repository)}/pulls"
+    sent = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
+    try:
+        shown = github.send("POST", path, sent, already=lambda: _open_pull(github, repository, change))
+    except GitHubError as error:
+        found = _open_pull(github, repository, change) if error.status == 422 else None
+        if found is None:
+            raise
+        # another promotion opened it between the look and this request
+        taken = _rewrite(github, repository, change, commit, found["number"], body)
+        if taken is None:
+            raise
+        return Proposed(state="updated", url=_url(taken), commit=commit, notes=notes)
+    return Proposed(state="created", url=_url(_pull(shown)), commit=commit, notes=notes)
+
+
+def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
+    """Refuse to speak for a commit that is not this promotion's.
+
+    Raises:
+        Moved: naming both.
+    """
+    head = pull.get("head")
+    found = head.get("sha") if isinstance(head, dict) else None
+    if pull.get("state") == "open" and found != commit.sha:
+        raise Moved(
+            change.branch,
+            commit.sha,
+            found if isinstance(found, str) else None,
+            hint="Another promotion followed this one at once, and its baseline stands in the pull request. " + _AGAIN,
+        )
+
+
+def _open_pull(github: GitHub, repository: str, change: Change) -> dict[str, Any] | None:
+    owner = repository.partition("/")[0]
+    listed = github.pages(
+        f"/repos/{quote(repository)}/pulls", state="open", head=f"{owner}:{change.branch}", base=change.target
+    )
+    return next((one for one in _pulls(listed) if _from_here(one, repository, change)), None)
+
+
+def _pulls(listed: Iterator[Any]) -> Iterator[dict[str, Any]]:
+    return (one for one in listed if isinstance(one, dict) and type(one.get("number")) is int)
+
+
+def _from_here(pull: dict[str, Any], repository: str, change: Change) -> bool:
+    head, base = pull.get("head"), pull.get("base")
+    if not isinstance(head, dict) or not isinstance(base, dict) or not isinstance(head.get("repo"), dict):
+        return False
+    same = str(head["repo"].get("full_name")).lower() == repository.lower()
+    return same and (head.get("ref"), base.get("ref")) == (change.branch, change.target)
+
+
+def _refuse_older(github: GitHub, repository: str, change: Change, standing: str) -> None:
+    written = _ORDER.search(_said(github, repository, standing))
+    if written is not None and (int(written[1]), int(written[2])) > change.order:
+        raise CannotTell(
+            f"a newer promotion (workflow run {written[1]}) stands in the pull request of {change.branch}; "
+            f"this one (run {change.order[0]}) does not replace it",
+            hint="Start a new promotion if this baseline is the one that is wanted.",
+        )
+
+
+def _said(github: GitHub, repository: str, commit: str) -> str:
+    """Give the message of a commit."""
+    found = github.get(f"/repos/{quote(repository)}/git/commits/{quote(commit)}")
+    return str(found.get("message")) if isinstance(found, dict) else ""
+
+
+def _message(change: Change) -> str:
+    return f"{change.title}\n\n{change.message}\n\n{_MARK}: {change.order[0]}.{change.order[1]}\n"
+
+
+def _pull(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict) or type(found.get("number")) is not int:
+        raise GitHubError("GitHub: expected a pull request; found something else")
+    return found
+
+
+def _url(pull: dict[str, Any]) -> str:
+    return plain(str(pull.get("html_url") or ""), limit=500)
+
+
+def _sum(text: str) -> str:
+    # only tells names apart that would share a branch
+    return blob_id(text.encode(), like="")[:7]

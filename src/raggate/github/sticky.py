@@ -1,0 +1,288 @@
+"""A judged push -> the one comment of its suite on the pull request, and a loud one when a pass was lost.
+
+GitHub's API cannot change a comment on the condition that nobody else has in the meantime. So every write is followed
+by a look at what stands there: of two runs at the same time one comment is left, with the newer run's text. Only a
+write by the older run that GitHub carries out after the newer run's last look can escape; the next push repairs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from raggate.errors import RaggateError
+from raggate.github import marker
+from raggate.github.client import GitHub
+from raggate.github.failures import GitHubError
+from raggate.github.marker import State
+from raggate.github.thread import Comment, Thread
+from raggate.publication import Push
+
+MARKER_UNITS = marker.MARKER_UNITS
+"""The most UTF-16 units that are put before what `Update.render` gives."""
+
+LOUD = frozenset(("regression", "invariant broken", "cannot tell"))
+"""Verdicts that are told by a comment of their own when they follow a pass."""
+
+_MOST_ROUNDS = 8
+
+Outcome = Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What is to be told.
+
+    Attributes:
+        suite: whose comment it is.
+        push: how this push was judged.
+        render: gives the comment's text, without marker lines, for the pushes so far, the last of which is this one.
+        alert: gives the text of the loud comment; takes the address of the one that is kept up to date.
+        mode: whether a comment is begun always, or only when there is something to tell.
+        notable: whether there is: a difference from the baseline, or no pass.
+        again: whether a push that is told already is told anew where verdict or text differ.
+    """
+
+    suite: str
+    push: Push
+    render: Callable[[tuple[Push, ...]], str]
+    alert: Callable[[str], str]
+    mode: Literal["always", "on-change"]
+    notable: bool
+    again: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What became of it.
+
+    Attributes:
+        state: what was done. `stale`: a newer push is being judged, or was. `closed`: the pull request is.
+        url: address of the comment; None when there is none, or it was not looked for.
+        alert_url: address of the loud comment that was posted.
+        notes: what went wrong without being in the way, one sentence each.
+    """
+
+    state: Outcome
+    url: str | None = None
+    alert_url: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def publish(github: GitHub, repository: str, *, number: int, update: Update, login: str | None = None) -> Published:
+    """Bring a suite's comment up to date, unless the pull request has moved on.
+
+    Args:
+        github: the API, with a token that may write to pull requests.
+        repository: `owner/name`.
+        number: of the pull request.
+        update: what is to be told.
+        login: who writes with this token. Needed for an app's token only, which is taken for the workflow's otherwise.
+
+    Raises:
+        GitHubError: when GitHub refuses.
+        ValueError: when what was rendered is too long, or the push is none that can be remembered.
+    """
+    path = f"/repos/{repository}/pulls/{number}"
+    pull = github.get(path)
+    head = pull.get("head") if isinstance(pull, dict) else None
+    if not isinstance(pull, dict) or not isinstance(head, dict):
+        raise GitHubError(f"GitHub: GET {path}: expected a pull request; found something else")
+    if pull.get("state") != "open" or pull.get("merged") is True:
+        return Published(state="closed")
+    if head.get("sha") != update.push.head:
+        return Published(state="stale")
+    thread = Thread(github, repository, number=number, login=login, locked=pull.get("locked") is True)
+    return _Upsert(thread, update).carry_out()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What stands in the conversation: comments of the suite, with their states, and loud ones. Oldest first."""
+
+    comments: tuple[Comment, ...]
+    alerts: tuple[Comment, ...]
+
+    @property
+    def newest(self) -> tuple[Comment | None, State | None]:
+        """The comment about the newest push; of equals the oldest comment."""
+        known = [(comment, marker.decode(comment.body)) for comment in self.comments]
+        return max(known, key=lambda one: (_order(one[1]), -one[0].id), default=(None, None))
+
+    @property
+    def pushes(self) -> list[Push]:
+        """Every push that any of the comments knows, oldest first."""
+        states = [marker.decode(comment.body) for comment in self.comments]
+        found = {push.order: push for state in states if state for push in state.pushes}
+        return [found[order] for order in sorted(found)]
+
+
+class _Upsert:
+    """One run's attempt. It goes around until what stands there needs no change."""
+
+    def __init__(self, thread: Thread, update: Update) -> None:
+        self._thread = thread
+        self._update = update
+        self._line = marker.comment_line(update.suite)
+        self._wrote: Literal["created", "updated"] | None = None
+        self._made: Comment | None = None
+        self._shouted: Comment | None = None
+        self._open: int | None = None
+        self._recovered: tuple[Comment, ...] = ()
+        self._notes: list[str] = []
+
+    def carry_out(self) -> Published:
+        """Go around. See `publish`."""
+        last: Comment | None = None
+        for _ in range(_MOST_ROUNDS):
+            found = self._look()
+            newest, state = found.newest
+            last = found.comments[0] if found.comments else last
+            if newest is None:
+                if self._update.mode == "on-change" and not self._update.notable:
+                    return Published(state="not-needed")
+                self._create()
+            elif _order(state) > self._update.push.order or self._told(state):
+                if self._leave(found, newest.body):
+                    return self._done(newest) if self._told(state) else self._stale(newest, state)
+            elif self._settled(found, state):
+                return self._done(found.comments[0])
+            else:
+                self._write(found, state)
+        if self._wrote and last is not None:
+            return self._done(last)
+        raise GitHubError(
+            "GitHub: the comment does not come to rest: it changes whenever it is about to be written",
+            hint="Let one run at a time publish for a pull request, by `concurrency:` in the workflow.",
+        )
+
+    def _look(self) -> _Found:
+        own = self._thread.own()
+        if self._made and self._made.id not in {comment.id for comment in own}:
+            # a list may lag behind
+            made = self._thread.read(self._made.id)
+            own += [made] if made else []
+        comments = [one for one in own if marker.first_line(one.body) == self._line]
+        alerts = [one for one in own if marker.alert_order(one.body, self._update.suite)]
+        return _Found(tuple(sorted(comments, key=lambda one: one.id)), tuple(alerts))
+
+    def _create(self) -> None:
+        body = self._body(State(suite=self._update.suite, pushes=(self._update.push,)))
+        made = self._thread.create(body, lambda: next(iter(self._look().comments), None))
+        if not _same(made.body, body):
+            # while it was open whether this run's was written, another run's was
+            return
+        self._made, self._wrote = made, "created"
+        if made.author != self._thread.author:
+            self._notes.append(
+                f"the comment was written by {made.author[0]!r}, whom the next run will not know as its own author: "
+                "name the login of this token, or use the workflow's"
+            )
+
+    def _settled(self, found: _Found, state: State | None) -> bool:
+        if len(found.comments) > 1 or state is None or not state.pushes or state.pushes[-1] != self._update.push:
+            return False
+        return self._wrote is not None or _same(found.comments[0].body, self._body(state))
+
+    def _told(self, state: State | None) -> bool:
+        """Say whether this push is told already and is not to be told again."""
+        return not self._update.again and _order(state) == self._update.push.order
+
+    def _write(self, found: _Found, state: State | None) -> None:
+        """Put this push into the oldest comment, and take the others away, unless that one changes just now."""
+        target = found.comments[0]
+        before = [push for push in found.pushes if push.order < self._update.push.order]
+        pushes = (*before[1 - marker.MOST_PUSHES :], self._update.push)
+        alert = self._alert(target, found, state.alert if state else None, before)
+        body = self._body(State(suite=self._update.suite, pushes=pushes, alert=alert))
+        self._open = alert
+        if self._replace(target, body):
+            self._wrote = "updated" if self._made is None or self._made.id != target.id else self._wrote
+            self._clear(found)
+
+    def _leave(self, found: _Found, body: str) -> bool:
+        """Keep a newer run's text in the oldest comment alone. False when there was something to do for it."""
+        if len(found.comments) == 1:
+            return True
+        if self._replace(found.comments[0], body):
+            self._clear(found)
+        return False
+
+    def _replace(self, target: Comment, body: str) -> bool:
+        now = self._thread.read(target.id)
+        if now is None or now.body != target.body:
+            return False
+        return _same(now.body, body) or self._thread.edit(target.id, body)
+
+    def _clear(self, found: _Found) -> None:
+        for comment in found.comments[1:]:
+            self._thread.remove(comment.id)
+
+    def _alert(self, target: Comment, found: _Found, known: int | None, before: Sequence[Push]) -> int | None:
+        """Give the id of the loud comment that is open after this push, posting it when a pass was lost just now."""
+        judged = [push for push in before if push.verdict in LOUD | {"pass"}]
+        since = max((push.order for push in judged if push.verdict == "pass"), default=None)
+        # what another try or run posted, without having come to remember it
+        recent = [one for one in found.alerts if since is not None and self._about(one) > since]
+        if self._update.push.verdict == "pass":
+            # but not what a newer run has just posted
+            over = [one for one in recent if self._about(one) < self._update.push.order]
+            self._recovered = tuple(one for one in found.alerts if one.id == known or one in over)
+            return None
+        lost = judged[-1:] and judged[-1].verdict == "pass" and self._update.push.verdict in LOUD
+        if known is None and not lost:
+            return None
+        if known is None:
+            kept = recent[0] if recent else self._shouted or self._shout(target)
+            known = kept.id if kept else None
+        for surplus in recent:
+            if surplus.id != known:
+                self._thread.remove(surplus.id)
+        return known
+
+    def _about(self, comment: Comment) -> tuple[int, int]:
+        return marker.alert_order(comment.body, self._update.suite) or (-1, -1)
+
+    def _shout(self, target: Comment) -> Comment | None:
+        order = self._update.push.order
+        body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url)}"
+
+        def already() -> Comment | None:
+            return next((one for one in self._look().alerts if self._about(one) == order), None)
+
+        try:
+            self._shouted = self._thread.create(body, already)
+        except GitHubError as error:
+            self._notes.append(f"the comment that tells of the lost pass was not posted: {error.message}")
+        return self._shouted
+
+    def _stale(self, newest: Comment, state: State | None) -> Published:
+        if self._shouted and (state is None or state.alert != self._shouted.id):
+            self._thread.remove(self._shouted.id)
+        return Published(state="stale", url=newest.url or None, notes=tuple(dict.fromkeys(self._notes)))
+
+    def _done(self, comment: Comment) -> Published:
+        for alert in self._recovered:
+            try:
+                self._thread.minimize(alert)
+            except RaggateError as error:
+                self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
+        return Published(
+            state=self._wrote or "unchanged",
+            url=comment.url or None,
+            alert_url=self._shouted.url if self._shouted and self._shouted.id == self._open else None,
+            notes=tuple(dict.fromkeys(self._notes)),
+        )
+
+    def _body(self, state: State) -> str:
+        return marker.encode(state) + self._update.render(state.pushes)
+
+
+def _order(state: State | None) -> tuple[int, int]:
+    return max((push.order for push in state.pushes), default=(-1, -1)) if state else (-1, -1)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are the same for GitHub, which may change how lines end."""
+    return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()

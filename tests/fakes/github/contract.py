@@ -1,0 +1,221 @@
+"""GitHub's API description -> routes, what does not fit it in a request or a response, and filled-in objects."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from openapi_core import OpenAPI
+from openapi_core.datatypes import Headers, RequestParameters
+from openapi_core.exceptions import OpenAPIError
+from werkzeug.datastructures import ImmutableMultiDict
+
+HERE = Path(__file__).parent
+HOST = "http://fake"
+MULTI_SEGMENT = {"path", "ref", "branch", "basehead"}
+_MOMENT = "2026-01-01T00:00:00Z"
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class Route:
+    """One operation: its id, method, path template and description."""
+
+    operation: str
+    method: str
+    template: str
+    pattern: re.Pattern[str]
+    description: Mapping[str, Any]
+
+    @property
+    def query_names(self) -> set[str]:
+        """Name the query parameters, references among them left out."""
+        return {p["name"] for p in self.description.get("parameters", ()) if p.get("in") == "query"}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request as openapi-core wants to see it."""
+
+    method: str
+    path: str
+    parameters: RequestParameters
+    body: bytes | None
+    content_type: str = "application/json"
+    host_url: str = HOST
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """A response as openapi-core wants to see it."""
+
+    data: bytes | None
+    status_code: int
+    content_type: str
+    headers: Headers = field(default_factory=Headers)
+
+
+class Contract:
+    """What one version of GitHub accepts and answers."""
+
+    def __init__(self, description: dict[str, Any]) -> None:
+        self._lock = threading.Lock()
+        self._whole = {**description, "servers": [{"url": HOST}]}
+        self._api = OpenAPI.from_dict(self._whole)
+        self.routes = sorted(self._routes(), key=lambda route: -len(re.sub(r"{\w+}", "", route.template)))
+
+    def _routes(self) -> Iterator[Route]:
+        for template, item in self._whole["paths"].items():
+            pattern = re.sub(
+                r"\\{(\w+)\\}",
+                lambda match: f"(?P<{match[1]}>{'.*' if match[1] in MULTI_SEGMENT else '[^/]+'})",
+                re.escape(template),
+            )
+            for method, operation in item.items():
+                parameters = [self._resolved(parameter) for parameter in operation.get("parameters", ())]
+                described = {**operation, "parameters": parameters}
+                yield Route(operation["operationId"], method.upper(), template, re.compile(pattern), described)
+
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]] | None:
+        """Find the operation of a path and its parameters, unquoted."""
+        for route in self.routes:
+            if route.method == method and (match := route.pattern.fullmatch(path)):
+                return route, {name: unquote(value) for name, value in match.groupdict().items()}
+        return None
+
+    def request_problems(
+        self, route: Route, parameters: Mapping[str, str], *, query: list[tuple[str, str]], body: bytes | None
+    ) -> list[str]:
+        """Say what does not fit: path, query and body; names that the description does not know count."""
+        asked = self._asked(route, parameters, query=query, body=body)
+        problems = [f"unknown query parameter {name}" for name, _ in query if name not in route.query_names]
+        names = [name for name, _ in query]
+        problems += [f"query parameter {name} given twice" for name in {n for n in names if names.count(n) > 1}]
+        if body is not None and "requestBody" not in route.description:
+            problems.append("a body where none is described")
+        try:
+            with self._lock:
+                self._api.validate_request(asked)
+        except OpenAPIError as error:
+            problems.append(_told(error))
+            return problems
+        if body is not None and "requestBody" in route.description:
+            schema = route.description["requestBody"]["content"]["application/json"]["schema"]
+            problems += [f"unknown field {name}" for name in self._unknown(schema, json.loads(body), "")]
+        return problems
+
+    def response_problems(
+        self, route: Route, parameters: Mapping[str, str], *, status: int, body: bytes, content_type: str
+    ) -> list[str]:
+        """Say what of an answer does not fit.
+
+        GitHub describes few of its errors: one whose status is not described only has to carry a message. Contents
+        asked for as raw bytes have no schema.
+        """
+        if "raw" in content_type:
+            return []
+        described = route.description["responses"].get(str(status))
+        if described is None and status >= 400:
+            return [] if isinstance(json.loads(body).get("message"), str) else ["an error without a message"]
+        if described is not None and "content" not in self._resolved(described):
+            return [f"status {status} is described without a body"] if body else []
+        asked = self._asked(route, parameters, query=[], body=None)
+        try:
+            with self._lock:
+                self._api.validate_response(asked, _Answered(body, status, content_type))
+        except OpenAPIError as error:
+            return [_told(error)]
+        return []
+
+    def knows(self, schema: str, name: str) -> bool:
+        """Tell whether this version of GitHub has a field."""
+        return name in self._whole["components"]["schemas"][schema]["properties"]
+
+    def fill(self, schema: str, values: Mapping[str, Any], *, url: str) -> dict[str, Any]:
+        """Complete an object with neutral values for what `values` lack; addresses are `url`."""
+        return self._filled({"$ref": f"#/components/schemas/{schema}"}, dict(values), url)
+
+    def _asked(
+        self, route: Route, parameters: Mapping[str, str], *, query: list[tuple[str, str]], body: bytes | None
+    ) -> _Asked:
+        # a parameter that holds slashes is one segment for openapi-core
+        path = route.template.format(**{name: quote(value, safe="") or "-" for name, value in parameters.items()})
+        return _Asked(route.method.lower(), path, RequestParameters(query=ImmutableMultiDict(query)), body)
+
+    def _resolved(self, node: Any) -> Any:
+        while "$ref" in node:
+            _, _, kind, name = node["$ref"].split("/")
+            node = self._whole["components"][kind][name]
+        return node
+
+    def _unknown(self, schema: Any, value: Any, where: str) -> Iterator[str]:
+        known = self._properties(schema)
+        if isinstance(value, list):
+            for item in value:
+                yield from self._unknown(self._resolved(schema).get("items", {}), item, f"{where}[]")
+        if not isinstance(value, dict) or not known:
+            return
+        for name, part in value.items():
+            if name in known:
+                yield from self._unknown(known[name], part, f"{where}.{name}")
+            else:
+                yield f"{where}.{name}".removeprefix(".")
+
+    def _properties(self, schema: Any) -> dict[str, Any]:
+        schema = self._resolved(schema)
+        known = dict(schema.get("properties", {}))
+        for alternative in [*schema.get("anyOf", ()), *schema.get("allOf", ())]:
+            known.update(self._properties(alternative))
+        return known
+
+    def _filled(self, schema: Any, value: Any, url: str) -> Any:
+        schema = self._resolved(schema)
+        if value is _MISSING:
+            return self._neutral(schema, url)
+        if value is None:
+            return None
+        if "anyOf" in schema and "properties" not in schema:
+            schema = self._resolved(schema["anyOf"][0])
+        if isinstance(value, list):
+            return [self._filled(schema.get("items", {}), item, url) for item in value]
+        if not isinstance(value, dict):
+            return value
+        known = schema.get("properties", {})
+        wanted = dict.fromkeys([*value, *schema.get("required", ())])
+        return {name: self._filled(known.get(name, {}), value.get(name, _MISSING), url) for name in wanted}
+
+    def _neutral(self, schema: Any, url: str) -> Any:
+        if schema.get("nullable"):
+            return None
+        if "enum" in schema:
+            return schema["enum"][0]
+        kind = schema.get("type")
+        if kind == "string":
+            return {"uri": url, "date-time": _MOMENT}.get(schema.get("format"), url if "format" not in schema else "")
+        if kind == "object" or "properties" in schema:
+            return self._filled(schema, {}, url)
+        return {"array": [], "integer": 0, "number": 0, "boolean": False}.get(kind)
+
+
+def _told(error: BaseException) -> str:
+    """Give the reason of a refusal, which openapi-core keeps in the causes."""
+    told, details = [], []
+    cause: BaseException | None = error
+    while cause is not None:
+        told.append(str(cause)[:200])
+        details += [f"{one.json_path}: {one.message[-200:]}" for one in getattr(cause, "schema_errors", None) or ()]
+        cause = cause.__cause__
+    return "; ".join(details or told)
+
+
+@functools.cache
+def load(flavour: str) -> Contract:
+    """Load `api.github.com` or `ghes-3.17`, once per process: it takes a third of a second."""
+    return Contract(json.loads((HERE / f"{flavour}.json").read_text(encoding="utf-8")))

@@ -1,0 +1,215 @@
+"""Pull requests, their comments and labels, the repository itself and who speaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fakes.github import shapes
+from fakes.github.calls import Call, Refusal, Response, invalid
+from fakes.github.nouns import Comment, Pull
+from fakes.github.permissions import FORBIDDEN
+
+COMMENT_UNITS = 65536
+"""The longest comment, in UTF-16 code units."""
+
+
+def list_pulls(call: Call) -> Response:
+    """Answer GET pulls: open ones unless the query says otherwise; `head` is `owner:branch`."""
+    query = call.request.query
+    state = query.get("state", "open")
+    found = [pull for pull in call.repository.pulls.values() if state in {pull.state, "all"}]
+    # GitHub ignores a head without an owner
+    if ":" in query.get("head", ""):
+        found = [pull for pull in found if _shown(call, pull, simple=True)["head"]["label"] == query["head"]]
+    if "base" in query:
+        found = [pull for pull in found if pull.base_ref == query["base"]]
+    key = {"updated": lambda pull: pull.updated}.get(query.get("sort", "created"), lambda pull: pull.number)
+    newest_first = query.get("direction", "desc" if query.get("sort", "created") == "created" else "asc") == "desc"
+    page, headers = call.page(sorted(found, key=key, reverse=newest_first))
+    return Response(200, [_shown(call, pull, simple=True) for pull in page], headers)
+
+
+def pulls_of_commit(call: Call) -> Response:
+    """Answer GET commits/{sha}/pulls: those that merged a commit of the default branch, else the open ones with it."""
+    repository, sha = call.repository, call.parameters["commit_sha"]
+    if sha not in repository.objects.commits:
+        raise Refusal(422, f"No commit found for SHA: {sha}")
+    history = repository.objects.history
+    landed = sha in history(repository.head)
+    found = [
+        pull
+        for pull in repository.pulls.values()
+        if pull.merged == landed
+        and (landed or pull.state == "open")
+        and (pull.merge_commit_sha == sha or sha in set(history(pull.head_sha)) - set(history(pull.base_sha)))
+    ]
+    page, headers = call.page(found)
+    return Response(200, [_shown(call, pull, simple=True) for pull in page], headers)
+
+
+def get_pull(call: Call) -> Response:
+    """Answer GET pulls/{number}."""
+    return Response(200, _shown(call, _pull(call, "pull_number")))
+
+
+def create_pull(call: Call) -> Response:
+    """Answer POST pulls."""
+    repository, body = call.repository, call.body
+    if call.token and call.token.is_bot and not repository.actions_may_open_pulls:
+        raise Refusal(403, "GitHub Actions is not permitted to create or approve pull requests.")
+    owner, _, branch = body["head"].rpartition(":")
+    source = repository
+    if owner and owner != repository.owner:
+        network = [one for one in call.world.repositories.values() if one.objects is repository.objects]
+        source = next((one for one in network if one.owner == owner), repository)
+    head, base = source.refs.get(f"refs/heads/{branch}"), repository.refs.get(f"refs/heads/{body['base']}")
+    for name, sha in (("head", head), ("base", base)):
+        if sha is None:
+            raise invalid("PullRequest", name, f"{name} is not a branch", code="invalid")
+    if "title" not in body:
+        raise invalid("PullRequest", "title", "title is missing", code="missing_field")
+    if head in repository.objects.history(base or ""):
+        raise invalid("PullRequest", "head", f"No commits between {body['base']} and {branch}")
+    for pull in repository.pulls.values():
+        if (pull.state, pull.head_repo, pull.head_ref, pull.base_ref) == ("open", source, branch, body["base"]):
+            raise invalid("PullRequest", "head", f"A pull request already exists for {source.owner}:{branch}.")
+    made = repository.add_pull(
+        max(repository.pulls, default=0) + 1,
+        head_sha=head or "",
+        head_ref=branch,
+        head_repo=source,
+        base_ref=body["base"],
+        title=body["title"],
+        body=body.get("body"),
+        draft=body.get("draft", False),
+        login=call.login,
+    )
+    return Response(201, _shown(call, made))
+
+
+def update_pull(call: Call) -> Response:
+    """Answer PATCH pulls/{number}."""
+    pull, body = _pull(call, "pull_number"), call.body
+    if "base" in body and f"refs/heads/{body['base']}" not in call.repository.refs:
+        raise invalid("PullRequest", "base", "base is not a branch", code="invalid")
+    if pull.merged and body.get("state") == "open":
+        raise invalid("PullRequest", "state", "state cannot be changed. The pull request was merged.")
+    pull.title = body.get("title", pull.title)
+    pull.body = body.get("body", pull.body)
+    pull.state = body.get("state", pull.state)
+    pull.base_ref = body.get("base", pull.base_ref)
+    pull.updated = call.world.now()
+    return Response(200, _shown(call, pull))
+
+
+def _pull(call: Call, parameter: str) -> Pull:
+    pull = call.repository.pulls.get(call.number(parameter))
+    if pull is None:
+        raise Refusal(404, "Not Found")
+    return pull
+
+
+def _shown(call: Call, pull: Pull, *, simple: bool = False) -> dict[str, Any]:
+    values = shapes.pull(pull, call.repository)
+    if simple:
+        values = {name: one for name, one in values.items() if name not in {"merged", "mergeable", "mergeable_state"}}
+        return call.filled("pull-request-simple", values)
+    values["comments"] = len(call.repository.comments_of(pull.number))
+    return call.filled("pull-request", values)
+
+
+def list_comments(call: Call) -> Response:
+    """Answer GET comments of a pull request, oldest first."""
+    number = _pull(call, "issue_number").number
+    found = call.repository.comments_of(number)
+    if since := call.request.query.get("since"):
+        found = [comment for comment in found if comment.updated >= since]
+    page, headers = call.page(found)
+    return Response(200, [_comment_shown(call, comment) for comment in page], headers)
+
+
+def get_comment(call: Call) -> Response:
+    """Answer GET of one comment."""
+    return Response(200, _comment_shown(call, _comment(call)))
+
+
+def create_comment(call: Call) -> Response:
+    """Answer POST of a comment; refused where the conversation is locked."""
+    pull = _pull(call, "issue_number")
+    if pull.locked:
+        raise Refusal(403, "Unable to create comment because issue is locked.")
+    body = _checked(call.body["body"])
+    kind = "Bot" if call.token and call.token.is_bot else "User"
+    return Response(201, _comment_shown(call, call.repository.add_comment(pull.number, call.login, body, type=kind)))
+
+
+def update_comment(call: Call) -> Response:
+    """Answer PATCH of a comment."""
+    comment = _comment(call)
+    comment.body = _checked(call.body["body"])
+    comment.updated = call.world.now()
+    return Response(200, _comment_shown(call, comment))
+
+
+def delete_comment(call: Call) -> Response:
+    """Answer DELETE of a comment."""
+    del call.repository.comments[_comment(call).id]
+    return Response(204)
+
+
+def _checked(body: str) -> str:
+    if not body.strip():
+        raise invalid("IssueComment", "body", "body can't be blank", code="missing_field")
+    if len(body.encode("utf-16-le", "surrogatepass")) // 2 > COMMENT_UNITS:
+        message = f"body is too long (maximum is {COMMENT_UNITS} characters)"
+        raise invalid("IssueComment", "data", message, code="unprocessable")
+    return body
+
+
+def _comment(call: Call) -> Comment:
+    comment = call.repository.comments.get(call.number("comment_id"))
+    if comment is None:
+        raise Refusal(404, "Not Found")
+    return comment
+
+
+def _comment_shown(call: Call, comment: Comment) -> dict[str, Any]:
+    return call.filled("issue-comment", shapes.comment(comment, call.repository, call.api_url))
+
+
+def add_labels(call: Call) -> Response:
+    """Answer POST labels: a list, or an object with one."""
+    pull = _pull(call, "issue_number")
+    given = call.body if isinstance(call.body, list) else call.body.get("labels", [])
+    names = [one if isinstance(one, str) else one["name"] for one in given]
+    pull.labels += [name for name in names if name not in pull.labels]
+    return Response(200, [call.filled("label", {"name": name, "color": "ededed"}) for name in pull.labels])
+
+
+def get_authenticated(call: Call) -> Response:
+    """Answer GET user: a person's token only."""
+    if call.token is None or call.token.is_bot:
+        raise Refusal(403, FORBIDDEN)
+    return Response(200, call.filled("public-user", shapes.account(call.login)))
+
+
+def get_repository(call: Call) -> Response:
+    """Answer GET of a repository."""
+    return Response(200, call.filled("full-repository", shapes.repository(call.repository)))
+
+
+OPERATIONS = {
+    "pulls/list": list_pulls,
+    "pulls/get": get_pull,
+    "pulls/create": create_pull,
+    "pulls/update": update_pull,
+    "repos/list-pull-requests-associated-with-commit": pulls_of_commit,
+    "issues/list-comments": list_comments,
+    "issues/get-comment": get_comment,
+    "issues/create-comment": create_comment,
+    "issues/update-comment": update_comment,
+    "issues/delete-comment": delete_comment,
+    "issues/add-labels": add_labels,
+    "users/get-authenticated": get_authenticated,
+    "repos/get": get_repository,
+}

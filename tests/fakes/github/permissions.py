@@ -1,0 +1,83 @@
+"""Who may do what: the permission each operation asks a token for."""
+
+from __future__ import annotations
+
+from fakes.github.calls import Call, Refusal
+from fakes.github.contract import Route
+
+# alternatives of permission -> level; public data can be read without
+NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
+    **dict.fromkeys(
+        """repos/get-content git/get-ref git/get-commit git/get-tree git/get-blob git/list-matching-refs
+        repos/get-branch repos/get-commit repos/compare-commits-with-basehead""".split(),
+        (("contents", "read"),),
+    ),
+    **dict.fromkeys(
+        """repos/create-or-update-file-contents git/create-ref git/update-ref git/create-commit git/create-tree
+        git/create-blob""".split(),
+        (("contents", "write"),),
+    ),
+    **dict.fromkeys(
+        "pulls/list pulls/get repos/list-pull-requests-associated-with-commit".split(), (("pull_requests", "read"),)
+    ),
+    **dict.fromkeys("pulls/create pulls/update".split(), (("pull_requests", "write"),)),
+    **dict.fromkeys("issues/list-comments issues/get-comment".split(), (("issues", "read"), ("pull_requests", "read"))),
+    **dict.fromkeys(
+        "issues/create-comment issues/update-comment issues/delete-comment issues/add-labels".split(),
+        (("issues", "write"), ("pull_requests", "write")),
+    ),
+    "checks/list-for-ref": (("checks", "read"),),
+    **dict.fromkeys("checks/create checks/update".split(), (("checks", "write"),)),
+    **dict.fromkeys(
+        """actions/get-workflow-run actions/get-workflow-run-attempt actions/list-workflow-run-artifacts
+        actions/download-artifact actions/list-jobs-for-workflow-run""".split(),
+        (("actions", "read"),),
+    ),
+    "repos/get": (("metadata", "read"),),
+}
+MINIMIZE = (("issues", "write"), ("pull_requests", "write"))
+FORBIDDEN = "Resource not accessible by integration"
+# answers nobody who is not signed in, whatever the repository
+SIGNED_IN = {"actions/download-artifact"}
+
+
+def authorise(call: Call, route: Route) -> None:
+    """Find the repository of the path and let the call through, or refuse it as GitHub does.
+
+    Raises:
+        Refusal: 401 without a token where one is needed, 403 for a missing permission, 404 for what it cannot see.
+    """
+    if route.operation == "users/get-authenticated":
+        if call.token is None:
+            raise Refusal(401, "Requires authentication")
+        if call.token.is_bot:
+            raise Refusal(403, FORBIDDEN)
+        return
+    name = f"{call.parameters['owner']}/{call.parameters['repo']}"
+    known = {key.lower(): repository for key, repository in call.world.repositories.items()}
+    call.found = known.get(name.lower())
+    reading = route.method == "GET" and route.operation not in SIGNED_IN
+    public = call.found is not None and not call.found.private
+    scope = call.token.repositories if call.token else frozenset()
+    inside = call.found is not None and (scope is None or call.found.full_name in scope)
+    if call.found is None or not (inside or public):
+        raise Refusal(404, "Not Found")
+    if reading and public:
+        return
+    if call.token is None:
+        raise Refusal(401, "Requires authentication")
+    if not inside or not granted(call, NEEDED[route.operation]):
+        raise Refusal(403, FORBIDDEN, headers={"x-accepted-github-permissions": accepted(NEEDED[route.operation])})
+
+
+def granted(call: Call, needed: tuple[tuple[str, str], ...]) -> bool:
+    """Tell whether the token has one of the permissions; whoever may write may read."""
+    if call.token is None or call.token.permissions is None:
+        return call.token is not None
+    held = {"metadata": "read", **call.token.permissions}
+    return any(held.get(name) in ({"write"} if level == "write" else {"read", "write"}) for name, level in needed)
+
+
+def accepted(needed: tuple[tuple[str, str], ...]) -> str:
+    """Give the header that names the permissions; alternatives are separated by semicolons."""
+    return "; ".join(f"{name}={level}" for name, level in needed)

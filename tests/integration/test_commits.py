@@ -1,0 +1,191 @@
+"""Commits through the git data API: several files at once, forward only, from the commit that was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Repository, commit_then_status, status
+from raggate.github.client import GitHub
+from raggate.github.commits import Committed, Moved, contains, entry_at, head_of, update
+from raggate.github.failures import GitHubError
+
+NAME = "octo/notes"
+FILES = {"baselines/small.json": b'{"a": 1}\n', "baselines/other.json": b"\x00\xff"}
+
+
+@dataclass
+class Stage:
+    """A repository on a fake."""
+
+    fake: FakeGitHub
+    repository: Repository
+
+    def github(self, permissions: dict[str, str] | None = None, login: str = "github-actions[bot]") -> GitHub:
+        """Open the API with a token that may write contents unless told otherwise."""
+        token = self.fake.token(permissions or {"contents": "write"}, login=login)
+        return GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0)
+
+    def update(self, branch: str, expected: str | None, *, onto: str | None = None, **others: object) -> Committed:
+        """Put `FILES` onto a branch."""
+        with self.github(**others) as github:  # type: ignore[arg-type]
+            return update(
+                github, NAME, branch=branch, expected_head=expected, onto=onto, files=FILES, message="A baseline"
+            )
+
+    def parents(self, sha: str) -> tuple[str, ...]:
+        """Give the parents of a commit."""
+        return tuple(self.repository.objects.commits[sha].parents)
+
+
+@pytest.fixture(params=["api.github.com", "ghes-3.17"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """Give a repository on either flavour; what is sent has to fit GitHub's description."""
+    with FakeGitHub(request.param) as fake:
+        yield Stage(fake, fake.add_repository(NAME, files={"README.md": "# Notes\n", "baselines/small.json": "{}\n"}))
+        fake.assert_clean()
+
+
+def test_several_files_are_one_commit(stage: Stage) -> None:
+    """All files stand in one commit on top of the head, every other file is kept, and GitHub signed it."""
+    before = stage.repository.head
+    made = stage.update("main", before)
+    assert made == Committed(sha=stage.repository.head, verified=True, reason="valid", changed=True)
+    assert stage.parents(made.sha) == (before,)
+    assert {path: stage.repository.read(path) for path in FILES} == FILES
+    assert stage.repository.read("README.md") == b"# Notes\n"
+
+
+def test_a_branch_is_created(stage: Stage) -> None:
+    """Without a branch there is one afterwards, from the commit that was named, which itself stays as it is."""
+    before = stage.repository.head
+    made = stage.update("raggate/baseline-small", None, onto=before)
+    assert stage.repository.refs["refs/heads/raggate/baseline-small"] == made.sha
+    assert stage.parents(made.sha) == (before,)
+    assert stage.repository.head == before
+
+
+def test_the_same_files_are_no_commit(stage: Stage) -> None:
+    """What the branch has already is not committed again."""
+    first = stage.update("main", stage.repository.head)
+    again = stage.update("main", first.sha)
+    assert again == Committed(sha=first.sha, verified=True, reason="valid", changed=False)
+    assert len(stage.fake.calls("git/create-commit")) == 1
+
+
+def test_newer_files_become_a_second_parent(stage: Stage) -> None:
+    """A branch is brought onto a newer commit by going forward: both are parents, and the newer one's files count."""
+    branch = stage.update("raggate/baseline-small", None, onto=stage.repository.head).sha
+    newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
+    made = stage.update("raggate/baseline-small", branch, onto=newer)
+    assert stage.parents(made.sha) == (branch, newer)
+    assert stage.repository.read("README.md", made.sha) == b"# New\n"
+
+
+@pytest.mark.parametrize("expected", [None, "1" * 40])
+def test_a_branch_that_is_elsewhere_is_left_alone(stage: Stage, expected: str | None) -> None:
+    """A head that is not the expected one is an error that names both, and nothing is written at all."""
+    head = stage.repository.head
+    with pytest.raises(Moved, match=head[:12]) as caught:
+        stage.update("main", expected, onto=head)
+    assert (caught.value.expected, caught.value.found) == (expected, head)
+    assert not stage.fake.calls("git/create-blob")
+
+
+@pytest.mark.parametrize("branch", ["main", "new"])
+def test_a_writer_in_between_wins(stage: Stage, branch: str) -> None:
+    """When the branch moves between look and write, the write is refused and names both commits."""
+    before = stage.repository.head
+    expected = before if branch == "main" else None
+    other = stage.repository.add_commit({"other": "1"}, [before])
+    operation = "git/update-ref" if branch == "main" else "git/create-ref"
+    stage.fake.before(operation, lambda _: stage.repository.refs.update({f"refs/heads/{branch}": other}))
+    with pytest.raises(Moved) as caught:
+        stage.update(branch, expected, onto=before)
+    assert (caught.value.expected, caught.value.found) == (expected, other)
+    assert stage.repository.refs[f"refs/heads/{branch}"] == other
+
+
+def test_nothing_is_forced(stage: Stage) -> None:
+    """Every change of a branch asks for a fast-forward in so many words."""
+    stage.update("main", stage.repository.head)
+    (request,) = stage.fake.calls("git/update-ref")
+    assert isinstance(request.body, dict)
+    assert request.body["force"] is False
+
+
+def test_a_protected_branch(stage: Stage) -> None:
+    """A protected branch is an error that says to use a pull request."""
+    stage.repository.protect("main")
+    with pytest.raises(GitHubError, match="rule") as caught:
+        stage.update("main", stage.repository.head)
+    assert "direct-commit" in caught.value.hint
+
+
+def test_a_missing_permission(stage: Stage) -> None:
+    """A token that may only read is told the line to add."""
+    with pytest.raises(GitHubError) as caught:
+        stage.update("main", stage.repository.head, permissions={"contents": "read"})
+    assert "contents: write" in caught.value.hint
+
+
+def test_an_unsigned_commit_is_said(stage: Stage) -> None:
+    """A commit that GitHub does not sign is reported as that, with its reason."""
+    made = stage.update("main", stage.repository.head, login="octocat")
+    assert (made.verified, made.reason) == (False, "unsigned")
+
+
+def test_no_author_is_named(stage: Stage) -> None:
+    """The commit names nobody, as it would not be signed otherwise."""
+    stage.update("main", stage.repository.head)
+    (request,) = stage.fake.calls("git/create-commit")
+    assert isinstance(request.body, dict)
+    assert not {"author", "committer"} & set(request.body)
+
+
+@pytest.mark.parametrize(
+    ("operation", "branch"),
+    [
+        ("git/create-blob", "main"),
+        ("git/create-tree", "main"),
+        ("git/create-commit", "main"),
+        ("git/update-ref", "main"),
+        ("git/create-ref", "new"),
+    ],
+)
+@pytest.mark.parametrize("fault", [COMMIT_THEN_DROP, commit_then_status(502), status(503)])
+def test_lost_answers(stage: Stage, operation: str, branch: str, fault: object) -> None:
+    """Whichever answer is lost, there is one commit on the branch."""
+    before = stage.repository.head
+    stage.fake.fail_next(operation, fault)  # type: ignore[arg-type]
+    made = stage.update(branch, before if branch == "main" else None, onto=before)
+    assert stage.repository.refs[f"refs/heads/{branch}"] == made.sha
+    assert stage.parents(made.sha) == (before,)
+
+
+@pytest.mark.parametrize("path", ["", "/a", "a/../b", ".git/config", "a//b", "a\nb", "a/.GIT/b", "../a"])
+def test_paths_that_lead_elsewhere(stage: Stage, path: str) -> None:
+    """A path that is none inside the repository is refused before anything is sent."""
+    with stage.github() as github, pytest.raises(ValueError, match="not a path"):
+        update(github, NAME, branch="main", expected_head=stage.repository.head, files={path: b""}, message="m")
+    assert not stage.fake.requests
+
+
+def test_reading(stage: Stage) -> None:
+    """Heads, contained commits and entries are told from those that are not there."""
+    repository = stage.repository
+    old = repository.head
+    new = repository.add_commit({"x": "1"}, [old], branch="main")
+    stray = repository.add_commit({"y": "1"}, [old])
+    with stage.github() as github:
+        assert head_of(github, NAME, "main") == new
+        assert head_of(github, NAME, "none") is None
+        found = [contains(github, NAME, commit=one, head=new) for one in (old, new, stray, "1" * 40)]
+        assert found == [True, True, False, False]
+        entry = entry_at(github, NAME, commit=new, path="baselines/small.json")
+        assert entry is not None
+        assert entry.kind == "file"
+        assert entry_at(github, NAME, commit=new, path="baselines/none.json") is None
+        assert entry_at(github, NAME, commit=new, path="README.md/none") is None

@@ -1,0 +1,322 @@
+"""The pull request of a promotion: opened, updated in place, and right also when two promotions run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
+from raggate.errors import CannotTell
+from raggate.github.client import GitHub
+from raggate.github.commits import Committed, Moved
+from raggate.github.failures import GitHubError
+from raggate.github.promotion import Change, Proposed, branch_of, commit_directly, propose
+
+NAME = "octo/notes"
+PATH = "baselines/small.json"
+OLD, NEW, NEWER = b'{"v": 1}\n', b'{"v": 2}\n', b'{"v": 3}\n'
+BRANCH = "refs/heads/raggate/baseline-small"
+WRITES = {"contents": "write", "pull-requests": "write"}
+
+
+@dataclass
+class Stage:
+    """A repository with a baseline on a fake."""
+
+    fake: FakeGitHub
+    repository: Repository
+
+    def change(self, data: bytes = NEW, run: int = 5, **fields: object) -> Change:
+        """Describe a promotion, computed against what stands on main now."""
+        known = {
+            "suite": "small",
+            "target": "main",
+            "head": self.repository.head,
+            "path": PATH,
+            "present": self.repository.read(PATH),
+            "data": data,
+            "title": f"Baseline of small: run {run}",
+            "message": "Reason: better",
+            "body": lambda commit: f"Body of run {run}, verified: {commit.verified}",
+            "order": (run, 1),
+        }
+        return Change(**{**known, **fields})  # type: ignore[arg-type]
+
+    def propose(
+        self,
+        change: Change | None = None,
+        *,
+        permissions: dict[str, str] | None = None,
+        login: str = "github-actions[bot]",
+        act: Callable[[GitHub, str, Change], Proposed] = propose,
+    ) -> Proposed:
+        """Let a promotion run."""
+        token = self.fake.token(permissions or WRITES, login=login)
+        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+            return act(github, NAME, change or self.change())
+
+    def pulls(self) -> list[Pull]:
+        """Give the pull requests."""
+        return list(self.repository.pulls.values())
+
+    def proposed(self) -> bytes | None:
+        """Give the baseline on the branch of the pull request."""
+        return self.repository.read(PATH, self.repository.refs[BRANCH])
+
+    def changed_by(self, pull: Pull) -> set[str]:
+        """Name the files that merging a pull request would change."""
+        objects = self.repository.objects
+        parted = objects.merge_base(pull.head_sha, self.repository.head)
+        assert parted is not None
+        old, new = (objects.walk(objects.commits[sha].tree) for sha in (parted, pull.head_sha))
+        return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)} - {"baselines"}
+
+
+@pytest.fixture(params=["api.github.com", "ghes-3.17"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """Give a repository on either flavour; what is sent has to fit GitHub's description."""
+    with FakeGitHub(request.param) as fake:
+        yield Stage(fake, fake.add_repository(NAME, files={"README.md": "# Notes\n", PATH: OLD}))
+        fake.assert_clean()
+
+
+def test_opened(stage: Stage) -> None:
+    """The first promotion opens a pull request with one file, and leaves main alone."""
+    before = stage.repository.head
+    done = stage.propose()
+    (pull,) = stage.pulls()
+    assert (done.state, done.notes) == ("created", ())
+    assert done.url.endswith(f"/pull/{pull.number}")
+    assert done.commit == Committed(sha=pull.head_sha, verified=True, reason="valid")
+    assert (pull.title, pull.body) == ("Baseline of small: run 5", "Body of run 5, verified: True")
+    assert (pull.head_ref, pull.base_ref) == ("raggate/baseline-small", "main")
+    assert stage.changed_by(pull) == {PATH}
+    assert (stage.proposed(), stage.repository.head) == (NEW, before)
+
+
+def test_updated_in_place(stage: Stage) -> None:
+    """A second promotion puts another commit into the same pull request and rewrites its text."""
+    first = stage.propose()
+    done = stage.propose(stage.change(NEWER, run=6))
+    (pull,) = stage.pulls()
+    assert (done.state, done.url) == ("updated", first.url)
+    assert (pull.title, pull.body) == ("Baseline of small: run 6", "Body of run 6, verified: True")
+    assert stage.proposed() == NEWER
+    assert first.commit is not None
+    assert stage.repository.objects.commits[pull.head_sha].parents == (first.commit.sha,)
+
+
+def test_the_same_again_changes_nothing(stage: Stage) -> None:
+    """Promoting the same run again makes no commit and says so."""
+    first = stage.propose()
+    assert stage.propose() == replace(first, state="unchanged", commit=replace(first.commit, changed=False))  # type: ignore[type-var]
+    assert len(stage.pulls()) == 1
+
+
+def test_put_on_top_of_a_newer_main(stage: Stage) -> None:
+    """When main went on with the same baseline, the proposal is put on top of it, which is said, and has one file."""
+    stage.propose()
+    change = stage.change(NEWER, run=6)
+    newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
+    done = stage.propose(change)
+    (pull,) = stage.pulls()
+    assert change.head[:12] in done.notes[0]
+    assert newer[:12] in done.notes[0]
+    assert stage.changed_by(pull) == {PATH}
+
+
+@pytest.mark.parametrize("data", [b"another", None])
+def test_another_baseline_meanwhile(stage: Stage, data: bytes | None) -> None:
+    """When the baseline on main is not the one that was compared with, nothing is written."""
+    change = stage.change()
+    stage.repository.add_commit({PATH: data}, [stage.repository.head], branch="main")
+    with pytest.raises(CannotTell, match="the baseline on main changed meanwhile"):
+        stage.propose(change)
+    assert not stage.pulls()
+    assert BRANCH not in stage.repository.refs
+
+
+def test_a_first_baseline(stage: Stage) -> None:
+    """Where main has no baseline yet, one is proposed; where somebody added one meanwhile, it is not."""
+    change = stage.change(path="baselines/first.json", present=None)
+    assert stage.propose(change).state == "created"
+    stage.repository.add_commit({"baselines/first.json": "{}"}, [stage.repository.head], branch="main")
+    with pytest.raises(CannotTell, match="changed meanwhile"):
+        stage.propose(change)
+
+
+def test_the_baseline_that_is_there(stage: Stage) -> None:
+    """A promotion of what main has already does nothing."""
+    assert stage.propose(stage.change(OLD)) == Proposed(state="nothing")
+    assert not stage.pulls()
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_a_closed_pull_request_is_left_closed(stage: Stage, merged: bool) -> None:
+    """After a pull request was closed or merged there is a new one, with one file, from the branch that was left."""
+    stage.propose()
+    (first,) = stage.pulls()
+    first.state, first.merged = "closed", merged
+    if merged:
+        # as a squash does it: the branch's commits are not main's
+        stage.repository.add_commit({PATH: NEW}, [stage.repository.head], branch="main")
+    done = stage.propose(stage.change(NEWER, run=6))
+    assert done.state == "created"
+    assert [pull.title for pull in stage.pulls()] == ["Baseline of small: run 5", "Baseline of small: run 6"]
+    assert stage.changed_by(stage.pulls()[1]) == {PATH}
+
+
+def test_a_fork_of_the_same_branch_is_not_taken(stage: Stage) -> None:
+    """A pull request from a fork's branch of the same name is not this promotion's."""
+    fork = stage.fake.add_repository("mallory/notes", fork_of=stage.repository)
+    stage.repository.add_pull(3, head_sha=fork.head, head_ref="raggate/baseline-small", head_repo="mallory/notes")
+    assert stage.propose().state == "created"
+    assert stage.repository.pulls[3].title == "A change"
+
+
+def test_an_older_promotion_does_not_replace_a_newer_one(stage: Stage) -> None:
+    """A workflow run that began earlier and ends later leaves the newer proposal alone."""
+    stage.propose(stage.change(NEWER, run=6))
+    with pytest.raises(CannotTell, match=r"newer promotion \(workflow run 6\)"):
+        stage.propose(stage.change(NEW, run=5))
+    assert stage.proposed() == NEWER
+
+
+@pytest.mark.parametrize("operation", ["git/create-commit", "git/create-ref"])
+def test_at_once_without_a_branch(stage: Stage, operation: str) -> None:
+    """Of two first promotions at once the one that writes second is refused, and says what stands there."""
+    stage.fake.before(operation, lambda _: stage.propose(stage.change(NEWER, run=6)))
+    with pytest.raises(Moved) as caught:
+        stage.propose(stage.change(NEW, run=5))
+    (pull,) = stage.pulls()
+    assert caught.value.found == pull.head_sha
+    assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
+
+
+@pytest.mark.parametrize("operation", ["git/create-commit", "git/update-ref", "pulls/get"])
+def test_at_once_with_a_pull_request(stage: Stage, operation: str) -> None:
+    """Of two promotions into one pull request at once one is refused, and the other's text and file belong together."""
+    stage.propose(stage.change(b"first", run=4))
+    stage.fake.before(operation, lambda _: stage.propose(stage.change(NEWER, run=6)))
+    with pytest.raises(Moved) as caught:
+        stage.propose(stage.change(NEW, run=5))
+    (pull,) = stage.pulls()
+    assert caught.value.found == pull.head_sha
+    assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
+
+
+def test_at_once_while_the_text_is_written(stage: Stage) -> None:
+    """A text that came too late is taken back: it never describes another promotion's file."""
+    stage.propose(stage.change(b"first", run=4))
+    stage.fake.before("pulls/update", lambda _: stage.propose(stage.change(NEWER, run=6)))
+    with pytest.raises(Moved):
+        stage.propose(stage.change(NEW, run=5))
+    (pull,) = stage.pulls()
+    assert (pull.title, stage.proposed()) == ("Baseline of small: run 6", NEWER)
+    assert "run 5" not in (pull.body or "")
+    assert "Start the promotion again" in (pull.body or "")
+
+
+def test_at_once_between_branch_and_pull_request(stage: Stage) -> None:
+    """A promotion whose branch was taken further before it could open its pull request does not speak for it."""
+    stage.fake.before("pulls/create", lambda _: stage.propose(stage.change(NEWER, run=6)))
+    with pytest.raises(Moved):
+        stage.propose(stage.change(NEW, run=5))
+    (pull,) = stage.pulls()
+    assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
+
+
+def test_a_pull_request_closed_at_once(stage: Stage) -> None:
+    """A pull request that is closed while its text is written is followed by a new one."""
+    stage.propose()
+    (first,) = stage.pulls()
+    stage.fake.before("pulls/update", lambda _: setattr(first, "state", "closed"))
+    done = stage.propose(stage.change(NEWER, run=6))
+    assert done.state == "created"
+    assert "closed meanwhile" in done.notes[0]
+    assert len(stage.pulls()) == 2
+
+
+def test_a_lost_answer_opens_one_pull_request(stage: Stage) -> None:
+    """When the answer to opening the pull request is lost, there is one all the same."""
+    stage.fake.fail_next("pulls/create", COMMIT_THEN_DROP)
+    assert stage.propose().state == "created"
+    assert len(stage.pulls()) == 1
+
+
+@pytest.mark.parametrize(
+    ("permissions", "line"),
+    [
+        ({"contents": "read", "pull-requests": "write"}, "contents: write"),
+        ({"contents": "write", "pull-requests": "read"}, "pull-requests: write"),
+    ],
+)
+def test_missing_permission(stage: Stage, permissions: dict[str, str], line: str) -> None:
+    """A token that may not is told the line to add."""
+    with pytest.raises(GitHubError) as caught:
+        stage.propose(permissions=permissions)
+    assert line in caught.value.hint
+
+
+def test_the_setting_that_lets_actions_open_pull_requests(stage: Stage) -> None:
+    """A repository that does not let workflows open pull requests is named with its setting."""
+    stage.repository.actions_may_open_pulls = False
+    with pytest.raises(GitHubError) as caught:
+        stage.propose()
+    assert "Allow GitHub Actions to create and approve pull requests" in caught.value.hint
+
+
+def test_a_protected_main_needs_no_exception(stage: Stage) -> None:
+    """A pull request is opened for a protected branch like for any other."""
+    stage.repository.protect("main")
+    assert stage.propose().state == "created"
+
+
+def test_an_unverified_commit_is_said(stage: Stage) -> None:
+    """The text of the pull request can tell that GitHub did not sign its commit."""
+    done = stage.propose(login="octocat")
+    assert done.commit is not None
+    assert (done.commit.verified, done.commit.reason) == (False, "unsigned")
+    assert stage.pulls()[0].body == "Body of run 5, verified: False"
+
+
+def test_directly(stage: Stage) -> None:
+    """A direct commit stands on main, and a second one of the same does nothing."""
+    done = stage.propose(act=commit_directly)
+    assert (done.state, done.url) == ("committed", "")
+    assert (stage.repository.read(PATH), stage.pulls()) == (NEW, [])
+    assert stage.propose(act=commit_directly).state == "nothing"
+
+
+def test_directly_onto_a_main_that_moved(stage: Stage) -> None:
+    """A direct commit is made onto the commit that was compared with, and no other."""
+    change = stage.change()
+    newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
+    with pytest.raises(Moved) as caught:
+        stage.propose(change, act=commit_directly)
+    assert (caught.value.expected, caught.value.found) == (change.head, newer)
+
+
+def test_directly_onto_a_protected_branch(stage: Stage) -> None:
+    """A direct commit onto a protected branch says to use a pull request."""
+    stage.repository.protect("main")
+    with pytest.raises(GitHubError) as caught:
+        stage.propose(act=commit_directly)
+    assert "direct-commit" in caught.value.hint
+
+
+@pytest.mark.parametrize("suite", ["a", "A.b", "a..b", "a.", "a.lock", "a-b", "a--b", "a-.b", "x" * 64])
+def test_branches_can_be_made(stage: Stage, suite: str) -> None:
+    """Every name of a suite gives a branch that GitHub takes."""
+    change = stage.change(suite=suite)
+    assert stage.propose(change).state == "created"
+
+
+def test_branches_differ() -> None:
+    """Suites that could be mistaken for each other have branches of their own."""
+    names = ["a", "A", "a.", "a-", "a..b", "a-.b", "a--b", "a.lock", "a-lock"]
+    assert len({branch_of(name) for name in names}) == len(names)
+    with pytest.raises(ValueError, match="not the name"):
+        branch_of("../main")

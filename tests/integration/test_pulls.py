@@ -1,0 +1,122 @@
+"""Finding the pull request of a commit on a server that is held to GitHub's API description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from fakes.github_api import FakeGitHub, Repository
+from raggate.github import pulls
+from raggate.github.client import GitHub
+from raggate.github.failures import GitHubError
+
+NAME = "octo/notes"
+
+
+@dataclass
+class Stage:
+    """A repository, a fork of it, and the fork's commit."""
+
+    fake: FakeGitHub
+    base: Repository
+    fork: Repository
+    head: str
+
+    def find_all(self, **changes: Any) -> tuple[int, ...]:
+        """Give the numbers of what is found for the fork's commit."""
+        known = {"head_sha": self.head, "head_repository": "mona/notes", "head_branch": "change", **changes}
+        token = self.fake.token({"pull-requests": "read"})
+        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None) as github:
+            one = pulls.find(github, NAME, **known)
+            found = pulls.find_all(github, NAME, **known)
+        assert one == (found[0] if found else None)
+        return tuple(pull.number for pull in found)
+
+
+@pytest.fixture(params=["api.github.com", "ghes-3.17"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """Serve a GitHub with a pull request 7 from a fork, once at the root and once at Enterprise Server's base path."""
+    with FakeGitHub(request.param) as fake:
+        base = fake.add_repository(NAME)
+        fork = fake.add_repository("mona/notes", fork_of=base)
+        head = fork.add_commit({"a": "x"}, [base.head], branch="change")
+        base.add_pull(7, head_sha=head, head_repo=fork, locked=True)
+        yield Stage(fake, base, fork, head)
+        fake.assert_clean()
+
+
+UNKNOWN: list[dict[str, Any]] = [{}, {"head_branch": ""}, {"head_repository": None, "head_branch": None}]
+
+
+@pytest.mark.parametrize("known", UNKNOWN, ids=["by branch", "by commit", "by commit alone"])
+def test_the_pull_request_of_the_commit(stage: Stage, known: dict[str, Any]) -> None:
+    """The open pull request whose head is the commit is found, whether or not the branch is known."""
+    assert stage.find_all(**known) == (7,)
+
+
+def test_what_is_told_of_it(stage: Stage) -> None:
+    """Base, fork and lock are those of the pull request as GitHub shows it."""
+    with GitHub(api_url=stage.fake.api_url, token=stage.fake.token({"pull-requests": "read"})) as github:
+        found = pulls.find(github, NAME, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
+    assert found == pulls.Pull(
+        number=7,
+        head_sha=stage.head,
+        base_sha=stage.base.head,
+        base_ref="main",
+        head_repository="mona/notes",
+        fork=True,
+        open=True,
+        locked=True,
+    )
+
+
+@pytest.mark.parametrize("known", UNKNOWN, ids=["by branch", "by commit", "by commit alone"])
+def test_one_that_moved_on(stage: Stage, known: dict[str, Any]) -> None:
+    """A pull request with a newer head is not the measured commit's."""
+    stage.base.pulls[7].head_sha = stage.fork.add_commit({"a": "y"}, [stage.head], branch="change")
+    assert stage.find_all(**known) == ()
+
+
+@pytest.mark.parametrize("known", UNKNOWN, ids=["by branch", "by commit", "by commit alone"])
+def test_a_closed_one(stage: Stage, known: dict[str, Any]) -> None:
+    """A closed pull request is not found."""
+    stage.base.pulls[7].state = "closed"
+    assert stage.find_all(**known) == ()
+
+
+def test_several_bases(stage: Stage) -> None:
+    """All pull requests of the same head are found, by number; `find` gives the oldest."""
+    stage.base.add_commit({"b": "x"}, [stage.base.head], branch="release")
+    stage.base.add_pull(5, head_sha=stage.head, head_repo=stage.fork, base_ref="release")
+    assert stage.find_all() == (5, 7)
+
+
+def test_the_same_commit_from_elsewhere(stage: Stage) -> None:
+    """A pull request of the same commit from another repository is not the one."""
+    other = stage.fake.add_repository("eve/notes", fork_of=stage.base)
+    stage.base.add_pull(8, head_sha=stage.head, head_repo=other)
+    assert stage.find_all() == (7,)
+    assert stage.find_all(head_branch="") == (7,)
+    assert stage.find_all(head_repository="eve/notes") == (8,)
+
+
+def test_a_fork_that_is_gone(stage: Stage) -> None:
+    """A pull request whose fork was deleted is found by its commit, as one from a fork."""
+    stage.base.pulls[7].head_repo = None
+    assert stage.find_all(head_repository="", head_branch="") == (7,)
+
+
+def test_a_commit_nobody_knows(stage: Stage) -> None:
+    """A commit that the repository does not have has no pull request."""
+    assert stage.find_all(head_sha="1" * 40, head_branch="") == ()
+
+
+def test_a_token_that_may_not(stage: Stage) -> None:
+    """A missing permission is told with the line that grants it, and is not taken for no pull request."""
+    with GitHub(api_url=stage.fake.api_url, token=stage.fake.token({"contents": "read"})) as github:
+        with pytest.raises(GitHubError) as caught:
+            pulls.find_all(github, NAME, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
+        assert "pull-requests: read" in caught.value.hint

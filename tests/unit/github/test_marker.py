@@ -1,0 +1,182 @@
+"""The hidden lines of a comment say what was meant, and nothing anybody writes there is taken for more."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.github import marker
+from raggate.github.marker import State
+from raggate.publication import Push
+
+HEAD = "a" * 40
+PUSH = Push(head=HEAD, verdict="pass", run=5)
+heads = st.text("0123456789abcdef", min_size=40, max_size=40) | st.text("0123456789abcdef", min_size=64, max_size=64)
+pushes = st.builds(
+    Push,
+    head=heads,
+    verdict=st.sampled_from(sorted(marker.VERDICTS)),
+    run=st.integers(0, 2**53),
+    attempt=st.integers(0, 10**6),
+)
+states = st.builds(
+    State,
+    suite=st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    pushes=st.lists(pushes, max_size=10).map(tuple),
+    alert=st.none() | st.integers(0, 2**53),
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+def body(content: Any, *, suite: str = "main") -> str:
+    """Write a comment whose state is any JSON."""
+    data = base64.b64encode(json.dumps(content).encode()).decode()
+    return f"{marker.comment_line(suite)}\n<!-- raggate:state {data} -->\ntext"
+
+
+def content(**changes: Any) -> dict[str, Any]:
+    """Give a state as it is stored, with changes."""
+    return {"version": 1, "suite": "main", "pushes": [[HEAD, "pass", 5, 1]], "alert": None, **changes}
+
+
+@given(states, st.text(max_size=200))
+def test_what_is_written_is_read_back(state: State, rest: str) -> None:
+    """A state survives the comment, whatever the comment says below it, within the promised size."""
+    text = marker.encode(state)
+    assert marker.decode(text + rest) == state
+    assert len(text.encode("utf-16-le")) // 2 <= marker.MARKER_UNITS
+    assert text.count("-->") == text.count("<!--") == 2
+
+
+def test_the_largest_state_fits() -> None:
+    """Ten pushes with the longest of everything stay below the promised size."""
+    push = Push(head="f" * 64, verdict="invariant broken", run=2**53, attempt=10**6)
+    text = marker.encode(State(suite="🎯" * 74, pushes=(push,) * 10, alert=2**53))
+    assert marker.MARKER_UNITS / 2 < len(text.encode("utf-16-le")) // 2 <= marker.MARKER_UNITS
+
+
+@given(st.text() | st.text(alphabet="<!-- raggate:comment state ABCabc=\r\n"))
+def test_any_text_can_be_looked_at(text: str) -> None:
+    """Nothing a comment may say makes reading it fail."""
+    for found in (text, f"{marker.comment_line('main')}\n{text}", f"{marker.comment_line('main')}\n<!-- {text} -->\n"):
+        assert marker.decode(found) is None or text
+        marker.alert_order(found, "main")
+        marker.first_line(found)
+
+
+@given(values)
+def test_any_json_can_be_looked_at(value: Any) -> None:
+    """No JSON in place of a state, or of one of its parts, makes reading fail or comes through."""
+    assert marker.decode(body(value)) is None
+    for part in ("version", "suite", "pushes", "alert"):
+        found = marker.decode(body(content(**{part: value})))
+        assert found is None or (found.suite == "main" and found.pushes in {(), (PUSH,)})
+    for place in range(4):
+        push = [HEAD, "pass", 5, 1]
+        push[place] = value
+        found = marker.decode(body(content(pushes=[push])))
+        assert found is None or found.pushes[0].verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 2},
+        {"version": True},
+        {"suite": "other"},
+        {"suite": "x" * 400},
+        {"more": 1},
+        {"pushes": [[HEAD, "pass", 5, 1]] * 11},
+        {"pushes": [[HEAD, "PASS", 5, 1]]},
+        {"pushes": [[HEAD, "✅ [all good](https://evil.example)", 5, 1]]},
+        {"pushes": [[HEAD.upper(), "pass", 5, 1]]},
+        {"pushes": [[HEAD + "\n", "pass", 5, 1]]},
+        {"pushes": [[HEAD[:39], "pass", 5, 1]]},
+        {"pushes": [[HEAD, "pass", -1, 1]]},
+        {"pushes": [[HEAD, "pass", 5.0, 1]]},
+        {"pushes": [[HEAD, "pass", True, 1]]},
+        {"pushes": [[HEAD, "pass", 10**17, 1]]},
+        {"pushes": [[HEAD, "pass", 5]]},
+        {"pushes": {"0": 1}},
+        {"alert": "12"},
+        {"alert": -1},
+    ],
+    ids=str,
+)
+def test_what_is_out_of_shape_is_no_state(changes: dict[str, Any]) -> None:
+    """A state of another version, suite, type or range is as good as none."""
+    assert marker.decode(body(content())) == State(suite="main", pushes=(PUSH,))
+    assert marker.decode(body(content(**changes))) is None
+
+
+def test_deep_json_is_no_state() -> None:
+    """JSON that is nested deeper than the line is long is refused without harm."""
+    data = base64.b64encode(b"[" * 2900).decode()
+    assert marker.decode(f"{marker.comment_line('main')}\n<!-- raggate:state {data} -->\n") is None
+
+
+def test_windows_line_ends_are_read() -> None:
+    """A comment that was saved in the browser, with other line ends, keeps its state."""
+    state = State(suite="main", pushes=(PUSH,), alert=3)
+    text = marker.encode(state).replace("\n", "\r\n") + "text"
+    assert marker.decode(text) == state
+    assert marker.first_line(text) == marker.comment_line("main")
+
+
+def test_the_marker_stands_first() -> None:
+    """Lines further down, such as in a quotation, are no marker."""
+    text = marker.encode(State(suite="main", pushes=(PUSH,)))
+    assert marker.decode("\n" + text) is None
+    assert marker.decode("> " + text) is None
+    assert marker.decode(" " + text) is None
+
+
+@given(st.text(), st.text())
+def test_two_suites_never_share_a_marker(one: str, other: str) -> None:
+    """Different names have different slugs, of letters, digits and dashes only."""
+    assert (marker.slug(one) == marker.slug(other)) == (one == other)
+    assert set(marker.slug(one)) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert "--" not in marker.slug(one)
+
+
+def test_names_that_look_alike_differ() -> None:
+    """Case and punctuation count, although the slug shows neither."""
+    names = ["Main", "main", "main.", "ma-in", "ma.in", "ma in", "", "日本", "x" * 60, "x" * 61]
+    assert len({marker.slug(name) for name in names}) == len(names)
+
+
+def test_loud_comments_name_their_push() -> None:
+    """The marker of a loud comment gives back suite and order, and nothing else does."""
+    line = marker.alert_line("main", (7, 2))
+    assert marker.alert_order(f"{line}\ntext", "main") == (7, 2)
+    assert marker.alert_order(line, "other") is None
+    assert marker.alert_order(f"text\n{line}", "main") is None
+    assert marker.alert_order(f"{line} text", "main") is None
+    assert marker.alert_order(marker.comment_line("main"), "main") is None
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        State(suite="main", pushes=(Push(head=HEAD, verdict="fine", run=1),)),
+        State(suite="main", pushes=(Push(head="abc", verdict="pass", run=1),)),
+        State(suite="main", pushes=(PUSH,) * 11),
+        State(suite="main", alert=2**70),
+        State(suite="x" * 400),
+        State(suite="\udc80"),
+    ],
+    ids=lambda state: str(state)[:60],
+)
+def test_nothing_is_written_that_cannot_be_read(state: State) -> None:
+    """A state that would be lost is refused when it is written."""
+    with pytest.raises(ValueError, match="not a state"):
+        marker.encode(state)

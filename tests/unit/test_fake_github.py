@@ -1,0 +1,428 @@
+"""The fake GitHub keeps its promises: what GitHub refuses it refuses, and what does not fit is seen."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from fakes.github_api import (
+    BOT,
+    COMMIT_THEN_DROP,
+    DROP,
+    TRUNCATE,
+    FakeGitHub,
+    Repository,
+    Submodule,
+    Symlink,
+    commit_then_status,
+    primary_limit,
+    secondary_limit,
+    slow,
+    status,
+)
+
+EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"
+ALL = dict.fromkeys(("contents", "pull-requests", "actions", "checks"), "write")
+R = "/repos/octo/notes"
+MINIMIZE = """mutation($id: ID!, $why: ReportedContentClassifiers!) {
+  minimizeComment(input: {subjectId: $id, classifier: $why}) { minimizedComment { isMinimized minimizedReason } }
+}"""
+
+
+@pytest.fixture(params=["api.github.com", "ghes-3.17"])
+def github(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
+    """Give a fake of either flavour."""
+    with FakeGitHub(request.param) as fake:
+        yield fake
+
+
+@pytest.fixture
+def repository(github: FakeGitHub) -> Repository:
+    """Give a repository with pull request 7, which comes from a fork."""
+    base = github.add_repository("octo/notes", files={"a/b.txt": "hello\n", "readme": "x"})
+    fork = github.add_repository("mona/notes", fork_of=base)
+    head = fork.add_commit({"a/c.txt": "new"}, [base.head], branch="change")
+    base.add_pull(7, head_sha=head, head_repo=fork)
+    return base
+
+
+@pytest.fixture
+def client(github: FakeGitHub, repository: Repository) -> Iterator[httpx.Client]:
+    """Give a client with the token of a workflow."""
+    with client_of(github, ALL) as one:
+        yield one
+
+
+def client_of(github: FakeGitHub, permissions: dict[str, str]) -> httpx.Client:
+    """Make a client whose token has these permissions."""
+    token = github.token(permissions)
+    return httpx.Client(base_url=github.api_url, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
+
+
+def git(*arguments: str, given: bytes) -> str:
+    """Run git on some input."""
+    result = subprocess.run(["git", *arguments], input=given, capture_output=True, check=True)
+    return result.stdout.decode().strip()
+
+
+def test_every_operation_answers_as_described(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """Whatever raggate may ask is answered in a form that GitHub's own description accepts."""
+    repository.add_commit(
+        {"link": Symlink("a/b.txt"), "dead": Symlink("no"), "m": Submodule("1" * 40)}, [repository.head], branch="main"
+    )
+    head = repository.pulls[7].head_sha
+    run = repository.add_run(head_sha=head, head_repository="mona/notes")
+    repository.add_job(run)
+    artifact = repository.add_artifact(run, "report", b"PK")
+    repository.add_comment(7, "octocat", "hi")
+    repository.add_pull(8, head_sha=head, head_repo=None)
+    for path in [
+        *("", "/contents/", "/contents/a/b.txt", "/contents/link", "/contents/dead", "/contents/m", "/contents/none"),
+        *("/git/ref/heads/main", "/git/matching-refs/heads", "/branches/main", "/commits/main", "/commits/none"),
+        *(f"/git/commits/{head}", f"/git/trees/{head}?recursive=1", "/compare/main...mona:change"),
+        *("/pulls", "/pulls/7", "/pulls/8", "/issues/7/comments", f"/commits/{head}/pulls"),
+        *(f"/actions/runs/{run}", f"/actions/runs/{run}/attempts/1", f"/actions/runs/{run}/jobs"),
+        *(f"/actions/runs/{run}/artifacts?name=report", f"/actions/artifacts/{artifact.id}/zip"),
+        f"/commits/{head}/check-runs",
+    ]:
+        answer = client.get(R + path)
+        assert answer.status_code in ({404, 422} if path.endswith("none") else {200, 302}), path
+    check = {"name": "gate", "head_sha": head, "output": {"title": "t", "summary": "s"}}
+    made = client.post(f"{R}/check-runs", json=check).json()
+    assert client.patch(f"{R}/check-runs/{made['id']}", json={"conclusion": "success"}).json()["status"] == "completed"
+    assert client.post(f"{R}/issues/7/labels", json={"labels": ["baseline"]}).json()[0]["name"] == "baseline"
+    github.assert_clean()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/issues/7/comments", {"text": "hi"}),
+        ("POST", "/issues/7/comments", {"body": "hi", "colour": "red"}),
+        ("GET", "/pulls?sta=open", None),
+        ("GET", "/pulls?per_page=many", None),
+        ("GET", "/stargazers", None),
+        ("POST", "/check-runs", {"name": "gate", "head_sha": "0", "conclusion": "passed"}),
+        ("POST", "/check-runs", {"name": "g", "head_sha": "0", "output": {"title": "t", "summary": "s" * 65536}}),
+        ("POST", "/git/refs", {"ref": "refs/heads/x"}),
+    ],
+)
+def test_what_does_not_fit_is_a_violation(
+    github: FakeGitHub, client: httpx.Client, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    """A request GitHub does not describe is refused, recorded, and fails the test that sent it."""
+    assert client.request(method, R + path, json=body).status_code in {404, 422}
+    assert len(github.violations) == 1
+    with pytest.raises(AssertionError, match="request of"):
+        github.assert_clean()
+
+
+def test_at_most_fifty_annotations(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """The fifty-first annotation of one request is refused."""
+    one = {"path": "a", "start_line": 1, "end_line": 1, "annotation_level": "notice", "message": "m"}
+    for count, expected in ((50, 201), (51, 422)):
+        output = {"title": "t", "summary": "s", "annotations": [one] * count}
+        body = {"name": "gate", "head_sha": repository.head, "output": output}
+        assert client.post(f"{R}/check-runs", json=body).status_code == expected
+    assert len(github.violations) == 1
+
+
+def test_an_own_answer_that_does_not_fit_is_a_violation(
+    github: FakeGitHub, repository: Repository, client: httpx.Client
+) -> None:
+    """The fake is held to the description as its clients are."""
+    repository.add_comment(7, "octocat", "hi").body = 5  # type: ignore[assignment]
+    client.get(f"{R}/issues/7/comments")
+    assert [one.side for one in github.violations] == ["response 200"]
+
+
+def test_comments_come_in_pages(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """Pages hold 30 comments unless asked otherwise, at most 100, and the Link header leads through all of them."""
+    for number in range(250):
+        repository.add_comment(7, "octocat", f"comment {number}")
+    assert len(client.get(f"{R}/issues/7/comments").json()) == 30
+    sizes, bodies, url = [], [], f"{R}/issues/7/comments?per_page=100"
+    while url:
+        answer = client.get(url)
+        sizes.append(len(answer.json()))
+        bodies += [one["body"] for one in answer.json()]
+        url = answer.links.get("next", {}).get("url", "")
+    assert sizes == [100, 100, 50]
+    assert bodies == [f"comment {number}" for number in range(250)]
+    github.assert_clean()
+
+
+@pytest.mark.parametrize(("text", "expected"), [("😀" * 32768, 201), ("😀" * 32768 + "a", 422), (" \n", 422)])
+def test_the_length_of_comments(client: httpx.Client, text: str, expected: int) -> None:
+    """A comment has at most 65536 UTF-16 units, and says something."""
+    assert client.post(f"{R}/issues/7/comments", json={"body": text}).status_code == expected
+
+
+def test_a_locked_conversation_takes_no_comment(repository: Repository, client: httpx.Client) -> None:
+    """Nobody can comment where the conversation is locked."""
+    repository.pulls[7].locked = True
+    assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}).status_code == 403
+    assert not repository.comments
+
+
+@pytest.mark.parametrize(
+    ("fault", "kept"), [(DROP, 0), (COMMIT_THEN_DROP, 1), (TRUNCATE, 1), (status(502), 0), (commit_then_status(502), 1)]
+)
+def test_a_fault_before_or_after_the_fact(
+    github: FakeGitHub, repository: Repository, client: httpx.Client, fault: Any, kept: int
+) -> None:
+    """A failed POST may or may not have been carried out, and only the next request tells."""
+    github.fail_next("issues/create-comment", fault)
+    try:
+        assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}).status_code == 502
+    except httpx.RemoteProtocolError:
+        assert fault.drop
+    assert len(client.get(f"{R}/issues/7/comments").json()) == len(repository.comments) == kept
+    assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}).status_code == 201
+    assert len(github.calls("issues/create-comment")) == 2
+    github.assert_clean()
+
+
+def test_rate_limits_speak_as_github(github: FakeGitHub, client: httpx.Client) -> None:
+    """The two limits differ in their headers; the faults are met in order, and then it works again."""
+    github.fail_next(
+        "GET /repos/*", primary_limit(1_800_000_000), secondary_limit(retry_after=7), secondary_limit(code=429)
+    )
+    first, second, third, last = (client.get(R) for _ in range(4))
+    assert (first.status_code, first.headers["x-ratelimit-remaining"]) == (403, "0")
+    assert first.headers["x-ratelimit-reset"] == "1800000000"
+    assert (second.status_code, second.headers["retry-after"]) == (403, "7")
+    assert "secondary rate limit" in second.json()["message"]
+    assert (third.status_code, "retry-after" in third.headers, last.status_code) == (429, False, 200)
+
+
+def test_a_slow_answer_comes_late(github: FakeGitHub, client: httpx.Client) -> None:
+    """A client that does not wait gives up on a slow answer."""
+    github.fail_next("repos/get", slow(5))
+    with pytest.raises(httpx.ReadTimeout):
+        client.get(R, timeout=0.1)
+
+
+def test_a_fault_nobody_met_is_told(github: FakeGitHub) -> None:
+    """A test that announces a fault and never runs into it proves nothing."""
+    github.fail_next("repos/get", DROP)
+    with pytest.raises(AssertionError, match="nothing met"):
+        github.assert_clean()
+
+
+def test_a_hook_runs_between_two_requests(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """What another run does in between is there when the request is looked at."""
+    github.before("issues/list-comments", lambda _: repository.add_comment(7, BOT, "from another run"))
+    assert [one["body"] for one in client.get(f"{R}/issues/7/comments").json()] == ["from another run"]
+    assert len(client.get(f"{R}/issues/7/comments").json()) == 1
+
+
+@pytest.mark.parametrize(
+    ("permissions", "method", "path", "body", "accepted"),
+    [
+        ({"contents": "read"}, "POST", "/issues/7/comments", {"body": "hi"}, "issues=write; pull_requests=write"),
+        ({"pull-requests": "read"}, "POST", "/issues/7/comments", {"body": "hi"}, "issues=write; pull_requests=write"),
+        ({"pull-requests": "write"}, "GET", "/contents/readme", None, "contents=read"),
+        ({}, "GET", "/pulls", None, "pull_requests=read"),
+    ],
+)
+def test_a_missing_permission_is_named(
+    github: FakeGitHub,
+    repository: Repository,
+    permissions: dict[str, str],
+    method: str,
+    path: str,
+    body: Any,
+    accepted: str,
+) -> None:
+    """A token without the permission gets 403 and the header that names what it lacks; writing implies reading."""
+    with client_of(github, permissions) as client:
+        answer = client.request(method, R + path, json=body)
+    assert answer.status_code == 403
+    assert answer.json()["message"] == "Resource not accessible by integration"
+    assert answer.headers["x-accepted-github-permissions"] == accepted
+    assert not repository.comments
+
+
+def test_who_speaks(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """The token of a workflow is nobody's account, an unknown one is refused, and private things are hidden."""
+    assert client.get("/user").status_code == 403
+    person = {"Authorization": f"Bearer {github.token(login='mona')}"}
+    assert client.get("/user", headers=person).json()["login"] == "mona"
+    assert client.get(R, headers={"Authorization": "Bearer nope"}).status_code == 401
+    elsewhere = {"Authorization": f"Bearer {github.token(ALL, repositories=['octo/other'])}"}
+    assert client.get(R, headers=elsewhere).status_code == 404
+    repository.private = False
+    assert client.get(R, headers=elsewhere).status_code == 200
+    assert client.post(f"{R}/issues/7/comments", json={"body": "hi"}, headers=elsewhere).status_code == 403
+    github.assert_clean()
+
+
+def test_objects_have_the_ids_git_gives_them(repository: Repository, client: httpx.Client) -> None:
+    """Blobs and nested trees have the ids that git itself computes."""
+    text = b"hello\n"
+    blob = client.post(f"{R}/git/blobs", json={"content": base64.b64encode(text).decode(), "encoding": "base64"}).json()
+    assert blob["sha"] == git("hash-object", "--stdin", given=text)
+    entries = [{"path": path, "mode": "100644", "type": "blob", "sha": blob["sha"]} for path in ("a/x", "a.txt", "a0")]
+    made = client.post(f"{R}/git/trees", json={"tree": entries}).json()
+    inner = git("mktree", "--missing", given=f"100644 blob {blob['sha']}\tx\n".encode())
+    lines = [f"100644 blob {blob['sha']}\t{name}" for name in ("a.txt", "a0")] + [f"040000 tree {inner}\ta"]
+    assert made["sha"] == git("mktree", "--missing", given="\n".join(lines).encode() + b"\n")
+    commit = repository.objects.commits[repository.head]
+    raw = f"tree {commit.tree}\nauthor {commit.author.line}\ncommitter {commit.committer.line}\n\n{commit.message}"
+    assert commit.sha == git("hash-object", "-t", "commit", "--stdin", given=raw.encode())
+
+
+def test_refs_only_move_forward(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """A ref moves to a descendant, to anything when forced, and not at all when it is protected."""
+    old = repository.head
+    one, other = (repository.add_commit({"readme": text}, [old]) for text in ("one", "other"))
+    place = f"{R}/git/refs/heads/main"
+    assert client.patch(place, json={"sha": one, "force": False}).status_code == 200
+    refused = client.patch(place, json={"sha": other, "force": False})
+    assert (refused.status_code, refused.json()["message"]) == (422, "Update is not a fast forward")
+    assert client.patch(place, json={"sha": other, "force": True}).status_code == 200
+    repository.protect("main")
+    assert client.patch(place, json={"sha": old, "force": True}).status_code == 422
+    assert client.post(f"{R}/git/refs", json={"ref": "refs/heads/main", "sha": old}).status_code == 422
+    assert repository.head == other
+    github.assert_clean()
+
+
+def test_a_commit_written_through_the_api(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """Blob, tree, commit, branch and pull request follow from each other; GitHub signs what names no author."""
+    tree = {"base_tree": repository.head, "tree": [{"path": "n/f", "mode": "100644", "type": "blob", "content": "1"}]}
+    made = client.post(f"{R}/git/trees", json=tree).json()["sha"]
+    body: dict[str, Any] = {"message": "m", "tree": made, "parents": [repository.head]}
+    named = client.post(f"{R}/git/commits", json={**body, "author": {"name": "n", "email": "e@example.com"}}).json()
+    commit = client.post(f"{R}/git/commits", json=body).json()
+    assert (commit["verification"]["verified"], named["verification"]["verified"]) == (True, False)
+    assert client.post(f"{R}/git/refs", json={"ref": "refs/heads/new", "sha": commit["sha"]}).status_code == 201
+    assert repository.read("n/f", "new") == b"1"
+    assert repository.read("a/b.txt", "new") == b"hello\n"
+    pull = {"title": "t", "head": "new", "base": "main"}
+    assert client.post(f"{R}/pulls", json=pull).json()["head"]["sha"] == commit["sha"]
+    assert client.post(f"{R}/pulls", json=pull).status_code == 422
+    compared = client.get(f"{R}/compare/main...new").json()
+    assert (compared["status"], compared["ahead_by"]) == ("ahead", 1)
+    assert [one["filename"] for one in compared["files"]] == ["n/f"]
+    found = client.get(f"{R}/pulls", params={"head": "octo:new"}).json()
+    assert [one["head"]["ref"] for one in found] == ["new"]
+    github.assert_clean()
+
+
+def test_replacing_a_file_needs_what_it_replaces(
+    github: FakeGitHub, repository: Repository, client: httpx.Client
+) -> None:
+    """PUT contents compares and swaps: 422 without the old id, 409 with a wrong one or on a protected branch."""
+    old = client.get(f"{R}/contents/readme").json()["sha"]
+    body = {"message": "m", "content": base64.b64encode(b"new").decode()}
+    assert client.put(f"{R}/contents/readme", json=body).status_code == 422
+    assert client.put(f"{R}/contents/readme", json={**body, "sha": "0" * 40}).status_code == 409
+    assert client.put(f"{R}/contents/readme", json={**body, "sha": old}).status_code == 200
+    assert client.put(f"{R}/contents/readme", json={**body, "sha": old}).status_code == 409
+    assert repository.read("readme") == b"new"
+    repository.protect("main")
+    assert client.put(f"{R}/contents/other", json=body).status_code == 409
+    github.assert_clean()
+
+
+def test_large_files_are_raw_only(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """Above 1 MiB the JSON has no content, and its encoding says so; the raw media type has it."""
+    content = b"x" * ((1 << 20) + 1)
+    repository.add_commit({"big": content, "small": content[1:]}, [repository.head], branch="main")
+    shown = client.get(f"{R}/contents/big").json()
+    assert (shown["encoding"], shown["content"], shown["size"]) == ("none", "", len(content))
+    raw = client.get(f"{R}/contents/big", headers={"Accept": "application/vnd.github.raw+json"})
+    assert raw.content == content
+    assert base64.b64decode(client.get(f"{R}/contents/small").json()["content"]) == content[1:]
+    github.assert_clean()
+
+
+def test_downloads_go_elsewhere_and_want_no_token(
+    github: FakeGitHub, repository: Repository, client: httpx.Client
+) -> None:
+    """An artifact is redirected to another port; a token that arrives there is refused and a violation."""
+    run = repository.add_run(head_sha=repository.head)
+    artifact, gone = repository.add_artifact(run, "a", b"PK"), repository.add_artifact(run, "b", b"", expired=True)
+    assert client.get(f"{R}/actions/artifacts/{gone.id}/zip").status_code == 410
+    place = client.get(f"{R}/actions/artifacts/{artifact.id}/zip").headers["location"]
+    assert place.startswith(github.storage_url)
+    assert httpx.get(place, trust_env=False).content == b"PK"
+    assert httpx.get(place + "0", trust_env=False).status_code == 403
+    github.assert_clean()
+    assert client.get(place).status_code == 400
+    assert [one.operation for one in github.violations] == ["storage"]
+
+
+def test_comments_can_be_hidden(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
+    """The mutation hides a comment, wants the permission, and must have the shape GitHub expects."""
+    comment = repository.add_comment(7, BOT, "old")
+    query = {"query": MINIMIZE, "variables": {"id": comment.node_id, "why": "OUTDATED"}}
+    shown = client.post(github.graphql_url, json=query).json()["data"]["minimizeComment"]["minimizedComment"]
+    assert shown == {"isMinimized": True, "minimizedReason": "outdated"}
+    assert comment.minimized == "outdated"
+    with client_of(github, {"contents": "write"}) as other:
+        assert other.post(github.graphql_url, json=query).json()["errors"][0]["type"] == "FORBIDDEN"
+    again = 'mutation { unminimizeComment(input: {subjectId: "%s"}) { unminimizedComment { isMinimized } } }'
+    client.post(github.graphql_url, json={"query": again % comment.node_id})
+    assert comment.minimized is None
+    github.assert_clean()
+    for bad in (
+        {**query, "variables": {"id": comment.node_id, "why": "BORING"}},
+        {"query": MINIMIZE.replace("ID!", "Int!")},
+    ):
+        assert "errors" in client.post(github.graphql_url, json=bad).json()
+    assert {one.operation for one in github.violations} == {"graphql"}
+
+
+def test_clients_may_come_all_at_once(github: FakeGitHub, repository: Repository) -> None:
+    """Of many clients that want to create the same branch, one does."""
+    answers: list[int] = []
+
+    def create() -> None:
+        with client_of(github, ALL) as client:
+            answer = client.post(f"{R}/git/refs", json={"ref": "refs/heads/new", "sha": repository.head})
+            answers.append(answer.status_code)
+
+    threads = [threading.Thread(target=create) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [201, *[422] * 7]
+    github.assert_clean()
+
+
+def test_requests_are_recorded(github: FakeGitHub, client: httpx.Client) -> None:
+    """A test sees everything a client sent, the token included, and when."""
+    client.post(f"{R}/issues/7/comments?", json={"body": "hi"})
+    request = github.requests[-1]
+    assert (request.method, request.path, request.operation) == (
+        "POST",
+        f"{R}/issues/7/comments",
+        "issues/create-comment",
+    )
+    assert (request.body, request.status) == ({"body": "hi"}, 201)
+    assert request.headers["authorization"].startswith("Bearer ghs_")
+    assert 0 <= time.monotonic() - request.time < 60
+
+
+def test_the_example_events_are_there() -> None:
+    """All example payloads of the events raggate reads are committed, with what tells them apart."""
+    counts = {folder.name: len(list(folder.iterdir())) for folder in EVENTS.iterdir()}
+    assert counts == {"merge_group": 2, "pull_request": 29, "push": 7, "workflow_dispatch": 2, "workflow_run": 5}
+    for path in EVENTS.rglob("*.json"):
+        event = json.loads(path.read_text(encoding="utf-8"))
+        assert "/" in event["repository"]["full_name"]
+        if path.parent.name == "pull_request":
+            assert len(event["pull_request"]["head"]["sha"]) == len(event["pull_request"]["base"]["sha"]) == 40
