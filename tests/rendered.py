@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -30,16 +31,22 @@ def visible(text: str) -> str:
     return "".join(pieces).replace(JOINER, "")
 
 
-def problems(text: str) -> Iterator[str]:
-    """Name everything in a Markdown report that foreign text must never become."""
+def problems(text: str, links: Collection[str] = ()) -> Iterator[str]:
+    """Name everything in a Markdown report that foreign text must never become.
+
+    Args:
+        text: the report.
+        links: what the targets of the report's own links start with; by default it must have none.
+    """
     parsed = tokens(text)
     for token in parsed:
-        if token.type in {"link_open", "image", "em_open", "s_open", "fence", "code_block", "hr", "ordered_list_open"}:
-            yield f"{token.type}: {token.content or token.attrs}"
-        if token.type in {"html_inline", "html_block"}:
-            yield from (f"tag {tag}" for tag in re.findall(r"<[^>]*>?", token.content) if tag not in ALLOWED_TAGS)
+        yield from _misplaced(token, links)
     prose = "".join(token.content if token.type in {"text", "text_special"} else " " for token in parsed)
-    source = re.sub(r"`[^`\n]*`", "", text)
+    if Counter(token.type for token in parsed)["fence"] > 1:
+        yield "more than the one fence"
+    source = re.sub(r"`[^`\n]*`", "", re.sub(r"^(`{3,})sh\n.*\n\1$", "", text, flags=re.MULTILINE))
+    for start in links:
+        source = re.sub(rf"\]\({re.escape(start)}[^()\s]*\)", "]", source)
     for pattern, searched in ((_LIVE, prose), (_URL, source)):
         for found in pattern.finditer(searched):
             yield f"live {found[0]!r} in {searched[max(found.start() - 20, 0) : found.end() + 20]!r}"
@@ -48,3 +55,24 @@ def problems(text: str) -> Iterator[str]:
     for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         if len({line.count("|") for line in table.splitlines()}) != 1:
             yield f"a table whose rows differ in cells: {table[:200]}"
+    yield from unbalanced(text)
+
+
+def _misplaced(token: Token, links: Collection[str]) -> Iterator[str]:
+    if token.type in {"image", "em_open", "s_open", "code_block", "hr", "ordered_list_open"}:
+        yield f"{token.type}: {token.content or token.attrs}"
+    target = str(token.attrs.get("href", ""))
+    if token.type == "link_open" and (".." in target or not any(target.startswith(start) for start in links)):
+        yield f"link to {target}"
+    if token.type == "fence" and (token.info != "sh" or token.content.count("\n") != 1):
+        yield f"fence: {token.content}"
+    if token.type in {"html_inline", "html_block"}:
+        yield from (f"tag {tag}" for tag in re.findall(r"<[^>]*>?", token.content) if tag not in ALLOWED_TAGS)
+
+
+def unbalanced(text: str) -> Iterator[str]:
+    """Name the tags that are opened and not closed, or the other way round."""
+    html = "".join(token.content for token in tokens(text) if token.type in {"html_block", "html_inline"})
+    for tag in ("details", "summary", "sub"):
+        if html.count(f"<{tag}") != html.count(f"</{tag}>"):
+            yield f"unbalanced {tag}"

@@ -24,7 +24,19 @@ from raggate.compare import compare
 from raggate.config import Gate, Invariants
 from raggate.invariants import check_answers, comparable
 from raggate.models import Case, Chunk, Labelled, Run
-from raggate.outcomes import Baseline, Review
+from raggate.outcomes import (
+    OVERALL,
+    Baseline,
+    Delta,
+    Finding,
+    GoldenChanges,
+    MetricValue,
+    Preview,
+    Reason,
+    Review,
+    SourceLine,
+    Waived,
+)
 from raggate.promote import provenance
 from raggate.scoring import directions, score
 from raggate.verdict import decide
@@ -98,7 +110,7 @@ def review_of(
         scorecard=scorecard,
         comparison=comparison,
         findings=findings,
-        verdict=decide(comparison, findings, policy, stopped=run.stopped),
+        verdict=decide(comparison, findings, policy, stopped=run.stopped, first_run=bool(fields.get("first_run"))),
         reproduce=fields.pop("reproduce", "raggate check --against origin/main"),
         **fields,
     )
@@ -237,6 +249,167 @@ def hostile() -> Review:
     )
 
 
+def introduced() -> Review:
+    """A good run of a change that introduces raggate."""
+    return review_of(run_of(good()), None, first_run=True)
+
+
+def placed() -> Review:
+    """The regression, with the lines of the gold notes, and files that the change has otherwise."""
+    review = regression()
+    places = {
+        flip.case_id: SourceLine(path=f"golden/vault/team/{flip.support.rel_path}", line=7)
+        for flip in review.comparison.flips
+        if flip.support is not None
+    }
+    config = {"golden": "golden/eval_set.jsonl", "ignored": ["golden/vault/team/n00.md"]}
+    return replace(review, places=places, run=replace(review.run, config=config))
+
+
+def previewed() -> Review:
+    """A pass whose change also edits the gate: settings, questions, notes and the baseline."""
+    measured = {"n": 26, "unscored": 0, "direction": "higher"}
+    rows = tuple(
+        Delta(
+            mode="hybrid",
+            slice=OVERALL,
+            metric=metric,
+            baseline=MetricValue(value=before, **measured),  # type: ignore[arg-type]
+            current=MetricValue(value=now, **{**measured, "n": 28}),  # type: ignore[arg-type]
+            delta=now - before,
+        )
+        for metric, before, now in (("hit_at_5", 0.9615, 0.9286), ("mrr_at_10", 0.9423, 0.9048))
+    )
+    preview = Preview(
+        settings=(
+            ("ask.timeout_s", "60", "90"),
+            ("gate.metrics.hit_at_5", "0.03", "0.1"),
+            ("gate.min_slice", "10", "5"),
+            ("invariants.scores_ordered", "error", "warn"),
+        ),
+        loosened=("gate.metrics.hit_at_5", "invariants.scores_ordered"),
+        golden=GoldenChanges(added=("q50", "q51", "q52"), removed=("q03",), relabelled=("q05",), released=("q07",)),
+        vault=("added work/new.md", "changed work/n00.md", "removed work/old.md"),
+        baseline="replaced",
+        values=(("hit_at_5", 0.96, 0.9286), ("mrr_at_10", 0.9423, 0.9048)),
+        rows=rows,
+        problems=("golden/eval_set.jsonl:12: key 'id' is missing",),
+    )
+    return replace(passing(), preview=preview)
+
+
+def slightly_worse() -> Review:
+    """A pass with a question that broke and warnings."""
+    items = good()
+    items[5] = answer(QUESTIONS[5], *others())
+    now = run_of(items, fingerprint={"notes": {"work/n00.md": "2"}}, run_id="20260102_030405")
+    return review_of(now, baseline_of(run_of(good(), run_id="20260101_000000")))
+
+
+def hostile_everywhere() -> Review:
+    """Foreign text in what stands beside the scores too."""
+    preview = Preview(
+        settings=((HOSTILE, HOSTILE, HOSTILE), ("gate.tolerance", HOSTILE, "9")),
+        loosened=(HOSTILE,),
+        golden=GoldenChanges(added=(HOSTILE,), removed=(HOSTILE,), released=(HOSTILE,)),
+        vault=(HOSTILE, f"added {HOSTILE}"),
+        baseline="replaced",
+        values=((HOSTILE, 0.5, None),),
+        rows=(replace(passing().comparison.deltas[0], mode=HOSTILE, metric=HOSTILE),),
+        problems=(HOSTILE,),
+    )
+    review = hostile()
+    places = {flip.case_id: SourceLine(path=HOSTILE.replace("\n", "/"), line=3) for flip in review.comparison.flips}
+    config = {"golden": HOSTILE, "ignored": [HOSTILE]}
+    return replace(review, preview=preview, places=places, run=replace(review.run, config=config))
+
+
+def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
+    """The regression, with a text wherever foreign text can stand."""
+    review = placed()
+    comparison, verdict = review.comparison, review.verdict
+    broke = next(flip for flip in comparison.flips if flip.kind == "broke")
+    changed = {"mode": text, "question": text, "gold": text, "why": text, "displaced_by": text}
+    several = tuple(
+        replace(broke, case_id=f"{number}{text}", kind=kind, **changed)
+        for kind in ("broke", "fixed")
+        for number in range(flips)
+    )
+    names = tuple(Invariants.model_fields)
+    rows = tuple(
+        replace(row, delta=replace(row.delta, mode=text, slice=row.delta.slice and OVERALL)) for row in verdict.rows
+    )
+    return replace(
+        review,
+        run=replace(
+            review.run, suite=text, run_id=text, log=(text,) * 20, config={"golden": text, "ignored": [text] * 20}
+        ),
+        scorecard=replace(review.scorecard, slices={text: {}, "other": {}}),
+        comparison=replace(
+            comparison,
+            baseline=replace(
+                comparison.baseline, source=text, provenance={"measured": text, "checkout": {"commit": text}}
+            )
+            if comparison.baseline
+            else None,
+            flips=several,
+            golden=GoldenChanges(added=(text,) * 40, removed=(text,)),
+            vault_changes=(text, f"added {text}"),
+            config_changes=((text, text, text),) * 5,
+        ),
+        findings=tuple(
+            Finding(invariant=names[number], level="error", message=text, count=9, examples=(text,) * 5)
+            for number in range(findings)
+        ),
+        verdict=replace(
+            verdict,
+            headline=f"It got worse: {text}",
+            reasons=(Reason(code="stopped", message=text), *verdict.reasons),
+            warnings=(Reason(code="x", message=text),) * 5,
+            rows=rows,
+        ),
+        reproduce=f"raggate check {text}",
+        against=text,
+        preview=Preview(
+            settings=((text, text, text),),
+            loosened=(text,),
+            golden=GoldenChanges(released=(text,)),
+            vault=(text,),
+            baseline="replaced",
+            values=((text, 0.5, None),),
+            problems=(text,),
+        ),
+        places={flip.case_id: SourceLine(path=text, line=3) for flip in several},
+        waivers=(waiver(case=text, owner=text, reason=text, state="expired"), waiver(metric=text, mode=text)),
+    )
+
+
+def waiver(**fields: Any) -> Waived:
+    """Build a waiver of a metric."""
+    given = {"metric": None if "case" in fields else "hit_at_5", "case": None, "mode": None, "owner": "search team"}
+    given |= {"reason": "the new chunker is on its way", "expires": "2026-12-01", "state": "active", "days_left": 40}
+    return Waived(**{**given, **fields})
+
+
+def waived() -> Review:
+    """The regression, with a metric and a question waived, a waiver that has expired and one without use."""
+    review = placed()
+    broke = next(flip for flip in review.comparison.flips if flip.kind == "broke")
+    flips = tuple(replace(flip, waived=flip == broke) for flip in review.comparison.flips)
+    rows = tuple(replace(row, waived=row.delta.metric == "hit_at_5") for row in review.verdict.rows)
+    return replace(
+        review,
+        comparison=replace(review.comparison, flips=flips),
+        verdict=replace(review.verdict, rows=rows),
+        waivers=(
+            waiver(days_left=3),
+            waiver(case=broke.case_id, reason="the note is being rewritten"),
+            waiver(metric="mrr_at_10", state="unused"),
+            waiver(metric="ndcg_at_10", state="expired", expires="2026-01-01", days_left=-1),
+        ),
+    )
+
+
 REVIEWS = {
     "pass": passing,
     "regression": regression,
@@ -246,9 +419,17 @@ REVIEWS = {
     "bare-metrics-file": bare,
     "several-modes": several_modes,
 }
+BESIDE = {
+    "introduced": introduced,
+    "placed": placed,
+    "preview": previewed,
+    "slightly-worse": slightly_worse,
+    "waived": waived,
+}
+"""Reviews with more than scores, for the reports that tell it."""
 
 
 @cache
 def review(name: str) -> Review:
     """Give one of the reviews by name, made once."""
-    return REVIEWS[name]()
+    return (REVIEWS | BESIDE)[name]()

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Outcome, Reason
+from raggate.escape import plain
+from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Outcome, Reason, Waived
+
+SOON = 14
+"""Days before its last one from which on a waiver is said to expire soon."""
 
 
 def change(row: Judged) -> str:
@@ -14,6 +18,62 @@ def change(row: Judged) -> str:
         f"{name(row.delta)} went from {before:.4f} to {after:.4f} "
         f"({row.delta.delta or 0.0:+.4f}, allowed {row.allowed or 0.0:g})"
     )
+
+
+def beyond(row: Judged) -> str:
+    """Say that a metric is beyond its floor or ceiling."""
+    limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
+    return f"{name(row.delta)} is {row.delta.current.value:.4f}, beyond its {limit} {row.floor:g}"
+
+
+def crept(row: Judged, total: float, since: str) -> str:
+    """Say by how much a metric got worse in steps that were each small enough to be accepted."""
+    way = "down" if row.delta.current.direction == "higher" else "up"
+    allowed = f"{row.allowed or 0.0:g}"
+    return (
+        f"{name(row.delta)} has crept {way} {total:g}{f' since {since}' if since else ''} in accepted steps of at most "
+        f"{allowed} each, more than the allowed {allowed}"
+    )
+
+
+def stale(measured: str, age: float, allowed: int) -> str:
+    """Say how old a baseline is; `age` and `allowed` are days."""
+    return (
+        f"the baseline was measured on {measured}, {count(int(age), 'day')} before this run, and counts as stale after "
+        f"{allowed}: promote a newer run"
+    )
+
+
+def waived(one: Waived) -> str:
+    """Say who waives something, until when, and why."""
+    return f"waived by {_owner(one)} until {one.expires}{_soon(one)}: {plain(one.reason)}"
+
+
+def unused(one: Waived) -> str:
+    """Say that a waiver excuses nothing."""
+    return f"the waiver of {target(one)} by {_owner(one)} until {one.expires}{_soon(one)} excuses nothing: remove it"
+
+
+def expired(one: Waived, *, settled: bool) -> str:
+    """Say that a waiver has expired, and whether the change settles it."""
+    advice = "; this change removes or renews it" if settled else ": remove or renew it"
+    return f"the waiver of {target(one)} by {_owner(one)} expired on {one.expires}{advice}"
+
+
+def target(one: Waived) -> str:
+    """Name what a waiver is for."""
+    what = f"case {plain(one.case)}" if one.case is not None else plain(one.metric or "")
+    return what if one.mode is None else f"{what} ({one.mode})"
+
+
+def _owner(one: Waived) -> str:
+    return plain(one.owner, limit=100)
+
+
+def _soon(one: Waived) -> str:
+    if one.days_left is None or not 0 <= one.days_left <= SOON:
+        return ""
+    return " (today)" if one.days_left == 0 else f" (in {count(one.days_left, 'day')})"
 
 
 def name(delta: Delta) -> str:
@@ -55,14 +115,21 @@ def headline(outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison
         note = f", with {count(len(warnings), 'warning')}" if warnings else ""
         return f"Nothing gated is worse than allowed, over {count(compared, 'question')}{note}."
     if outcome == "regression":
-        broke = sum(flip.kind == "broke" for flip in comparison.flips)
-        worse = sum(reason.code in {"worse", "below-floor"} for reason in reasons)
-        lost = sum(reason.code == "must-pass" for reason in reasons)
-        parts = [count(worse, "gated metric")] if worse else []
-        parts += [count(lost, "must-pass question")] if lost else []
-        tail = f" {count(broke, 'question')} broke." if broke else ""
-        return f"Worse than allowed: {' and '.join(parts)}.{tail}"
+        return _regression(reasons, sum(flip.kind == "broke" for flip in comparison.flips))
     cause = reasons[0].message.rstrip(".")
     if outcome == "invariant broken":
         return f"The API's answers cannot be right: {cause}."
     return f"No verdict is possible: {cause}."
+
+
+def _regression(reasons: Sequence[Reason], broke: int) -> str:
+    codes = [reason.code for reason in reasons]
+    worse, lost = sum(code in {"worse", "below-floor"} for code in codes), codes.count("must-pass")
+    parts = [count(worse, "gated metric")] if worse else []
+    parts += [count(lost, "must-pass question")] if lost else []
+    sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
+    if crept_down := codes.count("creep"):
+        sentences.append(f"Crept beyond the tolerance in small steps: {count(crept_down, 'gated metric')}.")
+    if left := codes.count("waiver-expired"):
+        sentences.append(f"{count(left, 'waiver')} expired.")
+    return " ".join([*sentences, *([f"{count(broke, 'question')} broke."] if broke else [])])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from raggate.errors import RaggateError
 from raggate.models import Run
 from raggate.outcomes import Review, Scorecard
-from raggate.reports import failure, markdown, metrics_file, verdict_file
+from raggate.reports import failure, markdown, metrics_file, trace_file, verdict_file
 
 Report = Callable[[Review], str]
 """Pure: the same review gives the same bytes. Foreign text goes through `escape` only."""
@@ -20,6 +20,9 @@ REPORTS: dict[str, Report] = {
 
 METRICS_REPORT: tuple[str, Callable[[Run, Scorecard], str]] = ("metrics.json", metrics_file.render)
 """The one report that needs no verdict."""
+
+TRACE_REPORT: tuple[str, Callable[..., str]] = ("trace.jsonl", trace_file.render)
+"""One line per retrieved chunk; takes the run, and `full_text` to keep whole texts."""
 
 FAILURE_REPORTS: dict[str, Callable[[RaggateError, str, str], str]] = {
     "summary.md": failure.render_markdown,

@@ -9,22 +9,79 @@ from raggate.escape import markdown as safe
 from raggate.escape import plain
 from raggate.jsonio import dumps
 from raggate.outcomes import GoldenChanges
+from raggate.publication import Ended, Publication
+from raggate.reports import frame
+from raggate.reports.budget import KEPT, Section
+from raggate.reports.markup import link
 from raggate.reports.verdict_file import SCHEMA
+
+SHOWN_LINES = 30
+"""Lines of a message of several problems."""
+
+_NEXT = {
+    ExitCode.USAGE: "Nothing was measured. Correct what is named above and push again.",
+    ExitCode.CANNOT_TELL: "Nothing is said about the quality of this change: it could not be measured well enough. "
+    "Find the cause in the log, then run the job again.",
+    ExitCode.INTERRUPTED: "The run was cancelled before there was a verdict. Run the job again for one.",
+    ExitCode.INTERNAL: "This is a bug in raggate, not in this change. The traceback is in the log of the job; "
+    "please report it.",
+}
+_KILLED = (
+    "The run ended without a word, as when it is killed or out of memory. Run the job again; if it ends so again, "
+    "look at its log and at the memory of the runner."
+)
 
 
 def render_markdown(error: RaggateError, suite: str, run_id: str) -> str:
     """Render why there is no verdict, for summary.md."""
-    sign = "⏹️" if error.exit_code == ExitCode.INTERRUPTED else "❔"
-    parts = [
-        f"## {sign} raggate: {error.label} (suite {safe(suite)})",
-        "> [!WARNING]\n" + "<br>\n".join(f"> {safe(line, limit=1500)}" for line in error.message.split("\n")),
+    ended = Ended(
+        label=error.label,
+        exit_code=int(error.exit_code),
+        message=error.message,
+        hint=error.hint,
+        log=error.log,
+        suite=suite,
+    )
+    parts = [section.variants[0] for section in _told(ended) if section.variants]
+    return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(run_id)}</sub>"]) + "\n"
+
+
+def sections_of(ended: Ended, publication: Publication) -> list[Section]:
+    """Give the sections of a comment about a run without a verdict."""
+    opening, hint, log = _told(ended)
+    links = publication.links
+    run = link("Workflow run with the log", links.run, links) if links is not None else ""
+    return [
+        opening,
+        frame.notes(publication),
+        hint,
+        Section(name="what to do next", rank=KEPT, variants=(next_step(ended.exit_code),)),
+        log,
+        frame.pushes(publication),
+        Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run.startswith("[") else "",)),
     ]
-    if error.hint:
-        parts.append(safe(error.hint, limit=600))
-    if error.log:
-        parts.append(log_section(error.log))
-    parts.append(f"<sub>run {safe(run_id)}</sub>")
-    return "\n\n".join(parts) + "\n"
+
+
+def next_step(exit_code: int) -> str:
+    """Say what to do about a run that ended with an exit code."""
+    return _NEXT.get(ExitCode(exit_code), _KILLED) if exit_code in list(ExitCode) else _KILLED
+
+
+def _told(ended: Ended) -> tuple[Section, Section, Section]:
+    messages = [line for line in ended.message.split("\n") if line.strip()] or ["no reason is known"]
+    suite = ended.suite or ""
+    variants = []
+    for width, most, wide in ((1500, SHOWN_LINES, 300), (300, 10, 60), (200, 3, 60)):
+        lines = [safe(line, limit=width) for line in messages[:most]]
+        if len(messages) > most:
+            lines.append(f"… and {len(messages) - most} more")
+        variants.append(frame.head(ended.label, safe(suite, limit=wide), lines))
+    hints = (safe(ended.hint, limit=600), safe(ended.hint, limit=200)) if ended.hint else ()
+    return (
+        Section(name="the message", rank=KEPT, variants=tuple(variants)),
+        Section(name="the hint", rank=1, variants=hints),
+        frame.log(ended.log),
+    )
 
 
 def render_json(error: RaggateError, suite: str, run_id: str) -> str:
@@ -47,14 +104,11 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "vault_changes": [],
         "config_changes": [],
         "invariants": [],
+        "waivers": [],
+        "first_run": False,
+        "preview": None,
         "not_used": [],
         "hint": error.hint,
         "log": [plain(line) for line in error.log],
     }
     return dumps(value, pretty=True).decode()
-
-
-def log_section(lines: tuple[str, ...]) -> str:
-    """Render the API's last log lines, folded."""
-    body = "<br>\n".join(safe(line) or "&nbsp;" for line in lines)
-    return f"<details open><summary>The API's last log lines</summary>\n\n{body}\n\n</details>"

@@ -17,7 +17,7 @@ MARKS = {
     "vanished": "❌",
     "better": "✅",
     "same": "▫️",
-    "within": "▫️",
+    "within": "🔸",
     "not gated": "·",
 }
 

@@ -82,14 +82,14 @@ def _metrics(review: Review, console: Console) -> None:
     table = _table(console, "metric", "baseline", "now", "delta", "allowed", "status", "cases")
     for row in figures.main_rows(review.verdict.rows):
         name = _name(row.delta.metric, row.delta.mode, several=several)
-        cells = [*_values(row), figures.allowed(row), row.status, _cases(row)]
-        table.add_row(name, *cells, style=_STYLES.get(row.status))
+        cells = [*_values(row), figures.allowed(row), _status(row), _cases(row)]
+        table.add_row(name, *cells, style=_style(row))
     _print_table(table, console)
     slices = figures.slice_rows(review.verdict.rows)
     table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")
     for row in slices[:SHOWN_SLICES]:
         name = _name(row.delta.slice, row.delta.mode, several=several)
-        table.add_row(name, log_line(row.delta.metric), *_values(row), _cases(row), style=_STYLES.get(row.status))
+        table.add_row(name, log_line(row.delta.metric), *_values(row), _cases(row), style=_style(row))
     if slices:
         console.print(Text(f"\nSlices that got worse ({len(slices)} values)", style="bold"))
         _print_table(table, console)
@@ -113,6 +113,15 @@ def _print_table(table: Table, console: Console) -> None:
 
 def _name(metric: str, mode: str, *, several: bool) -> Text:
     return Text(log_line(f"{metric} ({mode})" if several else metric, limit=120))
+
+
+def _status(row: Judged) -> str:
+    return f"{row.status}, waived" if row.waived else row.status
+
+
+def _style(row: Judged) -> str | None:
+    """Give the colour of a row; one that a waiver excuses is not shown as a cause."""
+    return "yellow" if row.waived else _STYLES.get(row.status)
 
 
 def _values(row: Judged) -> list[str]:

@@ -1,4 +1,4 @@
-"""summary.md: what it shows of each kind of review, and that foreign text in it is only ever text."""
+"""summary.md and the step summary: what they show of each kind of review, and that foreign text is only ever text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from builders import make_flip
 from raggate.escape import plain
 from raggate.outcomes import GoldenChanges, Reason, Review
-from raggate.reports import markdown
+from raggate.publication import Links, Publication
+from raggate.reports import markdown, questions
 from rendered import problems, tokens, visible
-from reviews import HOSTILE, REVIEWS, hostile, passing, regression, review
+from reviews import BESIDE, HOSTILE, REVIEWS, foreign, hostile, passing, regression, review
 
 
 class MarkdownFile(SingleFileSnapshotExtension):
@@ -29,7 +30,7 @@ def page(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     return snapshot.use_extension(MarkdownFile)
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@pytest.mark.parametrize("name", REVIEWS | BESIDE)
 def test_page(name: str, page: SnapshotAssertion) -> None:
     """Each kind of review is rendered as the page that is stored."""
     assert markdown.render(review(name)) == page
@@ -66,10 +67,10 @@ class TestHostileText:
         headings = [parsed[place + 1].content for place, token in enumerate(parsed) if token.type == "heading_open"]
         assert [heading.split(" (")[0] for heading in headings] == [
             "⛔ raggate: invariant broken",
-            "What is wrong",
+            "Invariants that do not hold",
             "Metrics",
             "Questions that broke",
-            "Warnings",
+            "⚠️ Warnings",
         ]
 
     def test_folded_parts_stay_balanced(self) -> None:
@@ -79,15 +80,26 @@ class TestHostileText:
             assert html.count(f"<{tag}") == html.count(f"</{tag}>")
 
     def test_command_with_a_backtick(self) -> None:
-        """A command that would break out of its code span is shown as text."""
-        assert not [token for token in tokens(self.PAGE) if token.type == "code_inline"]
+        """A command with backticks stays inside its code block, whole but for what could be a hidden marker."""
+        command = f"raggate check --against '{HOSTILE}'"
+        assert [token.content for token in tokens(self.PAGE) if token.type == "fence"] == [
+            plain(command, limit=1000).replace("<!--", "<\u2060!--") + "\n"
+        ]
+
+
+@pytest.mark.parametrize("text", ["````sh", "a ```` b ``` c", "```\n# x"])
+def test_command_that_would_close_its_fence(text: str) -> None:
+    """The fence is longer than any run of backticks in the command."""
+    page = markdown.render(replace(passing(), reproduce=text))
+    assert [token.content for token in tokens(page) if token.type == "fence"] == [plain(text) + "\n"]
+    assert list(problems(page)) == []
 
 
 def test_command_can_be_copied() -> None:
     """The command to reproduce the run stands in the page as it is, whatever a Markdown reader makes of its parts."""
     command = "raggate check --against 'v1|<b>@team_x' --baseline 0123456789abcdef.json"
     page = markdown.render(replace(passing(), reproduce=command))
-    assert [token.content for token in tokens(page) if token.type == "code_inline"] == [command]
+    assert [token.content for token in tokens(page) if token.type == "fence"] == [command + "\n"]
 
 
 def with_flips(count: int, kind: str) -> Review:
@@ -100,35 +112,54 @@ def with_flips(count: int, kind: str) -> Review:
 @pytest.mark.parametrize(
     ("kind", "title"),
     [
-        pytest.param("broke", "### Questions that broke (25)", id="broke"),
-        pytest.param("fixed", "<details><summary>Questions that were fixed (25)</summary>", id="fixed"),
+        pytest.param("broke", "### Questions that broke (205)", id="broke"),
+        pytest.param("fixed", "<details><summary>Questions that were fixed (205)</summary>", id="fixed"),
     ],
 )
 def test_long_lists_of_questions(kind: str, title: str) -> None:
     """A long list of questions is cut, its title has the full number, and the rest is said to be elsewhere."""
-    page = markdown.render(with_flips(25, kind))
+    page = markdown.render(with_flips(205, kind))
     assert title in page
-    assert "| … and 5 more in verdict.json | |" in page
-    assert page.count("expected: ") == markdown.SHOWN_FLIPS
+    assert "- … and 5 more in verdict.json" in page
+    assert page.count("**Question q") == questions.SHOWN
+
+
+def test_ten_questions_are_open() -> None:
+    """The first ten questions that broke are open and the others are folded under their number."""
+    page = markdown.render(with_flips(25, "broke"))
+    opened, folded = page.split("<details><summary>15 more questions that broke</summary>")
+    assert (opened.count("**Question q"), folded.count("**Question q")) == (10, 15)
+    assert "more question" not in markdown.render(with_flips(10, "broke"))
 
 
 def test_long_lists_of_reasons() -> None:
     """A long list of reasons is cut, and the rest is said to be elsewhere."""
-    review = regression()
-    reasons = tuple(Reason(code="worse", message=f"metric {number}") for number in range(33))
-    page = markdown.render(replace(review, verdict=replace(review.verdict, reasons=reasons)))
+    page = markdown.render(with_reasons(33))
     assert "- … and 3 more in verdict.json" in page
-    assert page.count("<sub>worse</sub>") == 30
+    assert page.count("- Reason ") == 30
+    assert "more in verdict.json" not in markdown.render(with_reasons(30))
 
 
-def test_lists_that_just_fit() -> None:
-    """A list of exactly as many entries as are shown is not said to go on."""
-    assert "more in verdict.json" not in markdown.render(with_flips(markdown.SHOWN_FLIPS, "broke"))
+def with_reasons(count: int) -> Review:
+    """Give a regression with so many reasons that nothing else tells."""
     review = regression()
-    reasons = tuple(Reason(code="worse", message=f"metric {number}") for number in range(30))
-    assert "more in verdict.json" not in markdown.render(
-        replace(review, verdict=replace(review.verdict, reasons=reasons))
-    )
+    reasons = tuple(Reason(code="vanished", message=f"reason {number}") for number in range(count))
+    return replace(review, verdict=replace(review.verdict, reasons=reasons))
+
+
+def test_reasons_are_not_told_twice() -> None:
+    """What the sentence, the table and the questions say is not repeated as a reason."""
+    page = markdown.render(regression())
+    assert "### Why" not in page
+    assert "went from 0.9600" not in page
+    assert page.count("must-pass") == 1
+
+
+def test_must_pass_question_that_was_lost_before() -> None:
+    """A must-pass question that did not flip, so that no list has it, is told as a reason."""
+    review = regression()
+    page = markdown.render(replace(review, comparison=replace(review.comparison, flips=())))
+    assert "- Must-pass question q07 (hybrid): nothing expected stands within rank 5" in page
 
 
 @pytest.mark.parametrize(("count", "more"), [pytest.param(40, "", id="fit"), pytest.param(42, "2", id="too-many")])
@@ -139,28 +170,28 @@ def test_long_lists_of_slices(count: int, more: str) -> None:
     rows = tuple(replace(worse, delta=replace(worse.delta, slice=f"tag={number}")) for number in range(count))
     page = markdown.render(replace(review, verdict=replace(review.verdict, rows=rows)))
     assert page.count("| tag=") == 40
-    assert ("more in verdict.json | | | | | |" in page) == bool(more)
+    assert ("more in verdict.json |" in page) == bool(more)
     assert f"| … and {more} more" in page or not more
 
 
 def test_must_pass_question_is_marked() -> None:
     """A must-pass question that broke is marked as such, and no other one is."""
-    assert [line[:30] for line in markdown.render(regression()).splitlines() if "🔒 must pass" in line] == [
-        "| What does note 7 say about t"
+    assert [line[:34] for line in markdown.render(regression()).splitlines() if "🔒 must pass" in line] == [
+        "- **What does note 7 say about top"
     ]
 
 
 def test_commit_of_the_trusted_inputs() -> None:
     """The page names the commit that configuration, golden set, vault and baseline are from, if they are from one."""
-    assert "baseline are those of commit 0123456789ab\n" in visible_lines(regression())
-    assert "those of commit" not in visible_lines(passing())
+    assert "those of commit `0123456`" in markdown.render(regression())
+    assert "those of commit" not in markdown.render(passing())
 
 
 def test_files_that_were_not_used() -> None:
     """The page names the files that the commit's own were read in place of, if there are any."""
     review = regression()
     ignored = replace(review, run=replace(review.run, config={"ignored": ["golden.jsonl", "notes/a.md"]}))
-    assert "Not used, because the commit's own count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
+    assert "Not used, because that commit's own count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
     assert "Not used" not in visible_lines(review)
 
 
@@ -169,8 +200,20 @@ def test_refiled_and_released_cases() -> None:
     review = regression()
     golden = GoldenChanges(refiled=("q01", "q02"), released=("q03",))
     text = visible_lines(replace(review, comparison=replace(review.comparison, golden=golden)))
-    assert "golden set, refiled: q01, q02" in text
-    assert "golden set, no longer must-pass: q03" in text
+    assert "filed elsewhere (2): q01, q02" in text
+    assert "no longer must-pass (1): q03" in text
+
+
+def test_step_summary_has_links_and_a_limit() -> None:
+    """The step summary is the same page with links, in as many bytes as it is given."""
+    links = Links(server="https://forge.example", repository="team/api", commit="a" * 40)
+    full = markdown.render_summary(review("placed"), Publication(links=links))
+    assert "](https://forge.example/team/api/blob/" in full
+    assert list(problems(full, links=("https://forge.example/team/api/",))) == []
+    shorter = markdown.render_summary(foreign("é" * 300, flips=200), Publication(links=links), limit=40_000)
+    assert len(shorter.encode()) <= 40_000
+    assert "Shortened to fit" in shorter
+    assert "run directory" in shorter
 
 
 def visible_lines(review: Review) -> str:

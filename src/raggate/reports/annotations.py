@@ -1,0 +1,130 @@
+"""A review -> annotations: what to show at a line of a file in the pull request, and what beside the run. Pure."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from raggate.escape import plain
+from raggate.outcomes import Finding, Flip, Review
+from raggate.publication import Links
+from raggate.reports import figures
+from raggate.reports.frame import greeted
+
+MESSAGE_CHARACTERS = 4096
+TITLE_CHARACTERS = 255
+PATH_CHARACTERS = 1024
+
+Level = Literal["notice", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """One message, with a place in the repository or without one.
+
+    Attributes:
+        level: how loud it is.
+        path: file from the top of the repository, None for no place; then `line` is None too.
+        line: line of the file, from 1.
+        title: one plain line of at most 255 characters.
+        message: one plain line of at most 4,096 characters. Neither is escaped for a log yet.
+    """
+
+    level: Level
+    path: str | None
+    line: int | None
+    title: str
+    message: str
+
+
+def annotations(review: Review, links: Links | None, *, changed: Collection[str] = ()) -> list[Annotation]:
+    """Give the annotations of a review, most important first: verdict, invariants, questions that broke.
+
+    A pass without a warning has none.
+
+    Args:
+        review: what was decided.
+        links: for the directory of the configuration; without it paths are relative to the configuration.
+        changed: files that the pull request has otherwise than the run did, relative to the configuration. Their
+            lines are not those of the run, so nothing is put on them.
+    """
+    prefix = links.prefix if links is not None else ""
+    broken = [flip for flip in review.comparison.flips if flip.kind == "broke"]
+    told = review.verdict.outcome != "pass" or review.verdict.warnings
+    return [
+        *([_verdict(review)] if told else []),
+        *(_finding(finding) for finding in review.findings),
+        *(_question(flip, review, prefix, frozenset(changed)) for flip in broken),
+    ]
+
+
+def for_log(found: Sequence[Annotation], *, most: int = 10) -> list[Annotation]:
+    """Keep at most `most` of each level, as many as the runner shows; the last of a level says how many are left."""
+    kept: list[Annotation] = []
+    for level in ("error", "warning", "notice"):
+        of_level = [annotation for annotation in found if annotation.level == level]
+        shown = of_level[:most]
+        if len(of_level) > most and shown:
+            more = f" (+{len(of_level) - most} more)"
+            message = plain(shown[-1].message, limit=MESSAGE_CHARACTERS - len(more)) + more
+            shown[-1] = replace(shown[-1], message=message)
+        kept += shown
+    return kept
+
+
+def _verdict(review: Review) -> Annotation:
+    verdict = review.verdict
+    level: Level = "notice"
+    if verdict.outcome != "pass":
+        level = "error"
+    elif verdict.warnings:
+        level = "warning"
+    if greeted(review):
+        level = "notice"
+    return _annotation(level, f"raggate ({review.run.suite}): {verdict.outcome}", verdict.headline)
+
+
+def _finding(finding: Finding) -> Annotation:
+    level: Level = "error" if finding.level == "error" else "warning"
+    times = f", {finding.count} times" if finding.count > 1 else ""
+    examples = "; ".join(finding.examples)
+    return _annotation(level, f"Invariant {finding.invariant} does not hold{times}", f"{finding.message} {examples}")
+
+
+def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) -> Annotation:
+    # a question is among the causes when the verdict is red because of what got worse
+    level: Level = "error" if review.verdict.outcome == "regression" else "warning"
+    must = "Must-pass question" if flip.must_pass else "Question"
+    mode = f" ({flip.mode})" if len(review.scorecard.slices) > 1 else ""
+    parts = [
+        f"{plain(flip.question)} {figures.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
+        f"Expected: {plain(flip.gold)}.",
+    ]
+    if flip.displaced_by:
+        parts.append(f"In its place: {plain(flip.displaced_by)}.")
+    path, line = _place(flip, review, changed)
+    placed = f"{prefix}{path}" if path is not None else None
+    if placed is not None and (len(placed) > PATH_CHARACTERS or plain(placed, limit=PATH_CHARACTERS) != placed):
+        placed, line = None, None
+    return _annotation(level, f"{must} {plain(flip.case_id, limit=100)} broke{mode}", " ".join(parts), placed, line)
+
+
+def _place(flip: Flip, review: Review, changed: frozenset[str]) -> tuple[str | None, int | None]:
+    """Give the gold note's line, else the question's in the golden set, else nothing."""
+    note = review.places.get(flip.case_id)
+    if note is not None and note.path not in changed:
+        return note.path, note.line
+    golden = review.run.config.get("golden")
+    line = next((case.line for case in review.run.golden.cases if case.id == flip.case_id), 0)
+    if isinstance(golden, str) and golden not in changed and line > 0:
+        return golden, line
+    return None, None
+
+
+def _annotation(level: Level, title: str, message: str, path: str | None = None, line: int | None = None) -> Annotation:
+    return Annotation(
+        level=level,
+        path=path,
+        line=line,
+        title=plain(title, limit=TITLE_CHARACTERS),
+        message=plain(message, limit=MESSAGE_CHARACTERS),
+    )

@@ -1,0 +1,88 @@
+"""Pieces of GitHub-flavoured Markdown: tables, folded parts, code blocks, and links that stay in the repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from raggate.escape import markdown as safe
+from raggate.escape import plain
+from raggate.outcomes import SourceLine
+from raggate.publication import Links
+
+LONGEST_TARGET = 1500
+"""A link to a longer address is left out; its text stays."""
+
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
+_TARGET = re.compile(r"[A-Za-z0-9:/?#=&%._~+-]+")
+
+
+def folded(title: str, body: str, *, opened: bool = False) -> str:
+    """Fold Markdown under a title, which is Markdown without blocks."""
+    return f"<details{' open' if opened else ''}><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> str:
+    """Set cells, already Markdown, as a table; `numbers` names the columns set to the right."""
+    lines = [f"| {' | '.join(head)} |", f"|{'|'.join('---:' if name in numbers else '---' for name in head)}|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def code_block(text: str, *, limit: int = 1000) -> str:
+    """Set foreign text as one line to copy, in a fence that nothing in it can close."""
+    # a comment may carry hidden markers, and nothing foreign may look like one; a shell has no use for the joiner
+    line = plain(text, limit=limit).replace("<!--", "<\u2060!--")
+    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}sh\n{line}\n{fence}"
+
+
+def heading_alert(kind: str, *lines: str) -> str:
+    """Set lines of Markdown as one alert of a kind (`NOTE`, `WARNING`, `CAUTION`)."""
+    return f"> [!{kind}]\n" + "<br>\n".join(f"> {line}" for line in lines)
+
+
+def said(text: str, *, limit: int = 300) -> str:
+    """Make foreign text inert, with a dash where nothing is left: an empty list item underlines what is before it."""
+    return safe(text, limit=limit) or "–"
+
+
+def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:
+    """List foreign names in one line, and how many more there are."""
+    shown = ", ".join(said(name, limit=width) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def link(text: str, target: str | None, links: Links | None) -> str:
+    """Link Markdown to an address of the repository; to any other address, or to none, it stays text."""
+    return f"[{text}]({target})" if ours(target, links) else text
+
+
+def ours(target: str | None, links: Links | None) -> bool:
+    """Say whether an address is one of the repository's own, and nothing in it could leave a link."""
+    if target is None or links is None or len(target) > LONGEST_TARGET or not _TARGET.fullmatch(target):
+        return False
+    beginning = f"{links.server}/{links.repository}/"
+    return target.startswith(beginning) and not {".", ".."} & set(re.split(r"[/?#]", target[len(beginning) :]))
+
+
+def source_address(links: Links | None, place: SourceLine | None) -> str | None:
+    """Give the address of a line of a note at the commit it was read from, None where either is not known."""
+    if links is None or place is None or links.commit is None or not _COMMIT.fullmatch(links.commit):
+        return None
+    path = f"{links.prefix}{place.path}"
+    segments = path.split("/")
+    if any(segment in {"", ".", ".."} for segment in segments):
+        return None
+    quoted = "/".join(quote(segment, safe="", errors="replace") for segment in segments)
+    # without ?plain=1 a Markdown file is shown rendered, where lines have no anchors
+    return f"{links.server}/{links.repository}/blob/{links.commit}/{quoted}?plain=1#L{place.line}"
+
+
+def commit_link(links: Links | None, commit: str) -> str:
+    """Write a commit by its first seven digits, linked to its page."""
+    if not _COMMIT.fullmatch(commit):
+        return safe(commit, limit=12)
+    target = f"{links.server}/{links.repository}/commit/{commit}" if links is not None else None
+    return link(f"`{commit[:7]}`", target, links)

@@ -1,0 +1,223 @@
+"""What was measured: the table of deltas, what did not move, the slices that got worse, the invariants that broke."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.escape import markdown as safe
+from raggate.outcomes import Delta, Finding, Judged, Review
+from raggate.reports import figures
+from raggate.reports.budget import KEPT, Section
+from raggate.reports.markup import folded, listed, said, table
+
+SHOWN_SLICES = 40
+TOP = 3
+"""Worst rows that every page keeps."""
+
+_BAD = {"worse", "below floor", "vanished"}
+_NUMBERS = ("baseline", "this&nbsp;PR", "now", "delta", "allowed", "value")
+
+
+def deltas(review: Review, *, now: str) -> Section:
+    """Write the table of the metrics that decide and moved; on a pass where none did, only how many there are."""
+    rows = [row for row in figures.main_rows(review.verdict.rows) if row.status != "same"]
+    several = len(review.scorecard.slices) > 1
+    worst = [row for row in rows if row.status in _BAD]
+    if review.run.stopped is not None:
+        # the questions that were asked by then are not all there are
+        partial = _table(rows, several=several, now=now) if rows else ""
+        return Section(name="metrics", rank=4, variants=(folded("What was measured until the run stopped", partial),))
+    full = f"### Metrics\n\n{_table(rows, several=several, now=now)}" if rows else ""
+    bad = f"### Metrics\n\n{_table(worst, several=several, now=now)}" if worst and len(worst) < len(rows) else ""
+    return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, _worst(worst, several=several)))
+
+
+def _worst(rows: Sequence[Judged], *, several: bool) -> str:
+    lines = [_line(row, several=several) for row in rows[:TOP]]
+    if len(rows) > TOP:
+        lines.append(f"- … and {len(rows) - TOP} more")
+    return "\n".join(lines)
+
+
+def _line(row: Judged, *, several: bool) -> str:
+    return f"- {_name(row.delta, several=several, width=40)}: {_change(row)}"
+
+
+def _change(row: Judged) -> str:
+    before, after = _values(row.delta)
+    waived = ", waived" if row.waived and row.status in _BAD else ""
+    return f"{before} → {after}, {row.status}{waived}"
+
+
+def unmoved(review: Review, *, now: str) -> Section:
+    """Fold what decides and did not move, and what moved and does not decide."""
+    several = len(review.scorecard.slices) > 1
+    if review.run.stopped is not None:
+        return Section(name="unchanged metrics", rank=9, variants=())
+    same = [row for row in figures.main_rows(review.verdict.rows) if row.status == "same"]
+    others = figures.other_rows(review.verdict.rows)
+    parts = []
+    titles = []
+    if same:
+        titles.append(f"{len(same)} gated {'metric' if len(same) == 1 else 'metrics'} unchanged")
+        parts.append(_table(same, several=several, now=now, still=True))
+    if others:
+        titles.append(f"{len(others)} ungated {'metric' if len(others) == 1 else 'metrics'} moved")
+        parts.append(("**Moved, but not gated**\n\n" if same else "") + _table(others, several=several, now=now))
+    title = " · ".join(titles)
+    return Section(
+        name="unchanged metrics",
+        rank=9,
+        variants=(folded(title, "\n\n".join(parts)), f"<sub>{title}</sub>" if title else ""),
+    )
+
+
+def _table(rows: Sequence[Judged], *, several: bool, now: str, still: bool = False) -> str:
+    head = ["metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "allowed", "status", "questions"]
+    if still:
+        head = ["metric", "value", "allowed", "questions"]
+        return table(head, [_still(row, several=several) for row in rows], numbers=_NUMBERS)
+    return table(head, [_row(row, several=several) for row in rows], numbers=_NUMBERS)
+
+
+def _still(row: Judged, *, several: bool) -> list[str]:
+    return [
+        _name(row.delta, several=several),
+        figures.figure(row.delta.current, binary=row.delta.binary),
+        figures.allowed(row),
+        str(row.delta.current.n),
+    ]
+
+
+def _row(row: Judged, *, several: bool) -> list[str]:
+    delta = row.delta
+    bold = "**" if row.status in _BAD else ""
+    mark = "🔸" if row.waived and row.status in _BAD else figures.MARKS[row.status]
+    sign = f"{mark}&nbsp;" if row.gated or bold else ""
+    return [
+        f"{sign}{_name(delta, several=several)}",
+        *_values(delta),
+        f"{bold}{figures.change(delta)}{bold}",
+        figures.allowed(row).replace(" ", "&nbsp;"),
+        _status(row),
+        _moved(delta),
+    ]
+
+
+def _status(row: Judged) -> str:
+    above = row.status == "below floor" and row.delta.current.direction == "lower"
+    status = "above ceiling" if above else row.status
+    return (f"{status}, waived" if row.waived and row.status in _BAD else status).replace(" ", "&nbsp;")
+
+
+def _moved(delta: Delta) -> str:
+    """Write how many questions a value covers and how many of them moved, so that a row stays one line."""
+    counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
+    return f"{delta.current.n}: {', '.join(counts)}".replace(" ", "&nbsp;") if counts else str(delta.current.n)
+
+
+def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
+    mode = f" ({safe(delta.mode, limit=width)})" if several else ""
+    return f"{safe(delta.metric, limit=width)}{mode}"
+
+
+def _values(delta: Delta) -> tuple[str, str]:
+    before, after = (figures.figure(value, binary=delta.binary) for value in (delta.baseline, delta.current))
+    return before, after
+
+
+def measured(review: Review) -> Section:
+    """Write what was measured where nothing is compared: open on a first run, else folded."""
+    rows = [] if review.verdict.rows else figures.measured(review.scorecard)
+    several = len(review.scorecard.slices) > 1
+    lines = [
+        [
+            f"{safe(metric)} ({safe(mode, limit=60)})" if several else safe(metric),
+            figures.figure(value, binary=False),
+            str(value.n),
+        ]
+        for mode, metric, value in rows
+    ]
+    text = table(("metric", "value", "questions"), lines, numbers=_NUMBERS) if lines else ""
+    opened = f"### What was measured\n\n{text}" if text else ""
+    return Section(
+        name="what was measured",
+        rank=4,
+        variants=(opened if review.first_run else folded("What was measured", text),),
+    )
+
+
+def slices(review: Review, *, now: str, full: bool) -> Section:
+    """Fold the slices that got worse than allowed; `full` gives every metric of a slice, else the worst one."""
+    rows = figures.slice_rows(review.verdict.rows)
+    if not rows:
+        return Section(name="slices", rank=5, variants=())
+    whole: dict[tuple[str, str], list[Judged]] = {}
+    for row in rows:
+        whole.setdefault((row.delta.mode, row.delta.slice), []).append(row)
+    title = f"Slices that got worse ({len(whole)})"
+    several = len(review.scorecard.slices) > 1
+    each = [(row, 0) for row in rows]
+    worst = [(found[0], len(found) - 1) for found in whole.values()]
+    tables = [_slice_table(each, several=several, now=now)] if full else []
+    tables += [_slice_table(worst, several=several, now=now), _slice_table(worst[:TOP], several=several, now=now)]
+    # under `gate.slices: fail` they are among the causes
+    decides = any(row.delta.slice in reason.message for row in rows for reason in review.verdict.reasons)
+    names = f"**{title}**: {listed([name for _, name in whole], most=TOP, width=60)}"
+    variants = (*(folded(title, text, opened=decides) for text in tables), names)
+    return Section(name="slices", rank=3 if decides else 5, variants=variants)
+
+
+def _slice_table(rows: Sequence[tuple[Judged, int]], *, several: bool, now: str) -> str:
+    lines = []
+    for row, more in rows[:SHOWN_SLICES]:
+        delta = row.delta
+        mode = f" ({safe(delta.mode, limit=60)})" if several else ""
+        others = f"<br><sub>and {more} more</sub>" if more else ""
+        lines.append(
+            [
+                f"{safe(delta.slice, limit=120)}{mode}",
+                f"{safe(delta.metric)}{others}",
+                *_values(delta),
+                figures.change(delta),
+                _moved(delta),
+            ]
+        )
+    head = ("slice", "metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "questions")
+    if len(rows) > SHOWN_SLICES:
+        lines.append([f"… and {len(rows) - SHOWN_SLICES} more in verdict.json", *[""] * (len(head) - 1)])
+    return table(head, lines, numbers=_NUMBERS)
+
+
+def invariants(review: Review) -> Section:
+    """Write the invariants that do not hold, those that break the gate first."""
+    if not review.findings:
+        return Section(name="invariants", rank=KEPT, variants=())
+    title = f"### Invariants that do not hold ({len(review.findings)})\n\n"
+    full = "\n".join(_finding(finding, examples=5, width=300) for finding in review.findings)
+    middle = "\n".join(_finding(finding, examples=1, width=120) for finding in review.findings)
+    short = ", ".join(f"{_level(finding)} {safe(finding.invariant, limit=40)}" for finding in review.findings[:20])
+    return Section(
+        name="invariants",
+        rank=KEPT,
+        variants=(title + full, title + middle, f"**Invariants that do not hold**: {short}"),
+    )
+
+
+def _finding(finding: Finding, *, examples: int, width: int) -> str:
+    times = f", {finding.count} times" if finding.count > 1 else ""
+    shown = "".join(f"\n  - {said(example, limit=width)}" for example in finding.examples[:examples])
+    level = "error" if finding.level == "error" else "warning"
+    name = f"**{safe(finding.invariant, limit=60)}** ({level}{times})"
+    return f"- {_level(finding)} {name}: {said(finding.message, limit=width)}{shown}"
+
+
+def _level(finding: Finding) -> str:
+    return "⛔" if finding.level == "error" else "⚠️"
+
+
+def in_words(review: Review, most: int) -> list[str]:
+    """Write the worst rows in one line each, for a short message."""
+    several = len(review.scorecard.slices) > 1
+    worst = [row for row in figures.main_rows(review.verdict.rows) if row.status in _BAD]
+    return [_line(row, several=several) for row in worst[:most]]

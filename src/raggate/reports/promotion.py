@@ -1,0 +1,268 @@
+"""The text of a promotion: values before and after, what is accepted with them, and where they come from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from raggate.escape import markdown as safe
+from raggate.evidence import Evidence
+from raggate.outcomes import EPSILON, Accepted, Delta, Flip, Proposal, Reason
+from raggate.publication import Links
+from raggate.reports import figures
+from raggate.reports.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
+from raggate.reports.markup import commit_link, folded, heading_alert, link, listed, said, table
+
+SHOWN = 100
+"""Questions of a kind, and rows of a table, on the fullest page."""
+
+_SHORT = 10
+_UNSIGNED = (
+    "**GitHub did not sign the commit of this pull request** ({why}). A rule that requires signed commits will keep it "
+    "from being merged."
+)
+_CHECKS = """\
+A workflow opened this pull request with its own token, and such events start no workflows, or only after somebody with
+write access has approved them. If required checks are missing below, do one of these:
+
+- press **Approve workflows to run**, where that is offered;
+- close this pull request and open it again;
+- push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`;
+- let the promotion workflow use the token of a GitHub App, whose pull requests start workflows like anybody's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What is told of a promotion beside the values.
+
+    Attributes:
+        target: the branch the baseline is for.
+        evidence: where the run comes from.
+        links: what links are made of; its `run` is the workflow run that promotes.
+        hashes: what was measured by, as name and hash: golden set, vault, configuration.
+        accepted: by mode and metric, what will have been accepted of it.
+        unsigned: why GitHub did not sign the commit; empty where it did, or there is none yet.
+        opened: whether this is the text of a pull request, which says how its checks are started.
+    """
+
+    target: str
+    evidence: Evidence
+    links: Links
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
+    unsigned: str = ""
+    opened: bool = True
+
+
+def title(proposal: Proposal) -> str:
+    """Write the title of the pull request and the commit: one harmless line, without Markdown."""
+    scorecard = proposal.comparison.scorecard
+    accepts = ", accepting lower values" if _kinds(proposal.reasons, "metric-down") else ""
+    return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepts}"
+
+
+def render(proposal: Proposal, told: Circumstances, *, limit: int = COMMENT_LIMIT) -> str:
+    """Render a promotion: the same for the same facts, to the byte.
+
+    Args:
+        proposal: what will be the baseline.
+        told: what is told beside it.
+        limit: most UTF-16 units; at least `budget.SMALLEST_LIMIT`.
+    """
+    sections = [
+        _opening(proposal, told),
+        _accepts(proposal),
+        _values(proposal, told),
+        _questions(proposal, "broke", "Questions lost", rank=2),
+        _questions(proposal, "fixed", "Questions gained", rank=4),
+        _cases(proposal),
+        _ratchet(told),
+        _origin(proposal, told),
+        Section(name="checks", rank=1, variants=(f"### Checks\n\n{_CHECKS}",) if told.opened else ()),
+    ]
+    return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", told.links.run, told.links))
+
+
+def _opening(proposal: Proposal, told: Circumstances) -> Section:
+    scorecard = proposal.comparison.scorecard
+    lowered = _kinds(proposal.reasons, "metric-down", "removed-cases", "fewer-cases")
+    first = proposal.comparison.baseline is None
+    replaces = "the first baseline" if first else "the baseline"
+    lines = [
+        f"**Run {safe(scorecard.run_id, limit=80)} becomes {replaces} of suite {safe(scorecard.suite, limit=80)} on "
+        f"{safe(told.target, limit=120)}.**",
+        f"Reason: {said(str(proposal.provenance.get('reason') or ''), limit=500)}",
+    ]
+    if told.unsigned:
+        lines.append(_UNSIGNED.format(why=said(told.unsigned, limit=80)))
+    head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if lowered else "NOTE", *lines)
+    return Section(name="the promotion", rank=KEPT, variants=(head,))
+
+
+def _accepts(proposal: Proposal) -> Section:
+    reasons = proposal.reasons
+    if not reasons:
+        return Section(name="what is accepted", rank=KEPT, variants=())
+    head = f"### What is accepted with it ({len(reasons)})\n\n"
+    variants = tuple(head + _bullets(reasons, most, width) for most, width in ((SHOWN, 500), (_SHORT, 120)))
+    return Section(name="what is accepted", rank=KEPT, variants=variants)
+
+
+def _bullets(reasons: Sequence[Reason], most: int, width: int) -> str:
+    lines = [f"- ⚠️ {said(reason.message, limit=width)}" for reason in reasons[:most]]
+    if len(reasons) > most:
+        lines.append(f"- … and {len(reasons) - most} more")
+    return "\n".join(lines)
+
+
+def _values(proposal: Proposal, told: Circumstances) -> Section:
+    rows = sorted(proposal.rows, key=_worst_first)
+    if not rows:
+        return Section(name="values", rank=KEPT, variants=())
+    several = len({row.mode for row in rows}) > 1
+    head = ["", "metric", *(["mode"] if several else []), "before", "after", "change", "cases"]
+    cells = [_row(row, several=several) for row in rows]
+    after = f'Values over all cases; "before" is the baseline on {safe(told.target, limit=120)}.'
+    variants = []
+    for most in (SHOWN, 30, _SHORT):
+        more = f"\n\n… and {len(cells) - most} more" if len(cells) > most else ""
+        shown = table(head, cells[:most], numbers=("before", "after", "change"))
+        variants.append(f"### Metrics\n\n{shown}{more}\n\n<sub>{after}</sub>")
+    return Section(name="values", rank=KEPT, variants=tuple(variants))
+
+
+def _row(row: Delta, *, several: bool) -> list[str]:
+    mark = figures.MARKS["vanished" if _vanished(row) else _kind(row)]
+    change = figures.change(row)
+    return [
+        mark,
+        safe(row.metric, limit=60),
+        *([safe(row.mode, limit=60)] if several else []),
+        figures.figure(row.baseline, binary=row.binary),
+        figures.figure(row.current, binary=row.binary),
+        f"**{change}**" if _kind(row) == "worse" else change,
+        figures.cases(row),
+    ]
+
+
+def _worst_first(row: Delta) -> tuple[object, ...]:
+    order = 0 if _vanished(row) else {"worse": 1, "better": 2, "same": 3}[_kind(row)]
+    return (order, -abs(row.delta or 0.0), row.mode, row.metric)
+
+
+def _kind(row: Delta) -> str:
+    if row.delta is None or abs(row.delta) <= EPSILON:
+        return "same"
+    return "better" if (row.delta > 0) == (row.current.direction == "higher") else "worse"
+
+
+def _vanished(row: Delta) -> bool:
+    return row.baseline.n > 0 and row.current.n == 0
+
+
+def _questions(proposal: Proposal, kind: str, name: str, *, rank: int) -> Section:
+    flips = [flip for flip in proposal.comparison.flips if flip.kind == kind]
+    if not flips:
+        return Section(name=name.lower(), rank=rank, variants=())
+    several = len(proposal.comparison.scorecard.slices) > 1
+    heading = f"{name} ({len(flips)})"
+    variants = []
+    for most, width in ((SHOWN, 300), (_SHORT, 120)):
+        lines = [_question(flip, width, several=several) for flip in flips[:most]]
+        more = [f"- … and {len(flips) - most} more"] if len(flips) > most else []
+        variants.append(folded(heading, "\n".join([*lines, *more]), opened=kind == "broke"))
+    return Section(name=name.lower(), rank=rank, variants=(*variants, f"<sub>{heading}</sub>"))
+
+
+def _question(flip: Flip, width: int, *, several: bool) -> str:
+    mode = f" · {safe(flip.mode, limit=40)}" if several else ""
+    must = " 🔒 must pass" if flip.must_pass else ""
+    asked = said(flip.question, limit=width)
+    return f"- **{asked}**{must} · {figures.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
+
+
+def _cases(proposal: Proposal) -> Section:
+    golden = proposal.comparison.golden
+    kinds = {
+        "added": golden.added,
+        "removed": golden.removed,
+        "asked or labelled otherwise": golden.relabelled,
+        "in other slices": golden.refiled,
+        "no longer must-pass": golden.released,
+    }
+    lines = [f"- {len(names)} {kind}: {listed(names)}" for kind, names in kinds.items() if names]
+    notes = proposal.comparison.vault_changes
+    lines += [f"- {len(notes)} notes of the vault differ: {listed(notes)}"] if notes else []
+    settings = proposal.comparison.config_changes
+    lines += [f"- {safe(key, limit=80)}: {said(old)} → {said(new)}" for key, old, new in settings[:SHOWN]]
+    text = "### Since the present baseline\n\n" + "\n".join(lines)
+    return Section(name="questions and notes", rank=3, variants=(text,) if lines else ())
+
+
+def _ratchet(told: Circumstances) -> Section:
+    rows = [(mode, metric, entry) for mode, found in sorted(told.accepted.items()) for metric, entry in found.items()]
+    if not rows:
+        return Section(name="ratchet", rank=5, variants=())
+    several = len(told.accepted) > 1
+    # what has been given up most stands first
+    rows.sort(key=lambda row: (row[2].lowered is None, -row[2].drops, row[0], row[1]))
+    cells = [
+        [
+            safe(metric, limit=60),
+            *([safe(mode, limit=60)] if several else []),
+            f"{entry.best:.4f}",
+            f"{entry.drops:.4f}" if entry.drops > EPSILON else "0",
+            safe(entry.since, limit=20) or "–",
+            _lowered(entry),
+        ]
+        for mode, metric, entry in rows[:SHOWN]
+    ]
+    head = ["metric", *(["mode"] if several else []), "best accepted", "given up since", "since", "last lowered"]
+    given = sum(entry.drops > EPSILON for _, _, entry in rows)
+    heading = f"The ratchet: small drops since the best accepted value ({given} of {len(rows)} metrics)"
+    full = folded(heading, table(head, cells, numbers=("best accepted", "given up since")))
+    return Section(name="ratchet", rank=5, variants=(full, f"<sub>{heading}</sub>"))
+
+
+def _lowered(entry: Accepted) -> str:
+    low = entry.lowered
+    if low is None:
+        return "–"
+    by = f" by {said(low.by, limit=60)}" if low.by else ""
+    return f"{safe(low.on, limit=20)}{by}: {low.before:.4f} → {low.after:.4f}, {said(low.reason, limit=120)}"
+
+
+def _origin(proposal: Proposal, told: Circumstances) -> Section:
+    full = "\n".join(f"- {name}: {value}" for name, value in _facts(proposal, told))
+    return Section(name="where it comes from", rank=KEPT, variants=(f"### Where it comes from\n\n{full}",))
+
+
+def _facts(proposal: Proposal, told: Circumstances) -> Iterator[tuple[str, str]]:
+    evidence, links, known = told.evidence, told.links, proposal.provenance
+    named = f"workflow run {evidence.run}, attempt {evidence.attempt}, {safe(evidence.event, limit=40)}"
+    yield "measured by", link(named, evidence.url, links)
+    yield "measured", said(str(known.get("measured") or ""), limit=40)
+    yield "commit", commit_link(links, evidence.commit)
+    if evidence.artifact:
+        digest = f", {_code(evidence.digest)}" if evidence.digest else ""
+        yield "taken from", f"the artifact {said(evidence.artifact, limit=80)}{digest}"
+    if evidence.image:
+        yield "image of the API", _code(evidence.image)
+    if evidence.adopted:
+        yield "promoted by", link("this workflow run", links.run, links)
+    yield "started by", said(str(known.get("promoted_by") or ""), limit=100)
+    yield "raggate", said(str(known.get("raggate_version") or ""), limit=40)
+    yield "replaces", f"run {safe(str(known['previous']), limit=80)}" if known.get("previous") else "nothing"
+    for name, value in told.hashes.items():
+        yield safe(name, limit=40), _code(value)
+
+
+def _code(text: str) -> str:
+    """Set a hash or an image's name as code, where nothing in it could end that; as text otherwise."""
+    harmless = text.replace(":", "").replace("/", "").replace("-", "").replace(".", "").replace("_", "")
+    known = harmless.replace("@", "").isalnum() and harmless.isascii() and len(text) <= 300
+    return f"`{text}`" if known else said(text)
+
+
+def _kinds(reasons: Sequence[Reason], *codes: str) -> list[Reason]:
+    return [reason for reason in reasons if reason.code in codes]

@@ -1,0 +1,104 @@
+"""The questions that broke and those that were fixed, each with where its passage stands, as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.escape import markdown as safe
+from raggate.outcomes import Flip, Review
+from raggate.publication import Links
+from raggate.reports import figures
+from raggate.reports.budget import KEPT, Section
+from raggate.reports.markup import folded, link, source_address
+
+OPEN = 10
+"""Questions that are not folded."""
+
+TOP = 3
+"""Questions that every page keeps."""
+
+SHOWN = 200
+"""Questions on the fullest page; the rest is in verdict.json."""
+
+
+def broke(review: Review, links: Links | None) -> Section:
+    """Write the first questions that broke, as they are ordered: must-pass ones and the largest falls first."""
+    flips = broken(review)
+    if not flips:
+        return Section(name="questions that broke", rank=KEPT, variants=())
+    stopped = " until the run stopped" if review.run.stopped is not None else ""
+    title = f"### Questions that broke{stopped} ({len(flips)})\n\n"
+    variants = [title + "\n".join(_item(flip, review, links) for flip in flips[:OPEN])]
+    for count, width in ((OPEN, 120), (TOP, 120), (TOP, 60)):
+        lines = "\n".join(_line(flip, review, width=width) for flip in flips[:count])
+        left = min(len(flips), OPEN) - count
+        variants.append(title + lines + (f"\n- … and {left} more" if left > 0 else ""))
+    return Section(name="questions that broke", rank=KEPT, variants=tuple(variants))
+
+
+def more_broke(review: Review, links: Links | None) -> Section:
+    """Fold the other questions that broke."""
+    rest = broken(review)[OPEN:]
+    if not rest:
+        return Section(name="more questions that broke", rank=7, variants=())
+    title = f"{len(rest)} more {'question' if len(rest) == 1 else 'questions'} that broke"
+    left = len(rest) + OPEN - SHOWN
+    missing = f"\n- … and {left} more in verdict.json" if left > 0 else ""
+    shown = rest[: SHOWN - OPEN]
+    full = "\n".join(_item(flip, review, links) for flip in shown)
+    short = "\n".join(_line(flip, review, width=120) for flip in shown)
+    variants = (folded(title, full + missing), folded(title, short + missing), f"<sub>… and {title}</sub>")
+    return Section(name="more questions that broke", rank=7, variants=variants)
+
+
+def fixed(review: Review) -> Section:
+    """Fold the questions that were fixed, one line each."""
+    flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
+    title = f"Questions that were fixed ({len(flips)})"
+    lines = "\n".join(_line(flip, review, width=300) for flip in flips[:SHOWN])
+    if len(flips) > SHOWN:
+        lines += f"\n- … and {len(flips) - SHOWN} more in verdict.json"
+    variants = (folded(title, lines), f"<sub>{title}</sub>") if flips else ()
+    return Section(name="questions that were fixed", rank=6, variants=variants)
+
+
+def _item(flip: Flip, review: Review, links: Links | None) -> str:
+    """Write a question with everything that is known of it; the lines belong to one list item."""
+    why = f": {safe(flip.why)}" if flip.why else ""
+    lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{figures.rank_change(flip)}{why}"]
+    if flip.gold == "(should abstain)":
+        lines.append("expected: no answer")
+    else:
+        address = source_address(links, review.places.get(flip.case_id))
+        lines.append(f"expected: {link(safe(flip.gold), address, links)}")
+    if flip.displaced_by:
+        lines.append(f"in its place: {safe(flip.displaced_by)}")
+    return "<br>\n  ".join(lines)
+
+
+def _line(flip: Flip, review: Review, *, width: int) -> str:
+    return f"- {_asked(flip, width)}{_must(flip)} · {figures.rank_change(flip)} {_filed(flip, review, width=40)}"
+
+
+def _asked(flip: Flip, width: int) -> str:
+    return f"**{safe(flip.question, limit=width) or safe(flip.case_id, limit=width) or '–'}**"
+
+
+def _filed(flip: Flip, review: Review, *, width: int = 120) -> str:
+    """Write the case's id, and its mode where there are several."""
+    mode = f" · {safe(flip.mode, limit=width)}" if len(review.scorecard.slices) > 1 else ""
+    return f"<sub>{safe(flip.case_id, limit=width)}{mode}</sub>"
+
+
+def _must(flip: Flip) -> str:
+    return (" 🔒 must pass" if flip.must_pass else "") + (" · waived" if flip.waived else "")
+
+
+def in_words(flip: Flip, width: int = 200) -> str:
+    """Write a question that broke in one line, for a short message."""
+    return f"- {_asked(flip, width)}{_must(flip)} · {figures.rank_change(flip)}"
+
+
+def broken(review: Review) -> Sequence[Flip]:
+    """Give the questions that broke."""
+    return [flip for flip in review.comparison.flips if flip.kind == "broke"]

@@ -1,0 +1,102 @@
+"""Annotations stand on the line that matters, the worst first, and hold plain text only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import make_flip
+from raggate.escape import plain
+from raggate.models import Golden
+from raggate.outcomes import Review
+from raggate.publication import Links
+from raggate.reports.annotations import Annotation, annotations, for_log
+from reviews import HOSTILE, foreign, hostile_everywhere, passing, review
+
+LINKS = Links(server="https://forge.example", repository="team/api", prefix="rag/")
+
+
+def numbered(found: Review) -> Review:
+    """Give a review whose questions have lines in the golden set."""
+    golden = found.run.golden
+    cases = tuple(replace(case, line=number) for number, case in enumerate(golden.cases, 1))
+    return replace(found, run=replace(found.run, golden=Golden(name=golden.name, cases=cases, hash=golden.hash)))
+
+
+def places(found: Review, *changed: str) -> dict[str, tuple[str | None, int | None]]:
+    """Give title and place of the annotations of questions."""
+    made = annotations(numbered(found), LINKS, changed=changed)
+    return {item.title: (item.path, item.line) for item in made if "uestion" in item.title}
+
+
+def test_broken_question_stands_on_its_note() -> None:
+    """A question that broke is put on its gold note's line, from the top of the repository."""
+    assert places(review("placed"))["Must-pass question q07 broke"] == ("rag/golden/vault/team/n07.md", 7)
+
+
+def test_changed_note_gives_way_to_the_golden_set() -> None:
+    """Where the pull request has another version of the note, the question's line in the golden set is taken."""
+    found = places(review("placed"), "golden/vault/team/n07.md")
+    assert found["Must-pass question q07 broke"] == ("rag/golden/eval_set.jsonl", 8)
+    assert found["Question q01 broke"] == ("rag/golden/vault/team/n01.md", 7)
+
+
+def test_no_place_when_both_changed() -> None:
+    """Where the golden set is another one too, there is no place."""
+    found = places(review("placed"), "golden/vault/team/n07.md", "golden/eval_set.jsonl")
+    assert found["Must-pass question q07 broke"] == (None, None)
+
+
+def test_verdict_first_then_invariants_then_questions() -> None:
+    """The most important comes first."""
+    titles = [item.title for item in annotations(foreign("x", flips=1), LINKS)]
+    assert [title.split(" ")[0] for title in titles] == ["raggate", "Invariant", "Invariant", "Must-pass"]
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("pass", set()),
+        ("slightly-worse", {"warning"}),
+        ("placed", {"error"}),
+        ("invariant-broken", {"error"}),
+        ("cannot-tell", {"error", "warning"}),
+        ("first-run", {"error"}),
+        ("introduced", {"notice"}),
+    ],
+)
+def test_levels(name: str, levels: set[str]) -> None:
+    """What makes a verdict red is an error; what is only worth knowing is a warning or a notice."""
+    assert {item.level for item in annotations(review(name), None)} == levels
+
+
+def test_at_most_ten_of_a_level() -> None:
+    """The runner shows ten of a level, and the last of them says how many are left."""
+    found = passing()
+    flips = tuple(make_flip(f"q{number}") for number in range(15))
+    made = annotations(replace(found, comparison=replace(found.comparison, flips=flips)), None)
+    kept = for_log(made)
+    assert [item.level for item in kept] == ["warning"] * 10
+    assert kept[9].message.endswith("(+5 more)")
+    assert for_log(made, most=15) == made
+
+
+def test_note_of_what_is_left_fits() -> None:
+    """The number of those that are left is kept within the length of a message."""
+    item = Annotation(level="error", path=None, line=None, title="t", message="m" * 4096)
+    last = for_log([item] * 3, most=2)[-1].message
+    assert (len(last), last[-9:]) == (4096, "(+1 more)")
+
+
+@pytest.mark.parametrize(
+    "make", [hostile_everywhere, lambda: foreign("\r\n::error::x"), lambda: foreign("@" * 9000), lambda: foreign("")]
+)
+def test_foreign_text(make: object) -> None:
+    """Title and message are one printable line within the runner's limits, and a path is a path."""
+    for item in annotations(make(), LINKS):  # type: ignore[operator]
+        assert item.title == plain(item.title, limit=255)
+        assert item.message == plain(item.message, limit=4096)
+        assert item.path is None or item.path == plain(item.path, limit=1024)
+        assert (item.path is None) == (item.line is None)
+    assert HOSTILE

@@ -1,0 +1,109 @@
+"""A page fits its limit, keeps what matters most, and says what was shortened."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raggate.escape import plain
+from raggate.publication import Links, Publication
+from raggate.reports import comment, figures, markdown
+from raggate.reports.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
+from rendered import problems, visible
+from reviews import foreign
+
+LINKS = Links(
+    server="https://forge.example", repository="team/api", commit="a" * 40, run="https://forge.example/team/api/actions"
+)
+OURS = ("https://forge.example/team/api/",)
+TEXTS = st.one_of(
+    st.text(max_size=400),
+    st.sampled_from(["@", "é", "😀", "a", "`", "|", "<", "0", "中"]).flatmap(
+        lambda character: st.integers(1, 3000).map(lambda length: character * length)
+    ),
+)
+FULL = Section(name="table", rank=2, variants=("t" * 50, "t" * 10))
+LATER = Section(name="rows", rank=9, variants=("r" * 50, "r" * 10))
+HELD = Section(name="verdict", rank=KEPT, variants=("v" * 50, "v" * 10))
+
+
+def test_what_fits_is_left_alone() -> None:
+    """A page within its limit has every section in full, in reading order, and no closing line."""
+    assert fit([HELD, LATER, FULL], 200, len) == f"{'v' * 50}\n\n{'r' * 50}\n\n{'t' * 50}\n"
+
+
+def test_the_least_important_goes_first() -> None:
+    """The section of the highest rank is stepped down first, and the closing line names it alone."""
+    page = fit([HELD, FULL, LATER], 154, len, elsewhere="over there")
+    # the room for the closing line is taken from the page, so the rows go whole
+    assert page.startswith("v" * 50)
+    assert "r" * 50 not in page
+    assert "rows" in page.splitlines()[-1]
+
+
+def test_each_step_is_tried() -> None:
+    """A page steps through the variants one by one, until it fits."""
+    rows = Section(name="rows", rank=9, variants=("r" * 1000, "r" * 500, "r" * 100))
+    assert [fit([HELD, rows], limit, len).count("r" * 100) for limit in (2000, 700, 300, 140)] == [10, 5, 1, 0]
+
+
+def test_kept_sections_are_never_shed() -> None:
+    """A section of the highest rank keeps its shortest variant, whatever the limit."""
+    page = fit([HELD, FULL, LATER], 1, len)
+    assert page.startswith("v" * 10 + "\n")
+    assert "t" * 10 not in page
+    assert page.endswith("<sub>Shortened to fit: verdict, table, rows.</sub>\n")
+
+
+def test_where_the_full_report_is() -> None:
+    """The closing line says where the full report is."""
+    assert fit([LATER], 10, len, elsewhere="in x").endswith("rows. The full report is in x.</sub>\n")
+
+
+def test_empty_sections_leave_no_trace() -> None:
+    """Sections without text make no gap and are not named."""
+    empty = Section(name="nothing", rank=9, variants=("",))
+    assert fit([empty, HELD, Section(name="none", rank=KEPT, variants=())], 1, len).count("nothing") == 0
+    assert fit([empty, HELD], 1000, len) == "v" * 50 + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "size"), [("a", 1, 1), ("é", 1, 2), ("中", 1, 3), ("😀", 2, 4), ("👨‍👩‍👧", 8, 18)]
+)
+def test_sizes(text: str, units: int, size: int) -> None:
+    """A comment is measured in UTF-16 units and a summary in bytes of UTF-8."""
+    assert (utf16_units(text), utf8_bytes(text)) == (units, size)
+    assert utf16_units(text) == len(text.encode("utf-16-le")) // 2
+
+
+@settings(max_examples=25)
+@given(
+    text=TEXTS,
+    flips=st.integers(0, 60),
+    findings=st.integers(0, 13),
+    limit=st.integers(SMALLEST_LIMIT, 2 * SMALLEST_LIMIT),
+)
+def test_any_review_fits_any_limit(text: str, flips: int, findings: int, limit: int) -> None:
+    """Whatever a review holds, its page fits, is whole, and has the verdict, the invariants and the first questions."""
+    review = foreign(text, flips=flips, findings=findings)
+    publication = Publication(links=LINKS, notes=(text,) * 5)
+    pages = (
+        (comment.render(review, publication, limit=limit), utf16_units),
+        (markdown.render_summary(review, publication, limit=limit), utf8_bytes),
+    )
+    for page, size in pages:
+        assert size(page) <= limit
+        assert list(problems(page, links=OURS)) == []
+        shown = visible(page)
+        assert plain(review.verdict.headline)[:250].rstrip("…. ") in shown
+        for finding in review.findings:
+            assert finding.invariant in shown
+        for row in figures.main_rows(review.verdict.rows)[:3]:
+            assert row.delta.metric in shown
+        if flips:
+            assert f"Questions that broke ({flips})" in shown
+            for flip in [flip for flip in review.comparison.flips if flip.kind == "broke"][:3]:
+                asked = plain(flip.question, limit=60) or plain(flip.case_id, limit=40)
+                assert asked.rstrip("…")[:50] in shown
+        assert "Reproduce locally" in shown

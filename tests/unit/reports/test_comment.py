@@ -1,0 +1,284 @@
+"""The comments: each kind as a page that was looked at, and foreign text in them is only ever text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import make_flip
+from raggate.escape import plain
+from raggate.outcomes import Review
+from raggate.publication import Ended, Links, Publication, Push
+from raggate.reports import comment
+from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
+from raggate.reports.figures import rank_change
+from rendered import problems, tokens, visible
+from reviews import HOSTILE, foreign, hostile, hostile_everywhere, passing, review
+
+PAGES = Path(__file__).parent / "snapshots"
+OURS = "https://forge.example/team/notes-api/"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+LINKS = Links(
+    server="https://forge.example",
+    repository="team/notes-api",
+    commit=COMMIT,
+    head="f" * 40,
+    run=f"{OURS}actions/runs/42",
+)
+LINKED = Publication(links=LINKS)
+PUSHED = Publication(
+    links=LINKS,
+    pushes=tuple(
+        Push(head=f"{number}a{number}b{number}c{number}d" * 5, verdict=verdict, run=number)
+        for number, verdict in enumerate(("pass", "pass", "cannot tell", "pass", "regression"), 1)
+    ),
+)
+RELAYED = Publication(links=LINKS, relayed=True, notes=("The step is green all the same, because of fail-on: never.",))
+USAGE = Ended(
+    label="usage error",
+    exit_code=2,
+    message="raggate.yml:14: gate.tolerence: unknown key; did you mean 'tolerance'?\n"
+    "raggate.yml:20: ask.k: expected a number from 1, found 'ten'",
+    hint="docs/configuration.md lists every key.",
+    suite="notes",
+)
+NOT_READY = Ended(
+    label="cannot tell",
+    exit_code=3,
+    message="the API was not ready after 60 s: GET /api/health: connection refused",
+    hint="Is it listening on the port that {port} stands for?",
+    log=("listening on :8080", "", "panic: no vault"),
+    suite="notes",
+)
+INTERRUPTED = Ended(label="interrupted", exit_code=130, message="interrupted after 3 of 24 questions", suite="notes")
+KILLED = Ended(label="killed", exit_code=137, message="the container was killed (exit code 137)")
+CRASHED = Ended(label="internal error", exit_code=70, message="KeyError: 'mode'", hint="Report it.", suite="notes")
+STICKY = f"{OURS}pull/7#issuecomment-1"
+
+KINDS = {
+    "pass": lambda: comment.render(review("pass"), LINKED),
+    "pass-with-warnings": lambda: comment.render(review("slightly-worse"), LINKED),
+    "regression": lambda: comment.render(review("placed"), PUSHED),
+    "regression-short": lambda: comment.render(foreign_enough(), LINKED, limit=SMALLEST_LIMIT),
+    "cannot-tell": lambda: comment.render(review("cannot-tell"), LINKED),
+    "no-baseline": lambda: comment.render(review("first-run"), LINKED),
+    "invariant-broken": lambda: comment.render(review("invariant-broken"), LINKED),
+    "first-run": lambda: comment.render(review("introduced"), LINKED),
+    "relayed": lambda: comment.render(review("placed"), RELAYED),
+    "preview": lambda: comment.render(review("preview"), LINKED),
+    "several-modes": lambda: comment.render(review("several-modes"), LINKED),
+    "bare-metrics-file": lambda: comment.render(review("bare-metrics-file"), LINKED),
+    "waivers": lambda: comment.render(review("waived"), LINKED),
+    "without-links": lambda: comment.render(review("placed"), Publication()),
+    "usage-error": lambda: comment.render_ended(USAGE, LINKED),
+    "not-ready": lambda: comment.render_ended(NOT_READY, LINKED),
+    "interrupted": lambda: comment.render_ended(INTERRUPTED, PUSHED),
+    "killed": lambda: comment.render_ended(KILLED, LINKED),
+    "internal-error": lambda: comment.render_ended(CRASHED, LINKED),
+    "alert": lambda: comment.render_alert(review("placed"), LINKED, sticky=STICKY),
+    "alert-invariant": lambda: comment.render_alert(review("invariant-broken"), LINKED),
+}
+
+
+def foreign_enough() -> Review:
+    """Give a regression with more questions than fit."""
+    found = review("placed")
+    flips = tuple(make_flip(f"q{number}", why="not found. " * 20) for number in range(200))
+    return replace(found, comparison=replace(found.comparison, flips=flips))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_page(name: str, pytestconfig: pytest.Config) -> None:
+    """Each kind of comment is the page that is stored, byte for byte; `--snapshot-update` writes them anew."""
+    path = PAGES / f"comment-{name}.md"
+    page = KINDS[name]()
+    if pytestconfig.getoption("update_snapshots", default=False):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(page.encode())
+    assert path.read_bytes().decode() == page
+
+
+def test_no_page_is_left_over() -> None:
+    """Every stored page is of a kind that there is."""
+    assert {path.name for path in PAGES.iterdir()} == {f"comment-{name}.md" for name in KINDS}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_is_live(name: str) -> None:
+    """No comment of an ordinary review links anywhere but into the repository."""
+    assert list(problems(KINDS[name](), links=(OURS,))) == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_same_input_same_bytes(name: str) -> None:
+    """Two renderings of the same input are the same."""
+    assert KINDS[name]() == KINDS[name]()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_begins_with_the_verdict(name: str) -> None:
+    """The first words of a notification say which tool speaks and what it found."""
+    assert "raggate" in KINDS[name]().splitlines()[0]
+
+
+class TestQuestions:
+    """The list of questions that broke."""
+
+    def test_place_is_linked(self) -> None:
+        """The expected place links to its line at the commit the notes were read from, shown as source."""
+        page = comment.render(review("placed"), LINKED)
+        assert f"]({OURS}blob/{COMMIT}/golden/vault/team/n07.md?plain=1#L7)" in page
+
+    @pytest.mark.parametrize(
+        "links",
+        [
+            pytest.param(None, id="no-forge"),
+            pytest.param(replace(LINKS, commit=None), id="no-commit"),
+            pytest.param(replace(LINKS, commit="main"), id="not-a-commit"),
+        ],
+    )
+    def test_place_without_a_commit(self, links: Links | None) -> None:
+        """Where the commit is not known the place is text."""
+        page = comment.render(review("placed"), Publication(links=links))
+        assert "/blob/" not in page
+        assert "expected: work/n07" in visible(page)
+
+    def test_path_is_quoted(self) -> None:
+        """Every segment of a path is percent-encoded, below the directory of the configuration."""
+        found = review("placed")
+        places = {name: replace(place, path="a b/ü(1).md") for name, place in found.places.items()}
+        page = comment.render(replace(found, places=places), Publication(links=replace(LINKS, prefix="services/rag/")))
+        assert f"]({OURS}blob/{COMMIT}/services/rag/a%20b/%C3%BC%281%29.md?plain=1#L7)" in page
+
+    @pytest.mark.parametrize("path", ["../../../../evil/x", "a/../b.md", "a//b.md", "./a.md", "/etc/passwd", ""])
+    def test_path_that_leaves_the_repository(self, path: str) -> None:
+        """A path that a browser would shorten is not linked."""
+        found = review("placed")
+        places = {name: replace(place, path=path) for name, place in found.places.items()}
+        assert "/blob/" not in comment.render(replace(found, places=places), LINKED)
+
+    def test_modes_are_told_where_there_are_several(self) -> None:
+        """The mode stands with a question only where it tells something."""
+        assert "<sub>q07 · hybrid</sub>" in comment.render(review("several-modes"), LINKED)
+        assert "· hybrid" not in comment.render(review("placed"), LINKED)
+
+
+class TestPushes:
+    """The strip of earlier pushes."""
+
+    def test_one_push_is_no_strip(self) -> None:
+        """A pull request with a single push has no strip."""
+        one = replace(PUSHED, pushes=PUSHED.pushes[:1])
+        assert "Pushes" not in comment.render(passing(), one)
+
+    def test_last_ten(self) -> None:
+        """The strip has the last ten pushes, oldest first, each linked to its commit."""
+        many = tuple(Push(head=f"{number:02}" + "e" * 38, verdict="pass", run=number) for number in range(12))
+        page = comment.render(passing(), replace(PUSHED, pushes=many))
+        strip = next(line for line in page.splitlines() if "Pushes" in line)
+        assert strip.count("/commit/") == 10
+        assert strip.index("/commit/02") < strip.index("/commit/11")
+
+
+class TestAlert:
+    """The short comment that notifies."""
+
+    def test_names_the_first_three(self) -> None:
+        """It names three questions that broke, and the comment that has everything."""
+        page = comment.render_alert(review("placed"), LINKED, sticky=STICKY)
+        assert [line for line in page.splitlines() if line.startswith("- ")] == [
+            f"- **{flip.question}**{' 🔒 must pass' if flip.must_pass else ''} · {rank_change(flip)}"
+            for flip in review("placed").comparison.flips[:3]
+        ]
+        assert page.endswith(f"]({STICKY})\n")
+        assert len(page) < 1000
+
+    def test_metrics_when_no_question_is_known(self) -> None:
+        """Without single questions it names metrics."""
+        found = review("placed")
+        page = comment.render_alert(replace(found, comparison=replace(found.comparison, flips=())), LINKED)
+        assert "- abstention_accuracy: 1/1 → 0/1, worse\n- hit_at_1: 0.9600 → 0.8000, worse" in page
+
+    def test_address_elsewhere(self) -> None:
+        """An address that is not in the repository is not linked."""
+        assert "evil" not in comment.render_alert(passing(), LINKED, sticky="https://evil.example/team/notes-api/x")
+        assert "](" not in comment.render_alert(passing(), Publication(), sticky=STICKY)
+
+
+class TestEnded:
+    """Runs without a verdict."""
+
+    @pytest.mark.parametrize(
+        ("ended", "words"),
+        [
+            (USAGE, "Correct what is named above"),
+            (NOT_READY, "run the job again"),
+            (INTERRUPTED, "cancelled"),
+            (KILLED, "out of memory"),
+            (CRASHED, "a bug in raggate"),
+        ],
+        ids=lambda value: value.label.replace(" ", "-") if isinstance(value, Ended) else "",
+    )
+    def test_says_what_to_do(self, ended: Ended, words: str) -> None:
+        """Each says what happened and what to do about it."""
+        text = visible(comment.render_ended(ended, LINKED))
+        assert ended.message.splitlines()[0] in text
+        assert words in text
+
+    def test_long_messages_fit(self) -> None:
+        """A message of any length fits the smallest limit and keeps its first line."""
+        ended = replace(NOT_READY, message="\n".join(["@" * 2000] * 100), hint="|" * 2000, log=("<" * 2000,) * 20)
+        page = comment.render_ended(ended, RELAYED, limit=SMALLEST_LIMIT)
+        assert utf16_units(page) <= SMALLEST_LIMIT
+        assert "@" * 50 in visible(page)
+        assert "run the job again" in visible(page)
+
+
+FRAGMENTS = st.sampled_from(
+    "@team #12 GH-3 a1b2c3d4 https://m.example www.m.example ![i](http://x) [l](javascript:1) <!-- --> <img src=x> "
+    "</details> <details> </sub> ``` ```` ~~~ | || \\ \\| > - + * ** __ _x_ ~~ :x: ::error::e ##[error]e &amp; &lt; "
+    "<https://l.example> mailto:a@b.example 1. # ## === --- $x$ [!NOTE] \u202e \u200b \r \n \t \x1b[31m 😀".split(" ")
+)
+TEXTS = st.one_of(st.text(max_size=60), st.lists(FRAGMENTS, min_size=1, max_size=8).map(" ".join), FRAGMENTS)
+
+
+@settings(max_examples=25)
+@given(text=TEXTS)
+def test_foreign_text_is_only_text(text: str) -> None:
+    """No text of a case, note, answer or setting becomes anything but text, in any of the comments."""
+    found = foreign(text)
+    publication = Publication(
+        links=LINKS,
+        notes=(text,),
+        pushes=(Push(head=text, verdict=text, run=1), Push(head="a" * 40, verdict="pass", run=2)),
+    )
+    ended = Ended(label=text, exit_code=3, message=text, hint=text, log=(text, text), suite=text)
+    pages = (
+        comment.render(found, publication),
+        comment.render_ended(ended, publication),
+        comment.render_alert(found, publication, sticky=STICKY),
+        comment.render_alert(found, publication, sticky=text),
+    )
+    for page in pages:
+        assert list(problems(page, links=(OURS,))) == []
+        assert "<!--" not in page
+        headings = [token.tag for token in tokens(page) if token.type == "heading_open"]
+        assert headings[:1] in ([], ["h2"])
+        assert set(headings[1:]) <= {"h3"}
+
+
+@pytest.mark.parametrize("make", [hostile, hostile_everywhere])
+def test_hostile_review(make: object) -> None:
+    """A review that is hostile from the API's answer on is rendered inert, and its text reads as it is."""
+    page = comment.render(make(), LINKED)  # type: ignore[operator]
+    assert list(problems(page, links=(OURS,))) == []
+    assert plain(HOSTILE)[:100] in visible(page)
+
+
+def test_default_limit() -> None:
+    """Left alone, a comment leaves room for marker lines within what GitHub takes."""
+    assert utf16_units(comment.render(foreign("😀" * 400, flips=200), LINKED)) <= COMMENT_LIMIT < 65_536

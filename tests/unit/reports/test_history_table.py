@@ -1,0 +1,167 @@
+"""The history of a baseline as a table and as what is plotted: which columns, which marks, and harmless text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import make_baseline, make_metric, make_scorecard
+from raggate.outcomes import OVERALL
+from raggate.reports import history_table
+from raggate.revisions import History, Revision
+
+
+def revision(number: int, values: dict[str, float | None] | None = None, **fields: Any) -> Revision:
+    """Build the version of a day in January 2026; metrics named `…_rate` are lower-is-better. No values: unreadable."""
+    modes = fields.pop("modes", None) or ({} if values is None else {"hybrid": values})
+    cases, golden = fields.pop("cases", 10), fields.pop("golden", "g")
+    run_id = fields.pop("run_id", f"run-{number}")
+    slices = {
+        mode: {
+            OVERALL: {
+                name: make_metric(value, 0 if value is None else 10, direction="lower" if "rate" in name else "higher")
+                for name, value in metrics.items()
+            }
+        }
+        for mode, metrics in modes.items()
+    }
+    scorecard = make_scorecard(
+        run_id=run_id, slices=slices, counts={mode: {OVERALL: cases} for mode in modes}, fingerprint={"golden": golden}
+    )
+    defaults = {
+        "commit": str(number) * 40,
+        "at": 1_767_225_600 + 86_400 * (number - 1),
+        "stamp": f"2026-01-{number:02}T00:00:00Z",
+        "subject": "s",
+        "path": "b.json",
+        "baseline": make_baseline(scorecard) if modes else None,
+        "problem": "" if modes else "not valid JSON",
+    }
+    return Revision(**{**defaults, **fields})
+
+
+def history(*revisions: Revision, **fields: Any) -> History:
+    """Build a history, newest first."""
+    return History(path="b.json", revisions=revisions, **fields)
+
+
+def text(told: History, width: int = 140) -> str:
+    """Render every column for a terminal."""
+    return history_table.render_text(told, history_table.columns(told, lambda _: True), width=width)
+
+
+def markdown(told: History) -> str:
+    """Render every column as Markdown."""
+    return history_table.render_markdown(told, history_table.columns(told, lambda _: True))
+
+
+FOUR = history(
+    revision(4, {"hit_at_5": 0.9, "miss_rate": 0.2}, cases=9, golden="other"),
+    revision(3),
+    revision(2, {"hit_at_5": 0.8, "miss_rate": 0.1}),
+    revision(1, {"hit_at_5": 0.8, "miss_rate": 0.3}),
+)
+
+
+def test_text() -> None:
+    """A version a row: date, commit, run, cases, then a column for every metric, with what changed marked."""
+    assert text(FOUR).splitlines() == [
+        "date        commit    run         cases  hit_at_5   miss_rate",
+        "2026-01-04  44444444  run-4          9*    0.9000▲     0.2000▼",
+        "2026-01-03  33333333  unreadable     –          –           –",
+        "2026-01-02  22222222  run-2         10     0.8000      0.1000▲",
+        "2026-01-01  11111111  run-1         10     0.8000      0.3000",
+        "",
+        "▲ better, ▼ worse than in the version before.",
+        "* Another golden set than in the version before: the two were not asked the same.",
+        "unreadable  33333333  not valid JSON",
+    ]
+
+
+def test_markdown() -> None:
+    """The same as a Markdown table, with the reason where a version cannot be read."""
+    assert markdown(FOUR).splitlines() == [
+        "| date | commit | run | cases | hit_at_5 | miss_rate |",
+        "|---|---|---|---:|---:|---:|",
+        r"| 2026-01-04 | `44444444` | run-4 | 9\* | 0.9000▲ | 0.2000▼ |",
+        "| 2026-01-03 | `33333333` | unreadable: not valid JSON | – | – | – |",
+        "| 2026-01-02 | `22222222` | run-2 | 10 | 0.8000 | 0.1000▲ |",
+        "| 2026-01-01 | `11111111` | run-1 | 10 | 0.8000 | 0.3000 |",
+        "",
+        "▲ better, ▼ worse than in the version before.  ",
+        r"\* Another golden set than in the version before: the two were not asked the same.",
+    ]
+
+
+def test_marks_look_past_what_cannot_be_read() -> None:
+    """A value is compared with the last one known, over versions without it; float noise is no change."""
+    told = history(
+        revision(4, {"a": 0.1 + 0.2}), revision(3, {"a": None}), revision(2), revision(1, {"a": 0.3, "b": 1.0})
+    )
+    (column,) = history_table.columns(told, lambda name: name == "a")
+    assert history_table.marks(told, column) == {}
+    lower = history(revision(2, {"a": 0.2}), *told.revisions[2:])
+    assert history_table.marks(lower, column) == {"2" * 40: "▼"}
+
+
+def test_columns_of_several_modes() -> None:
+    """With several modes each has its own columns, named with the mode; a metric without any value has none."""
+    told = history(
+        revision(2, modes={"hybrid": {"a": 0.5, "b": None}, "bm25": {"a": 0.4}}), revision(1, {"a": 0.5, "c": 0.1})
+    )
+    names = [column.name for column in history_table.columns(told, lambda name: name != "x")]
+    assert names == ["a (hybrid)", "c (hybrid)", "a (bm25)"]
+    assert "(bm25)" in text(told)
+
+
+@pytest.mark.parametrize("width", [10, 60, 80, 200])
+def test_what_has_no_room_follows_below(width: int) -> None:
+    """No line is wider than the terminal (60 columns are taken for granted), and no value is lost."""
+    values = {f"a_metric_of_some_{number}": number / 100 for number in range(12)}
+    shown = text(history(revision(1, dict(values))), width)
+    assert max(len(line) for line in shown.splitlines()) <= max(width, 60)
+    for value in values.values():
+        assert f"{value:.4f}" in shown
+    assert shown.count("2026-01-01") == shown.count("date ")
+
+
+@pytest.mark.parametrize(("field", "said"), [("more", "--limit shows more"), ("shallow", "The clone is shallow")])
+def test_what_is_missing_is_said(field: str, said: str) -> None:
+    """A cut history and a shallow clone say so below the table, and otherwise nothing does."""
+    one = revision(1, {"a": 0.5})
+    for render in (text, markdown):
+        assert said in render(history(one, **{field: True}))
+        assert said not in render(history(one))
+
+
+def test_plot() -> None:
+    """The plot goes from old to new, with every value at its version."""
+    drawn = history_table.plot_of(FOUR, history_table.columns(FOUR, lambda name: name == "miss_rate"), "T")
+    assert [moment.stamp[8:10] for moment in drawn.moments] == ["01", "02", "03", "04"]
+    assert [(moment.broken, moment.changed) for moment in drawn.moments] == [
+        (False, False),
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+    (line,) = drawn.series
+    assert (line.name, line.direction, line.values) == ("miss_rate", "lower", (0.3, 0.1, None, 0.2))
+
+
+@given(st.text(max_size=60) | st.sampled_from(["::error::x", "\x1b[31m", "a|b\n\n# x", "@team <img src=x>"]))
+def test_hostile_text(foreign: str) -> None:
+    """A run, a mode, a metric and a reason that are anything at all command no terminal and break no table."""
+    told = history(
+        revision(2, modes={foreign: {foreign: 0.5}, "bm25": {"a": 0.5}}, run_id=foreign), revision(1, problem=foreign)
+    )
+    shown = text(told)
+    assert "\x1b" not in shown
+    assert not any(line.startswith("::") for line in shown.splitlines())
+    rows = [line for line in markdown(told).splitlines() if line.startswith("|")]
+    assert len(rows) == 4
+    assert {row.count("|") for row in rows} == {7}
+    assert "<img" not in "".join(rows)
+    assert "@team" not in "".join(rows)

@@ -1,0 +1,247 @@
+"""The text of a promotion: each kind as a page that was looked at, and foreign text in it is only ever text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import make_delta, make_flip
+from raggate.config import Gate
+from raggate.evidence import Evidence
+from raggate.outcomes import Accepted, GoldenChanges, Lowered, Proposal, Reason
+from raggate.promote import Terms, proposal
+from raggate.publication import Links
+from raggate.reports import promotion
+from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
+from raggate.scoring import score
+from rendered import problems, visible
+from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, good, others, run_of, worse
+
+PAGES = Path(__file__).parent / "promotion_pages"
+OURS = "https://forge.example/team/notes-api/"
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+LINKS = Links(server="https://forge.example", repository="team/notes-api", commit=COMMIT, run=f"{OURS}actions/runs/42")
+HERE = Evidence(
+    run=42,
+    attempt=1,
+    event="workflow_dispatch",
+    commit=COMMIT,
+    url=f"{OURS}actions/runs/42",
+    image=f"api@sha256:{'a' * 64}",
+)
+EARLIER = Evidence(
+    run=40,
+    attempt=2,
+    event="push",
+    commit=COMMIT,
+    url=f"{OURS}actions/runs/40",
+    adopted=True,
+    artifact="raggate-run",
+    digest=f"sha256:{'b' * 64}",
+)
+HASHES = {"golden set": "1" * 64, "vault": "2" * 64, "configuration": "3" * 64}
+ACCEPTED = {
+    "hybrid": {
+        "hit_at_5": Accepted(best=0.95, drops=0.04, since="2026-01-02"),
+        "mrr_at_10": Accepted(
+            best=0.8,
+            drops=0.0,
+            since="2026-02-03",
+            lowered=Lowered(on="2026-02-03", before=0.9, after=0.8, reason="smaller chunks", by="octo"),
+        ),
+    }
+}
+
+
+def told(**fields: Any) -> promotion.Circumstances:
+    """Build the circumstances of a promotion that measured by itself."""
+    known = {"target": "main", "evidence": HERE, "links": LINKS, "hashes": HASHES, "accepted": ACCEPTED}
+    return promotion.Circumstances(**{**known, **fields})
+
+
+@cache
+def better() -> Proposal:
+    """Give a promotion that fixes what a worse run broke."""
+    return proposed(good(), [*worse()[:3], answer(QUESTIONS[3], *others()), *good()[4:]])
+
+
+@cache
+def lower() -> Proposal:
+    """Give a promotion that accepts lower values."""
+    return proposed(worse(), good())
+
+
+@cache
+def first() -> Proposal:
+    """Give the first promotion of a suite."""
+    return proposed(good(), None)
+
+
+def proposed(now: Any, before: Any) -> Proposal:
+    """Promote these answers over those."""
+    run = run_of(now, run_id="20260301_101112", config={"raggate_version": "1.2.3"})
+    present = baseline_of(run_of(before)) if before is not None else None
+    terms = Terms(reason="Chunks end at headings now, see the release notes.", by="octocat", allow_regression=True)
+    return proposal(run, score(run, CUTOFFS), present, Gate(), terms)
+
+
+def hostile() -> Proposal:
+    """Give a promotion every foreign text of which is hostile."""
+    return foreign(HOSTILE)
+
+
+def foreign(text: str) -> Proposal:
+    """Give a promotion with this text wherever foreign text can stand."""
+    base = lower()
+    flips = tuple(
+        make_flip(text, kind, question=text, gold=text, why=text, mode=text)
+        for kind in ("broke", "fixed")
+        for _ in "ab"
+    )
+    golden = GoldenChanges(added=(text,), removed=(text,), relabelled=(text,), refiled=(text,), released=(text,))
+    scorecard = replace(base.comparison.scorecard, suite=text, run_id=text, slices={text: {}, "other": {}})
+    comparison = replace(
+        base.comparison,
+        scorecard=scorecard,
+        flips=flips,
+        golden=golden,
+        vault_changes=(text,),
+        config_changes=((text, text, text),),
+    )
+    keys = ("reason", "promoted_by", "measured", "raggate_version", "previous")
+    rows = (make_delta(metric=text, mode=text), make_delta(metric=text, mode="other"))
+    reasons = (Reason(code="metric-down", message=text), Reason(code="starts-over", message=text))
+    return replace(base, comparison=comparison, provenance=dict.fromkeys(keys, text), rows=rows, reasons=reasons)
+
+
+def around(text: str) -> promotion.Circumstances:
+    """Give circumstances with this text wherever foreign text can stand."""
+    low = Lowered(on=text, before=0.9, after=0.8, reason=text, by=text)
+    return told(
+        target=text,
+        evidence=replace(EARLIER, event=text, commit=text, url=text, artifact=text, digest=text, image=text),
+        hashes={text: text},
+        accepted={text: {text: Accepted(best=1.0, drops=0.1, since=text, lowered=low)}, "other": {}},
+        unsigned=text,
+    )
+
+
+KINDS = {
+    "better": lambda: promotion.render(better(), told()),
+    "lower": lambda: promotion.render(lower(), told(evidence=EARLIER)),
+    "first": lambda: promotion.render(first(), told(accepted={})),
+    "unsigned": lambda: promotion.render(better(), told(unsigned="unsigned")),
+    "summary": lambda: promotion.render(better(), told(opened=False)),
+    "hostile": lambda: promotion.render(hostile(), around(HOSTILE)),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_page(name: str, pytestconfig: pytest.Config) -> None:
+    """Each kind of text is the page that is stored, byte for byte; `--snapshot-update` writes them anew."""
+    path = PAGES / f"{name}.md"
+    page = KINDS[name]()
+    if pytestconfig.getoption("update_snapshots", default=False):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(page.encode())
+    assert path.read_bytes().decode() == page
+
+
+def test_no_page_is_left_over() -> None:
+    """Every stored page is of a kind that there is."""
+    assert {path.name for path in PAGES.iterdir()} == {f"{name}.md" for name in KINDS}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_nothing_is_live(name: str) -> None:
+    """No text links anywhere but into the repository, mentions anybody, or holds HTML that is not its own."""
+    assert list(problems(KINDS[name](), links=(OURS,))) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(text=st.text(max_size=60))
+def test_any_foreign_text_is_text(text: str) -> None:
+    """Whatever the reason, questions, names and hashes are, they are only ever text."""
+    assert list(problems(promotion.render(foreign(text), around(text)), links=(OURS,))) == []
+
+
+def test_same_facts_same_bytes() -> None:
+    """Two renderings of the same facts are the same."""
+    assert promotion.render(proposed(worse(), good()), told()) == promotion.render(proposed(worse(), good()), told())
+
+
+def test_worst_first() -> None:
+    """What vanished or got worse, by its own direction, stands first, then what got better, then what stayed."""
+    rows = (
+        make_delta(0.5, 0.5, metric="same"),
+        make_delta(0.5, 0.9, metric="up"),
+        make_delta(0.5, 0.4, metric="down"),
+        make_delta(0.1, 0.4, metric="rate_up", direction="lower"),
+        make_delta(0.9, None, metric="gone"),
+        make_delta(None, 0.2, metric="new"),
+    )
+    page = promotion.render(replace(better(), rows=rows), told())
+    table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ") and "metric" not in line]
+    found = [(cells[0][2:], visible(cells[1])) for cells in table[: len(rows)]]
+    assert found == [
+        ("❌", "gone"),
+        ("❌", "rate_up"),
+        ("❌", "down"),
+        ("✅", "up"),
+        ("▫️", "new"),
+        ("▫️", "same"),
+    ]
+
+
+def test_lower_values_are_loud() -> None:
+    """A promotion that accepts lower values says so in its title and its colour, and lists each."""
+    page = promotion.render(lower(), told())
+    assert "> [!CAUTION]" in page
+    assert "accepting lower values" in promotion.title(lower())
+    assert all(visible(reason.message) in visible(page) for reason in lower().reasons)
+    assert "> [!CAUTION]" not in promotion.render(better(), told())
+    assert "accepting" not in promotion.title(better())
+
+
+def test_how_checks_are_started() -> None:
+    """The text of a pull request says why its checks may be missing and what starts them; the summary does not."""
+    ways = ("Approve workflows to run", "close this pull request and open it again", "empty commit", "GitHub App")
+    page = visible(promotion.render(better(), told()))
+    assert all(way in page for way in ways)
+    assert "Approve" not in promotion.render(better(), told(opened=False))
+
+
+def test_provenance() -> None:
+    """Run, commit, artifact with digest, image, person and every hash are named."""
+    page = promotion.render(lower(), told(evidence=replace(EARLIER, image=HERE.image)))
+    expected = ["workflow run 40, attempt 2, push", COMMIT[:7], "raggate-run", EARLIER.digest, HERE.image, "octocat"]
+    assert all(part in visible(page) for part in [*expected, *HASHES.values()])
+    assert f"]({OURS}actions/runs/40)" in page
+    assert f"]({OURS}actions/runs/42)" in page
+
+
+@pytest.mark.parametrize("limit", [COMMENT_LIMIT, SMALLEST_LIMIT])
+def test_it_fits(limit: int) -> None:
+    """The largest promotion fits, keeps what got worse and where it comes from, and says what it left out."""
+    base = foreign("long text " * 60)
+    flips = tuple(
+        make_flip(f"q{number}", kind, question="wide 𝕢 " * 60) for kind in ("broke", "fixed") for number in range(500)
+    )
+    rows = tuple(make_delta(metric=f"metric_{number}", mode=f"mode{number % 9}") for number in range(500))
+    reasons = tuple(Reason(code="metric-down", message="lower " * 100) for _ in range(500))
+    many = {
+        f"mode{number}": {f"metric_{one}": next(iter(ACCEPTED["hybrid"].values())) for one in range(90)}
+        for number in range(9)
+    }
+    large = replace(base, comparison=replace(base.comparison, flips=flips), rows=rows, reasons=reasons)
+    page = promotion.render(large, told(accepted=many), limit=limit)
+    assert utf16_units(page) <= limit
+    assert "Where it comes from" in page
+    assert "metric_0" in visible(page)
+    assert "Shortened to fit" in page

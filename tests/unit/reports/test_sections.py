@@ -1,0 +1,141 @@
+"""Single decisions of the sections: what loosens a gate, how old a baseline is, what is linked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from raggate.outcomes import GoldenChanges, Preview, Reason
+from raggate.publication import Links
+from raggate.reports import markdown, metric_tables, terminal
+from raggate.reports.markup import commit_link, link
+from rendered import visible
+from reviews import passing, review
+
+LINKS = Links(server="https://forge.example", repository="team/api")
+
+
+def test_loosened_settings_come_first() -> None:
+    """Settings that loosen the gate stand before the others, marked."""
+    page = visible(markdown.render(review("preview")))
+    assert page.index("gate.metrics.hit_at_5") < page.index("ask.timeout_s")
+    assert "0.03 → 0.1 (loosens the gate)" in page
+
+
+def test_only_what_is_named_loosens() -> None:
+    """The marks are those that the preview carries, however the values read."""
+    settings = (("gate.tolerance", "0.05", "0.9"), ("waivers", "[]", "[{'metric': 'hit_at_5'}]"))
+    page = visible(markdown.render(replace(passing(), preview=Preview(settings=settings, loosened=("waivers",)))))
+    assert page.count("(loosens the gate)") == 1
+    assert page.index("waivers:") < page.index("(loosens the gate)") < page.index("gate.tolerance")
+
+
+def test_a_waived_row_is_no_cause() -> None:
+    """A row that a waiver excuses says so in every report, without the red sign or colour of a cause."""
+    found = review("waived")
+    rows = tuple(row for row in found.verdict.rows if row.waived and row.delta.slice == "overall")
+    assert [row.status for row in rows] == ["worse"]
+    found = replace(found, verdict=replace(found.verdict, rows=rows))
+    full, short = metric_tables.deltas(found, now="now").variants[0::2]
+    assert "🔸" in full
+    assert "❌" not in full
+    assert "worse,&nbsp;waived" in full
+    assert short.endswith("worse, waived")
+    line = next(line for line in terminal.render(found, width=100, color=True).splitlines() if "hit_at_5" in line)
+    assert "worse, waived" in line
+    assert "\x1b[31m" not in line
+
+
+def test_problems_come_before_settings() -> None:
+    """What would break the gate when merged is told first."""
+    page = markdown.render(review("preview"))
+    assert page.index("**Problems**") < page.index("**Configuration**")
+
+
+def test_removed_baseline() -> None:
+    """A change that removes the baseline is told what that means."""
+    page = markdown.render(replace(passing(), preview=Preview(baseline="removed")))
+    assert "nothing to compare with" in page
+
+
+def test_empty_preview() -> None:
+    """A change that leaves the gate alone has no section for it."""
+    assert "If merged" not in markdown.render(replace(passing(), preview=Preview()))
+    assert "If merged" in markdown.render(replace(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
+
+
+@pytest.mark.parametrize(
+    ("measured", "words"),
+    [
+        ("2026-01-02T01:00:00Z", "(the same day)"),
+        ("2026-01-01T01:00:00Z", "(1 day old)"),
+        ("2025-12-25T03:04:05Z", "(8 days old)"),
+        ("2025-11-01T03:04:05Z", "(62 days old)"),
+        ("2027-01-01T01:00:00Z", "measured 2027-01-01;"),
+        ("2026-99-99T01:00:00Z", "measured 2026-99-99;"),
+        ("yesterday", "measured yesterday;"),
+    ],
+)
+def test_age_of_the_baseline(measured: str, words: str) -> None:
+    """The age is counted from one timestamp to the other, and left out where they do not give one."""
+    found = passing()
+    held = found.comparison.baseline
+    assert held is not None
+    dated = replace(held, provenance={**held.provenance, "measured": measured})
+    page = markdown.render(replace(found, comparison=replace(found.comparison, baseline=dated)))
+    assert words in visible(page)
+
+
+def test_links_stay_in_the_repository() -> None:
+    """Only an address below the repository's own becomes a link."""
+    assert link("x", "https://forge.example/team/api/pull/1", LINKS) == "[x](https://forge.example/team/api/pull/1)"
+    for target in (
+        "https://forge.example/team/api-evil/x",
+        "https://forge.example/team/api/../../x",
+        "https://forge.example/team/api/x)y",
+        "https://forge.example/team/api/" + "x" * 2000,
+        "javascript:1",
+        None,
+    ):
+        assert link("x", target, LINKS) == "x"
+
+
+def test_commits_are_linked() -> None:
+    """A commit is its first seven digits; what is none is only text."""
+    assert commit_link(LINKS, "a" * 40) == f"[`aaaaaaa`](https://forge.example/team/api/commit/{'a' * 40})"
+    assert commit_link(LINKS, "@x") == "&#64;&#8288;x"
+
+
+def test_an_old_baseline_is_marked() -> None:
+    """What the gate calls stale carries a sign where its age is told."""
+    found = passing()
+    held = found.comparison.baseline
+    assert held is not None
+    dated = replace(held, provenance={**held.provenance, "measured": "2025-06-01T03:04:05Z"})
+    warned = replace(found.verdict, warnings=(Reason(code="stale-baseline", message="old"),))
+    review = replace(found, comparison=replace(found.comparison, baseline=dated), verdict=warned)
+    assert "days old ⚠️" in visible(markdown.render(review))
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "offered"),
+    [
+        pytest.param(5, 0, True, id="one in 32 by chance"),
+        pytest.param(4, 0, False, id="one in 16 by chance"),
+        pytest.param(8, 1, True, id="ten in 512"),
+        pytest.param(6, 2, False, id="37 in 256"),
+        pytest.param(0, 0, False, id="nothing moved"),
+    ],
+)
+def test_an_improvement_is_worth_promoting(gained: int, lost: int, *, offered: bool) -> None:
+    """A gain that chance gives in at most one of twenty cases comes with the advice to promote it after the merge."""
+    found = passing()
+    best = next(row for row in found.verdict.rows if row.gated and row.delta.slice == "overall")
+    better = replace(best, status="better", delta=replace(best.delta, delta=0.1, gained=gained, lost=lost))
+    rows = tuple(better if row is best else row for row in found.verdict.rows)
+    page = markdown.render(replace(found, verdict=replace(found.verdict, rows=rows)))
+    assert ("raggate promote" in page) is offered
+    lower = replace(best, status="within", delta=replace(best.delta, metric="mrr_at_10", delta=-0.01))
+    mixed = markdown.render(replace(found, verdict=replace(found.verdict, rows=(*rows, lower))))
+    assert "raggate promote" not in mixed

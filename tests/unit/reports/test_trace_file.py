@@ -1,0 +1,134 @@
+"""trace.jsonl: one line for every retrieved chunk, in the schema of the search-improver."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
+from raggate.formats import substrate_trace
+from raggate.models import Run, Support
+from raggate.reports import trace_file
+
+CASE = make_case("q1", gold_supports=(make_support("a.md", "# A"),), difficulty="hard")
+
+
+def lines(run: Run, **settings: bool) -> list[Any]:
+    """Render a run and read the lines back."""
+    return [json.loads(line) for line in trace_file.render(run, **settings).splitlines()]
+
+
+def test_every_field() -> None:
+    """A line holds what the schema asks for, and what raggate knows of the chunk beside it."""
+    chunk = make_chunk("c1", vault="work", score_final=0.5, score_lexical=0.2, score_vector=0.6, rank=7)
+    assert lines(make_run(make_labelled(CASE, make_result("q1", chunk)))) == [
+        {
+            "query": "Question q1?",
+            "case_id": "q1",
+            "mode": "hybrid",
+            "rank": 1,
+            "doc_id": "a.md",
+            "node_id": "c1",
+            "score_final": 0.5,
+            "score_components": {"fts": 0.2, "vector": 0.6},
+            "source_channel_ranks": {"fused_rank": 1},
+            "vault": "work",
+            "heading_path": "# A",
+            "text": "Text of the note.",
+            "difficulty": "hard",
+            "hit": True,
+            "expected": True,
+            "supports": [0],
+            "heading_only": False,
+            "duplicate": False,
+        }
+    ]
+
+
+def test_modes() -> None:
+    """Only bm25 has another name, only hybrid modes have ranks of channels, and only hybrid itself a fused one."""
+    modes = ("bm25", "vector", "hybrid", "hybrid_rerank")
+    found = lines(make_run(*(make_labelled(CASE, make_result("q1", make_chunk(), mode=mode)) for mode in modes)))
+    assert [(line["mode"], line.get("source_channel_ranks")) for line in found] == [
+        ("fts", None),
+        ("vector", None),
+        ("hybrid", {"fused_rank": 1}),
+        ("hybrid_rerank", {}),
+    ]
+
+
+def test_flags() -> None:
+    """A chunk of the right note and another section is expected and no hit; a repeated chunk is marked."""
+    chunks = (
+        make_chunk("c1", rel_path="b.md"),
+        make_chunk("c2", heading_path="# B"),
+        make_chunk("c3"),
+        make_chunk("c3"),
+    )
+    found = lines(make_run(make_labelled(CASE, make_result("q1", *chunks))))
+    assert [line["rank"] for line in found] == [1, 2, 3, 4]
+    assert [line["expected"] for line in found] == [False, True, True, True]
+    assert [line["hit"] for line in found] == [False, False, True, True]
+    assert [line["duplicate"] for line in found] == [False, False, False, True]
+
+
+def test_documents_by_id() -> None:
+    """A document that is expected by its id is known by it, and its id stands in the line."""
+    case = make_case("q1", gold_supports=(Support(rel_path="", doc_id="d1"),))
+    found = lines(make_run(make_labelled(case, make_result("q1", make_chunk(doc_id="d1"), make_chunk("c2")))))
+    assert [(line["doc_id"], line["expected"]) for line in found] == [("d1", True), ("a.md", False)]
+
+
+def test_an_expected_note_of_another_vault_is_not_expected() -> None:
+    """The same path in a vault that the case does not ask in is another note."""
+    case = make_case("q1", gold_supports=(make_support("a.md", "# A", vault="work"),))
+    (line,) = lines(make_run(make_labelled(case, make_result("q1", make_chunk(vault="personal")))))
+    assert line["expected"] is False
+
+
+def test_text_is_cut() -> None:
+    """Text is cut to 200 characters unless it may stay whole."""
+    run = make_run(
+        make_labelled(CASE, make_result("q1", make_chunk("c1", text="x" * 201), make_chunk("c2", text="y" * 200)))
+    )
+    assert [line["text"] for line in lines(run)] == ["x" * 200 + "...", "y" * 200]
+    assert lines(run, full_text=True)[0]["text"] == "x" * 201
+
+
+def test_nothing_came_back() -> None:
+    """A failed call and an empty list have no lines."""
+    run = make_run(
+        make_labelled(CASE, make_result("q1", failure=make_failure())), make_labelled(CASE, make_result("q1"))
+    )
+    assert trace_file.render(run) == ""
+
+
+@given(
+    text=st.text(st.characters(exclude_categories=("Cs",))),
+    score=st.none() | st.floats(),
+)
+def test_hostile_content_is_one_line_of_json(text: str, score: float | None) -> None:
+    """Whatever a note holds, a chunk is one line of strict JSON; a score that is no number is null."""
+    chunk = make_chunk("c1", text=text, heading_path=text, rel_path=text, score_final=score)
+    rendered = trace_file.render(make_run(make_labelled(CASE, make_result("q1", chunk))))
+    assert rendered.endswith("\n")
+    assert rendered.count("\n") == 1
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    assert json.loads(rendered, parse_constant=refuse)["heading_path"] == text
+
+
+def test_the_search_improvers_reader_takes_it(tmp_path: Path) -> None:
+    """A trace of raggate is read as a trace of the search-improver, and makes its rows."""
+    path = tmp_path / "trace.jsonl"
+    path.write_text(trace_file.render(make_run(make_labelled(CASE, make_result("q1", make_chunk())))), encoding="utf-8")
+    (line,) = substrate_trace.read_trace(path)
+    assert (line.mode, line.node_id, line.ranks) == ("hybrid", "c1", {"fused_rank": 1})
+    assert line.extra["hit"] is True
+    assert substrate_trace.to_rows((line,))[0]["results"][0]["heading_only"] is False
