@@ -62,9 +62,19 @@ class _CaseRow(_Row):
     must_pass: bool = False
     k: Annotated[int, Field(ge=1, le=1000)] | None = None
     detail: Literal["brief", "normal", "detailed"] | None = None
+    expected_doc_ids: list[_Label] = []
+    expected_chunk_ids: list[_Label] = []
+    must_contain: list[_Text] = []
+    forbidden: list[_Text] = []
+    lang: _Label | None = None
 
 
-_LISTS = frozenset(("snippets", "expected_key_facts", "gold_supports", "tags", "vaults", "folders"))
+_LISTS = frozenset(
+    (
+        *("snippets", "expected_key_facts", "gold_supports", "tags", "vaults", "folders"),
+        *("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden"),
+    )
+)
 
 
 def load(data: bytes, name: str) -> Golden:
@@ -111,7 +121,9 @@ def write_case(case: Case) -> bytes:
     if "modes" in row:
         row["retriever_types"] = row.pop("modes")
     row["gold_supports"] = [
-        {key: value for key, value in support.items() if value is not None} for support in row["gold_supports"]
+        {key: value for key, value in support.items() if value is not None}
+        for support in row["gold_supports"]
+        if support["rel_path"]
     ]
     return dumps(row) + b"\n"
 
@@ -132,7 +144,8 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
             problems.append(f"{golden.name}:{case.line}: case {case.id!r}: no vault {unknown[0]!r}; known: {names}")
             continue
         for support in case.gold_supports:
-            problem = _missing(support, case, vault, known)
+            # what is named by an id alone is the API's own, and not in the vault
+            problem = support.rel_path and _missing(support, case, vault, known)
             if problem:
                 problems.append(f"{golden.name}:{case.line}: case {plain(case.id)!r}: {problem}")
     _raise_all(problems)
@@ -243,8 +256,22 @@ def _to_case(row: _CaseRow, number: int) -> Case:
         must_pass=row.must_pass,
         k=row.k,
         detail=row.detail,
+        expected_doc_ids=tuple(row.expected_doc_ids),
+        expected_chunk_ids=tuple(row.expected_chunk_ids),
+        must_contain=tuple(row.must_contain),
+        forbidden=tuple(row.forbidden),
+        lang=row.lang,
         line=number,
     )
+    return complete(case)
+
+
+def complete(case: Case) -> Case:
+    """Give a case that was put together its derived parts: supports for ids, and the content hash."""
+    if not case.gold_supports:
+        chunks = tuple(Support(rel_path="", chunk_id=name) for name in dict.fromkeys(case.expected_chunk_ids))
+        documents = tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))
+        case = replace(case, gold_supports=chunks or documents)
     return with_hash(case)
 
 
@@ -270,15 +297,18 @@ _SCORED_KEYS = (
     "folders",
     "k",
     "detail",
+    "expected_doc_ids",
+    "must_contain",
+    "forbidden",
 )
-_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade")
+_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade", "chunk_id", "doc_id")
 
 
 def _broken_rule(case: Case) -> str | None:
     """Say which rule between the keys of a case is broken, if any."""
     count = len(case.gold_supports)
     groups = case.required_support_groups
-    if case.answerable and not count:
+    if case.answerable and not count and not (case.must_contain or case.forbidden):
         return "answerable, but gold_supports is empty; label it, or set answerable to false"
     if not case.answerable and count:
         return "not answerable, but gold_supports is not empty"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from raggate import config, golden, sources, vault
@@ -18,7 +19,8 @@ class Inputs:
     """The trusted inputs, read and checked.
 
     `against` is the commit they came from, None for the working tree; `ignored` names the files of the working tree
-    that differ from it and had no say.
+    that differ from it and had no say. `first_run` says that the commit does not have a configuration yet, so that
+    everything is the working tree's and nothing can be held against.
     """
 
     config: Config
@@ -27,46 +29,76 @@ class Inputs:
     baseline: tuple[str, bytes] | None
     against: str | None
     ignored: tuple[str, ...] = ()
+    first_run: bool = False
 
 
-@contextmanager
-def opened(
-    root: Path,
-    config_name: str,
-    *,
-    against: str | None,
-    baseline_file: Path | None,
-    adjust: Callable[[Config], Config],
-    check: Callable[[Config, str], None],
-) -> Iterator[Inputs]:
-    """Read and check everything a verdict rests on, from the working tree or from the revision `against`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What is done to a configuration once it is read.
 
-    Args:
+    Attributes:
+        adjust: changes the configuration, or refuses it.
+        check: checks it further before anything else is read; takes it and its name for messages.
+    """
+
+    adjust: Callable[[Config], Config]
+    check: Callable[[Config, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where the inputs are read from.
+
+    Attributes:
         root: directory of the configuration.
         config_name: the configuration's name in it.
         against: git revision, None for the working tree.
-        baseline_file: a baseline on disk, in place of the configured one.
-        adjust: changes the configuration once it is read, or refuses it.
-        check: checks the configuration further before anything else is read; takes it and its name for messages.
+        remote: opens a revision that the local repository does not have; None when nothing can.
+        introducing: whether a revision without a configuration means a first run, and not an error.
+        baseline_file: a baseline on disk, in place of the configured one. One below `root` is read from the revision
+            too, if there is one.
+    """
+
+    root: Path
+    config_name: str
+    against: str | None = None
+    remote: sources.Remote | None = None
+    introducing: bool = False
+    baseline_file: Path | None = None
+
+
+@contextmanager
+def opened(where: Where, checks: Checks) -> Iterator[Inputs]:
+    """Read and check everything a verdict rests on.
 
     Raises:
         UsageError: for the first of them that is missing or wrong. A missing baseline is no error here.
     """
-    with sources.at(root, against) as source:
-        hint = _NO_CONFIG if against is None else _NOT_YET
-        settings = adjust(config.load(_read(source, config_name, hint), source.describe(config_name)))
-        check(settings, source.describe(config_name))
-        cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
-        notes = vault.load({name: _directory(source, name, path) for name, path in settings.vault.items()})
-        golden.check_anchors(cases, notes)
-        yield Inputs(
-            config=settings,
-            golden=cases,
-            vault=notes,
-            baseline=_find_baseline(source, settings, baseline_file),
-            against=source.commit if isinstance(source, sources.Revision) else None,
-            ignored=source.differing(_trusted(config_name, settings)),
-        )
+    with sources.at(where.root, where.against, where.remote) as source:
+        if where.introducing and not _has(source, where.config_name):
+            yield _read_all(sources.WorkTree(where.root, confined=True), where, checks, first_run_at=source.commit)
+        else:
+            yield _read_all(source, where, checks)
+
+
+def own(where: Where, checks: Checks) -> Inputs:
+    """Read what the working tree itself has in place of the trusted inputs, following no link out of it.
+
+    Raises:
+        UsageError: for the first of them that is missing or wrong.
+    """
+    return _read_all(sources.WorkTree(where.root, confined=True), where, checks)
+
+
+def without_notes(source: sources.Source, where: Where, checks: Checks, trusted: Inputs) -> Inputs:
+    """Read what another commit has in place of the trusted inputs, but for the notes, which stay the trusted ones.
+
+    Raises:
+        UsageError: for the first of them that is missing or wrong.
+    """
+    settings = _settings(source, where, checks)
+    cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
 
 
 _NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
@@ -77,17 +109,59 @@ _NOT_YET = (
 _NO_GOLDEN = "Key 'golden' names the golden set; `raggate init` writes an example."
 
 
+def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at: str | None = None) -> Inputs:
+    settings = _settings(source, where, checks)
+    cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
+    golden.check_anchors(cases, notes)
+    return Inputs(
+        config=settings,
+        golden=cases,
+        vault=notes,
+        baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
+        against=first_run_at or source.commit,
+        ignored=source.differing(_trusted(where.config_name, settings)),
+        first_run=first_run_at is not None,
+    )
+
+
+def _settings(source: sources.Source, where: Where, checks: Checks) -> Config:
+    name = where.config_name
+    hint = _NO_CONFIG if source.commit is None else _NOT_YET
+    settings = checks.adjust(config.load(_read(source, name, hint), source.describe(name)))
+    checks.check(settings, source.describe(name))
+    return settings
+
+
+def _has(source: sources.Source, path: str) -> bool:
+    try:
+        source.read(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _trusted(config_name: str, settings: Config) -> tuple[str, ...]:
     return (config_name, settings.golden, settings.baseline_path, *settings.vault.values())
 
 
-def _find_baseline(source: sources.Source, settings: Config, chosen: Path | None) -> tuple[str, bytes] | None:
-    if chosen is not None:
-        return str(chosen), read_file(chosen)
+def _find_baseline(source: sources.Source, settings: Config) -> tuple[str, bytes] | None:
     try:
         return source.describe(settings.baseline_path), source.read(settings.baseline_path)
     except FileNotFoundError:
         return None
+
+
+def _chosen_baseline(source: sources.Source, where: Where) -> tuple[str, bytes] | None:
+    """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
+    given = where.baseline_file
+    if given is None:
+        return None
+    place = Path(os.path.normpath(Path.cwd() / given))
+    if source.commit is None or not place.is_relative_to(where.root):
+        return str(given), read_file(given)
+    path = place.relative_to(where.root).as_posix()
+    return source.describe(path), _read(source, path, "A baseline in the checkout is read from the commit that judges.")
 
 
 def _read(source: sources.Source, path: str, hint: str) -> bytes:

@@ -5,36 +5,46 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from raggate import (
-    __version__,
     baseline,
-    boot,
     compare,
+    config,
     invariants,
+    measuring,
+    preview,
+    promote,
     rundir,
     scoring,
     sources,
-    suite,
+    vault,
     verdict,
+    waivers,
 )
-from raggate.adapters import ADAPTERS, Adapter
-from raggate.backends import surroundings
+from raggate.adapters import ADAPTERS, PROGRAM_ADAPTER
 from raggate.config import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
-from raggate.inputs import Inputs, opened
+from raggate.inputs import Checks, Inputs, Where, opened, own
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
-from raggate.models import Place, Result, Run
-from raggate.outcomes import Baseline, Review, Scorecard
-from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, REPORTS
+from raggate.models import Run
+from raggate.outcomes import (
+    Aside,
+    Baseline,
+    Comparison,
+    Finding,
+    Preview,
+    Proposal,
+    Review,
+    Scorecard,
+    SourceLine,
+    Verdict,
+)
+from raggate.reports import REPORTS
 
 KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
@@ -48,13 +58,23 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
             unless nothing was started.
     """
     with _opened(invocation) as inputs:
-        held_against = _read_baseline(inputs.baseline, inputs.config)
-        directory, measured, scorecard = measure(invocation, inputs)
-        with _told(directory, inputs.config):
+        waivers.check_cases(inputs.config, inputs.golden, invocation.config_name)
+        held_against = read_baseline(inputs)
+        directory, measured, scorecard = measuring.measure(invocation, inputs)
+        with measuring.told(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against
                 write_atomic(directory / KEPT_BASELINE, inputs.baseline[1])
-            return directory, judge(directory, measured, scorecard, held_against)
+            settled = _waivers_settled(invocation, inputs, measured.started)
+            review = judge(measured, scorecard, held_against, first_run=inputs.first_run, waivers_settled=settled)
+            aside = Aside(
+                places=places(review, inputs),
+                preview=_preview(invocation, inputs, directory, review),
+                first_run=inputs.first_run,
+                waivers_settled=settled,
+            )
+            rundir.write_aside(directory, aside)
+            return directory, tell(directory, review, aside)
 
 
 def run(invocation: Invocation) -> tuple[Path, Run]:
@@ -64,81 +84,193 @@ def run(invocation: Invocation) -> tuple[Path, Run]:
         RaggateError: as `check`.
     """
     with _opened(invocation) as inputs:
-        directory, measured, _ = measure(invocation, inputs)
+        directory, measured, _ = measuring.measure(invocation, inputs)
         return directory, measured
 
 
-def measure(invocation: Invocation, inputs: Inputs) -> tuple[Path, Run, Scorecard]:
-    """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong."""
-    settings = inputs.config
-    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    directory = rundir.create(invocation.out or invocation.root / settings.out, started)
-    invocation.created(directory)
-    results: list[Result] = []
-    with _told(directory, settings):
-        begin = time.monotonic()
-        blank = _blank_run(directory, started, invocation, inputs)
-        try:
-            stopped, log = _ask(invocation, inputs, directory, results)
-        except KeyboardInterrupt:
-            asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
-            _write(
-                directory,
-                replace(_finished(blank, results, begin, stopped=asked), interrupted=True),
-                invocation,
-                settings,
-            )
-            raise Interrupted(asked, hint=f"Partial results are in {directory}.") from None
-        finished = _finished(blank, results, begin, stopped=stopped, log=log)
-        return directory, finished, _write(directory, finished, invocation, settings)
-
-
 def judge(
-    directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None, policy: Config | None = None
+    run: Run,
+    scorecard: Scorecard,
+    held_against: Baseline | None,
+    *,
+    policy: Config | None = None,
+    first_run: bool = False,
+    waivers_settled: bool = False,
 ) -> Review:
-    """Compare a measured run, decide, and write the reports into its directory.
+    """Compare a measured run and decide.
 
-    `policy` is a configuration whose gate and invariants count in place of those of the run.
+    Args:
+        run: the run.
+        scorecard: its scores.
+        held_against: the baseline, None when there is none.
+        policy: a configuration whose gate, invariants and waivers count in place of those of the run.
+        first_run: whether the trusted commit does not have raggate yet.
+        waivers_settled: whether the change itself removes or renews every waiver that has expired.
     """
     settings = policy or config_of(run)
     findings = invariants.check_answers(run, settings.invariants)
-    incomparable = invariants.comparable(scorecard, held_against) if held_against else ()
-    comparison = compare.compare(run, scorecard, held_against, flip_at=settings.gate.flip_at, incomparable=incomparable)
-    review = Review(
+    waived = waivers.standing(settings.waivers, run.started)
+    comparison = compare.compare(
+        run,
+        scorecard,
+        held_against,
+        flip_at=settings.gate.flip_at,
+        incomparable=invariants.comparable(scorecard, held_against) if held_against else (),
+        waived=waivers.excused(waived, scorecard),
+    )
+    decided = verdict.decide(
+        comparison,
+        findings,
+        settings.gate,
+        stopped=run.stopped,
+        interrupted=run.interrupted,
+        first_run=first_run,
+        started=run.started,
+        waived=waived,
+        waivers_settled=waivers_settled,
+    )
+    return _review(run, comparison, findings, decided, first_run=first_run)
+
+
+def _review(
+    run: Run, comparison: Comparison, findings: tuple[Finding, ...], decided: Verdict, *, first_run: bool
+) -> Review:
+    return Review(
         run=run,
-        scorecard=scorecard,
+        scorecard=comparison.scorecard,
         comparison=comparison,
         findings=findings,
-        verdict=verdict.decide(comparison, findings, settings.gate, stopped=run.stopped, interrupted=run.interrupted),
+        verdict=decided,
         reproduce=str(run.config.get("reproduce")),
         against=run.config.get("against"),
+        first_run=first_run,
+        waivers=decided.waivers,
     )
+
+
+def _waivers_settled(invocation: Invocation, inputs: Inputs, started: str) -> bool:
+    """Say whether the working tree's own configuration has no waiver left that has expired; it has no other say."""
+    if inputs.against is None or inputs.first_run:
+        return False
+    name = invocation.config_name
+    try:
+        change = config.load(sources.WorkTree(invocation.root, confined=True).read(name), name)
+    except (UsageError, OSError):
+        return False
+    return all(one.state != "expired" for one in waivers.standing(change.waivers, started))
+
+
+def tell(directory: Path, review: Review, aside: Aside) -> Review:
+    """Write the reports into the run directory. Returns the review with what is told beside it."""
+    review = replace(review, places=aside.places, preview=aside.preview, first_run=aside.first_run)
     for name, render in REPORTS.items():
         write_atomic(directory / name, render(review).encode())
     return review
 
 
-def _opened(invocation: Invocation) -> AbstractContextManager[Inputs]:
-    return opened(
-        invocation.root,
-        invocation.config_name,
-        against=invocation.against,
-        baseline_file=invocation.baseline_file,
-        adjust=invocation.adjust,
-        check=_check_names,
+def propose(
+    run: Run, settings: Config, terms: promote.Terms, present: Callable[[], tuple[Baseline | None, str]]
+) -> Proposal:
+    """Say what the baseline would be if a run became it.
+
+    Args:
+        run: the run.
+        settings: the configuration whose policy counts.
+        terms: why, by whom, and whether lower values are accepted.
+        present: reads the baseline there is, once the run is good enough; with why it cannot be read, or nothing.
+
+    Raises:
+        CannotTell: for a run that was not measured well enough.
+        UsageError: for a run that is worse and not accepted as that.
+    """
+    scorecard = scoring.score(run, settings.score.k)
+    promote.refuse_unmeasured(run, scorecard, invariants.check_answers(run, settings.invariants), settings.gate)
+    held, problem = present()
+    return promote.proposal(
+        run,
+        scorecard,
+        held,
+        settings.gate,
+        terms,
+        incomparable=invariants.comparable(scorecard, held) if held else (),
+        unreadable=problem,
     )
 
 
-def _read_baseline(found: tuple[str, bytes] | None, settings: Config) -> Baseline | None:
-    if found is None:
+def _opened(invocation: Invocation) -> AbstractContextManager[Inputs]:
+    return opened(_where(invocation), _checks(invocation))
+
+
+def _where(invocation: Invocation) -> Where:
+    return Where(
+        root=invocation.root,
+        config_name=invocation.config_name,
+        against=invocation.against,
+        remote=invocation.remote,
+        introducing=invocation.introducing,
+        baseline_file=invocation.baseline_file,
+    )
+
+
+def _checks(invocation: Invocation) -> Checks:
+    return Checks(adjust=invocation.adjust, check=check_names)
+
+
+def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
+    """Say where in the vault the gold supports of the questions that flipped stand, by case id."""
+    cases = {case.id: case for case in inputs.golden.cases}
+    found = {
+        flip.case_id: vault.place(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
+        for flip in review.comparison.flips
+        if flip.support is not None
+    }
+    return {name: place for name, place in found.items() if place is not None}
+
+
+def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Review) -> Preview | None:
+    """Say what the working tree's own files would mean; where questions or notes differ, they are measured too."""
+    if inputs.against is None or inputs.first_run:
         return None
-    return baseline.read(found[1], found[0], scoring.directions(settings.score.k))
+    if not inputs.ignored:
+        return Preview()
+    try:
+        change = own(replace(_where(invocation), baseline_file=None), _checks(invocation))
+        found = preview.changes(inputs, change, scoring.directions(inputs.config.score.k))
+        if review.run.stopped is None and (change.golden.hash, change.vault.hash) != (
+            inputs.golden.hash,
+            inputs.vault.hash,
+        ):
+            invocation.say("measuring the change's own questions and notes too, which decides nothing")
+            # its settings have no say, not even here
+            mixed = replace(inputs, golden=change.golden, vault=change.vault, baseline=None)
+            _, again, scorecard = measuring.measure(invocation, mixed, directory)
+            problems = (again.stopped,) if again.stopped else ()
+            rows = preview.advisory_rows(review.scorecard, scorecard)
+            found = replace(found, rows=rows, problems=(*found.problems, *problems))
+    except RaggateError as error:
+        if isinstance(error, Interrupted):
+            raise
+        return Preview(problems=(error.message,))
+    return found
 
 
-def _check_names(settings: Config, name: str) -> None:
+def read_baseline(inputs: Inputs) -> Baseline | None:
+    """Read the baseline of the inputs; None when there is none.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    if inputs.baseline is None:
+        return None
+    return baseline.read(inputs.baseline[1], inputs.baseline[0], scoring.directions(inputs.config.score.k))
+
+
+def check_names(settings: Config, name: str) -> None:
     """Check what the configuration names of the shelves, which config.py does not know."""
-    if settings.ask.adapter not in ADAPTERS:
-        known = ", ".join(ADAPTERS)
+    if (settings.ask.adapter == PROGRAM_ADAPTER) != (settings.api.program is not None):
+        raise UsageError(f"{name}: ask.adapter {PROGRAM_ADAPTER!r} and the section api.program go together")
+    if settings.ask.adapter not in {*ADAPTERS, PROGRAM_ADAPTER}:
+        known = ", ".join((*ADAPTERS, PROGRAM_ADAPTER))
         raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
     metrics = scoring.directions(settings.score.k)
     for metric, rule in settings.gate.metrics.items():
@@ -147,121 +279,7 @@ def _check_names(settings: Config, name: str) -> None:
                 f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
-
-
-def _ask(
-    invocation: Invocation, inputs: Inputs, directory: Path, results: list[Result]
-) -> tuple[str | None, tuple[str, ...]]:
-    """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
-    settings = inputs.config
-    idle = sum(case.modes is not None and not set(case.modes) & set(settings.ask.modes) for case in inputs.golden.cases)
-    if idle:
-        invocation.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
-    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault))
-    place = Place(
-        root=invocation.root,
-        out=directory.resolve(),
-        vaults=inputs.vault.directories,
-        environment=invocation.environment,
-        say=invocation.say,
-        in_container=surroundings.inside(),
-    )
-    ready = boot.up(
-        settings.api,
-        place,
-        index_state=adapter.index_state,
-        expected_documents=len(inputs.vault.texts),
-        say=invocation.say,
-        max_body_bytes=settings.ask.max_body_bytes,
-    )
-    with ready as api, invocation.progress() as progress:
-        failed = 0
-
-        def keep(result: Result, done: int, total: int) -> None:
-            nonlocal failed
-            failed += result.failure is not None
-            results.append(result)
-            progress.advance(done, total, failed)
-
-        outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
-        results[:] = outcome.results
-        return outcome.stopped, api.log_tail() if outcome.stopped else ()
-
-
-def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:
-    settings = inputs.config
-    return Run(
-        run_id=directory.name,
-        suite=settings.suite,
-        started=started,
-        golden=inputs.golden,
-        results=(),
-        config={
-            **settings.model_dump(mode="json", exclude_defaults=False),
-            "raggate_version": __version__,
-            "checkout": dict(sources.head(invocation.root)),
-            "against": inputs.against,
-            "ignored": list(inputs.ignored),
-            "baseline_name": inputs.baseline[0] if inputs.baseline else None,
-            "reproduce": invocation.reproduce,
-        },
-        fingerprint={
-            "adapter": settings.ask.adapter,
-            "k": settings.ask.k,
-            "retrieval_only": settings.ask.retrieval_only,
-            "modes": list(settings.ask.modes),
-            "golden": inputs.golden.hash,
-            "vault": inputs.vault.hash,
-            "notes": inputs.vault.notes,
-        },
-    )
-
-
-def _finished(
-    blank: Run, results: list[Result], begin: float, *, stopped: str | None, log: tuple[str, ...] = ()
-) -> Run:
-    by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
-    modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
-    ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
-    versions: dict[str, Any] = {}
-    for result in ordered:
-        for key in ("index_version", "chunker_version"):
-            if result.response and result.response.coverage and key in result.response.coverage:
-                versions.setdefault(key, result.response.coverage[key])
-    return replace(
-        blank,
-        results=tuple(scoring.label(by_id[result.case_id][1], result) for result in ordered),
-        fingerprint={**blank.fingerprint, **versions},
-        duration_s=round(time.monotonic() - begin, 3),
-        stopped=stopped,
-        log=log,
-    )
-
-
-def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> Scorecard:
-    rundir.write(directory, run, full_text=invocation.full_text)
-    scorecard = scoring.score(run, settings.score.k)
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard).encode())
-    return scorecard
-
-
-@contextmanager
-def _told(directory: Path, settings: Config) -> Iterator[None]:
-    """Leave the reason in the run directory when what is done in it ends without a verdict."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        error = Interrupted("interrupted before there was a verdict", hint=f"What was done so far is in {directory}.")
-        _write_failure(directory, error, settings)
-        raise error from None
-    except RaggateError as error:
-        _write_failure(directory, error, settings)
-        raise
-
-
-def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
-    for name, render in FAILURE_REPORTS.items():
-        write_atomic(directory / name, render(error, settings.suite, directory.name).encode())
+    waivers.check_names(settings, metrics, name)
 
 
 def config_of(run: Run) -> Config:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import dumps, loads, write_atomic
 from raggate.models import Case, Chunk, Golden, Labelled, Labels, Result, Run
+from raggate.outcomes import Aside
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
@@ -21,6 +24,28 @@ SCHEMA = "raggate/run/1"
 
 _RESULT = TypeAdapter(Result)
 _LABELS = TypeAdapter(Labels)
+_ASIDE = TypeAdapter(Aside)
+
+
+def check_place(root: Path, out: str) -> None:
+    """Refuse a directory for run directories that a change could have moved elsewhere.
+
+    Args:
+        root: absolute directory of the configuration.
+        out: the configured directory, relative to it.
+
+    Raises:
+        UsageError: when a part of it below the root is a symbolic link, naming the link.
+    """
+    path = root
+    for part in Path(out).parts:
+        path /= part
+        if path.is_symlink():
+            raise UsageError(
+                f"the run directory would lie behind the symbolic link {plain(str(path))!r}",
+                hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
+                "link, or name the directory with --out.",
+            )
 
 
 def create(parent: Path, started: str) -> Path:
@@ -47,8 +72,12 @@ def _ignore(parent: Path) -> None:
     """Keep `.raggate` out of commits, in the way tools do for their caches; other places are the user's own."""
     top = next((path for path in (parent, parent.parent) if path.name == ".raggate"), None)
     marker = top / ".gitignore" if top else None
-    if marker is not None and not marker.exists():
-        marker.write_text("*\n", encoding="utf-8")
+    if marker is None:
+        return
+    with suppress(FileExistsError):  # a link is there too, wherever it leads
+        handle = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(b"*\n")
 
 
 def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
@@ -70,6 +99,28 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
     rows = (dumps(_row(item, full_text=full_text)) + b"\n" for item in run.results)
     write_atomic(directory / "results.jsonl", b"".join(rows))
+
+
+def write_aside(directory: Path, aside: Aside) -> None:
+    """Write `aside.json`, what reports tell that is not of the run itself."""
+    write_atomic(directory / "aside.json", dumps(aside, pretty=True))
+
+
+def read_aside(directory: Path) -> Aside:
+    """Read `aside.json`; an empty one when there is none.
+
+    Raises:
+        UsageError: when the file does not hold what it should.
+    """
+    path = directory / "aside.json"
+    if not path.exists():
+        return Aside()
+    try:
+        return _ASIDE.validate_json(_bytes(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{path}: {plain(key)}: {first['msg']}") from None
 
 
 def read(directory: Path) -> Run:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from raggate import git
 from raggate.errors import UsageError
 from raggate.escape import plain
-
-GIT_TIMEOUT_S = 60
 
 
 class Source(Protocol):
@@ -38,23 +38,39 @@ class Source(Protocol):
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Name the files at or below these paths that the working tree has otherwise."""
 
+    @property
+    def commit(self) -> str | None:
+        """The full id of the commit; None for the working tree."""
+
+
+Remote = Callable[[str, Path], Source]
+"""Opens a commit that is not in the local repository, by full id, with an empty directory it may unpack into."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
-    """The files as they are on disk."""
+    """The files as they are on disk. A `confined` one does not follow links that lead out of its root."""
 
     root: Path
+    confined: bool = False
+    commit: None = None
 
     def read(self, path: str) -> bytes:
         """Read a file; see `Source`."""
         try:
-            return (self.root / path).read_bytes()
+            return self._at(path).read_bytes()
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error
 
     def directory(self, path: str) -> Path:
         """Give the directory itself; see `Source`."""
-        return (self.root / path).resolve()
+        return self._at(path).resolve()
+
+    def _at(self, path: str) -> Path:
+        found = self.root / path
+        if self.confined and not found.resolve().is_relative_to(self.root.resolve()):
+            raise UsageError(f"{plain(path)}: leads out of {self.root.name or 'the repository'}")
+        return found
 
     def describe(self, path: str) -> str:
         """Name a file; see `Source`."""
@@ -91,7 +107,7 @@ class Revision:
             top = self.root / ("../" * self.prefix.count("/"))
             done = _git(top, "archive", "--format=tar", self._object(path))
             if done.returncode != 0:
-                raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {_message(done)}")
+                raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {git.said(done)}")
             target.mkdir(parents=True)
             try:
                 with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
@@ -107,7 +123,7 @@ class Revision:
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Ask git, which also knows of files that are not tracked; see `Source`."""
         # a rename would be named by its new place only
-        options = ("--name-only", "-z", "--no-ext-diff", "--no-renames", "--relative")
+        options = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative")
         changed = _git(self.root, "diff", *options, self.commit, "--", *paths)
         new = _git(self.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
         names = (changed.stdout + new.stdout).decode(errors="replace").split("\0")
@@ -121,8 +137,13 @@ class Revision:
 
 
 @contextmanager
-def at(root: Path, revision: str | None) -> Iterator[Source]:
+def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterator[Source]:
     """Open the working tree below `root`, or a revision of the repository it lies in.
+
+    Args:
+        root: directory that paths are relative to.
+        revision: anything git can resolve to a commit; None for the working tree.
+        remote: opens a full commit id that the local repository does not have.
 
     Raises:
         UsageError: when `root` is not in a git repository, or the revision is unknown.
@@ -130,9 +151,14 @@ def at(root: Path, revision: str | None) -> Iterator[Source]:
     if revision is None:
         yield WorkTree(root)
         return
-    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    _refuse_links(root)
+    found = _commit(root, revision, bare=remote is not None)
+    if found.returncode != 0 and remote is not None:
+        with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
+            yield remote(revision, Path(scratch).resolve())
+        return
     if found.returncode != 0:
-        cause = _message(found)
+        cause = git.said(found)
         raise UsageError(
             f"no commit {plain(revision)!r} here{': ' + cause if cause else ''}",
             hint="Fetch it first, for example `git fetch --depth=1 origin main`.",
@@ -140,6 +166,34 @@ def at(root: Path, revision: str | None) -> Iterator[Source]:
     prefix = _git(root, "rev-parse", "--show-prefix").stdout.decode(errors="replace").strip()
     with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
         yield Revision(root=root, commit=found.stdout.decode().strip(), prefix=prefix, scratch=Path(scratch).resolve())
+
+
+def _refuse_links(root: Path) -> None:
+    """Refuse a directory that is reached through a link: the change could lead it to other files of the commit.
+
+    Links above the top of the checkout are the machine's own. Where there is no checkout nothing is refused.
+    """
+    checkout = next((path for path in (root, *root.parents) if (path / ".git").exists()), None)
+    if checkout is None:
+        return
+    inside = itertools.takewhile(lambda path: path != checkout, (root, *root.parents))
+    for path in inside:
+        if path.is_symlink():
+            raise UsageError(
+                f"{plain(path.name)}: is a symbolic link, which the change could point elsewhere",
+                hint="Name the configuration by its own path.",
+            )
+
+
+def _commit(root: Path, revision: str, *, bare: bool) -> subprocess.CompletedProcess[bytes]:
+    """Resolve a revision. With `bare` a missing git is only one more way not to have the commit."""
+    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    try:
+        return _git(root, *arguments)
+    except UsageError:
+        if not bare:
+            raise
+        return subprocess.CompletedProcess(arguments, 1, b"", b"")
 
 
 def head(root: Path) -> Mapping[str, object]:
@@ -174,17 +228,4 @@ def _unpack(archive: tarfile.TarFile, target: Path) -> None:
 
 
 def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    # a checkout made by another user is the normal case in a container; the command only reads
-    safe = ("-c", "safe.directory=*", "-c", "core.quotePath=false")
-    try:
-        return subprocess.run(
-            ["git", *safe, *arguments], cwd=root, capture_output=True, timeout=GIT_TIMEOUT_S, check=False
-        )
-    except FileNotFoundError:
-        raise UsageError("git is not installed, and --against needs it") from None
-    except subprocess.TimeoutExpired:
-        raise UsageError(f"git {arguments[0]} took longer than {GIT_TIMEOUT_S} s") from None
-
-
-def _message(done: subprocess.CompletedProcess[bytes]) -> str:
-    return plain(done.stderr.decode(errors="replace"))
+    return git.run(root, *arguments, purpose="--against needs it")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from raggate import baseline, config, golden, invariants, pipeline, promote, rundir, scoring
+from raggate import baseline, config, golden, pipeline, promote, rundir, scoring, waivers
 from raggate.config import Config
+from raggate.errors import UsageError
 from raggate.inputs import read_file
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
 from raggate.models import Golden, Labelled, Run
-from raggate.outcomes import Baseline, Review, Scorecard
+from raggate.outcomes import Baseline, Proposal, Review, Scorecard
 from raggate.reports import METRICS_REPORT
 
 
@@ -31,7 +32,7 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard).encode())
     if (directory / "verdict.json").exists():
         # reports of an earlier scoring would contradict the metrics
-        pipeline.judge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
+        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
     return measured, scorecard
 
 
@@ -48,9 +49,7 @@ def report(directory: Path, name: str) -> str:
     judged = (directory / "verdict.json").exists()
     measured, scorecard = score(directory, None)
     if not judged:
-        pipeline.judge(
-            directory, measured, scorecard, _kept_baseline(directory, measured, pipeline.config_of(measured))
-        )
+        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, pipeline.config_of(measured)))
     return read_file(path).decode(errors="replace")
 
 
@@ -60,7 +59,7 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
     Args:
         directory: the run directory.
         baseline_file: a baseline file or another run directory; None for the baseline the run was held against.
-        policy_file: a configuration whose gate and invariants count; None for those of the run.
+        policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
 
     Raises:
         UsageError: when one of them cannot be read.
@@ -68,29 +67,79 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
     measured = rundir.read(directory)
     settings = pipeline.config_of(measured)
     policy = config.load(read_file(policy_file), str(policy_file)) if policy_file else None
+    if policy is not None:
+        pipeline.check_names(policy, str(policy_file))
+        waivers.check_cases(policy, measured.golden, str(policy_file))
     if baseline_file is not None:
         held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings)
     else:
         held_against = _kept_baseline(directory, measured, settings)
-    return pipeline.judge(directory, measured, scoring.score(measured, settings.score.k), held_against, policy)
+    return _rejudge(directory, measured, scoring.score(measured, settings.score.k), held_against, policy)
 
 
-def promote_directory(invocation: Invocation, directory: Path) -> tuple[Path, Scorecard]:
-    """Make a run directory the baseline of its suite. Returns the file written.
+def promote_directory(
+    invocation: Invocation,
+    directory: Path,
+    *,
+    reason: str = "",
+    by: str = "",
+    allow_regression: bool = False,
+    dry_run: bool = False,
+) -> tuple[Path, Proposal]:
+    """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
+
+    Args:
+        invocation: where the baseline stands.
+        directory: the run directory.
+        reason: why; recorded.
+        by: who promotes it; recorded.
+        allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
+        dry_run: whether nothing is written.
 
     Raises:
-        UsageError: for a directory that cannot be read.
+        UsageError: for a directory or a baseline that cannot be read, or a run that is worse and not accepted as that.
         CannotTell: for a run that was not measured well enough to be a baseline.
     """
+    terms = promote.Terms.of(reason, by, allow_regression=allow_regression)
     measured = rundir.read(directory)
     settings = pipeline.config_of(measured)
-    scorecard = scoring.score(measured, settings.score.k)
-    promote.refuse_unmeasured(
-        measured, scorecard, invariants.check_answers(measured, settings.invariants), settings.gate
-    )
     target = invocation.baseline_file or invocation.root / settings.baseline_path
-    write_atomic(target, baseline.write(scorecard, promote.provenance(measured)))
-    return target, scorecard
+    proposal = pipeline.propose(measured, settings, terms, lambda: _present(target, settings, terms))
+    if not dry_run:
+        write_atomic(target, proposal.data)
+    return target, proposal
+
+
+def promotion_lines(proposal: Proposal) -> list[str]:
+    """Say what a promotion changes, for a terminal."""
+    return promote.table(proposal)
+
+
+def _present(target: Path, settings: Config, terms: promote.Terms) -> tuple[Baseline | None, str]:
+    """Read the baseline that is to be replaced, or say why it cannot be read where that is accepted."""
+    if not target.exists():
+        return None, ""
+    try:
+        return _baseline_on_disk(target, str(target), settings), ""
+    except UsageError as error:
+        if terms.allow_regression and terms.reason:
+            return None, error.message
+        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {promote.ALLOW}.") from None
+
+
+def _rejudge(
+    directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None, policy: Config | None = None
+) -> Review:
+    aside = rundir.read_aside(directory)
+    review = pipeline.judge(
+        run,
+        scorecard,
+        held_against,
+        policy=policy,
+        first_run=aside.first_run,
+        waivers_settled=aside.waivers_settled,
+    )
+    return pipeline.tell(directory, review, aside)
 
 
 def _kept_baseline(directory: Path, run: Run, settings: Config) -> Baseline | None:

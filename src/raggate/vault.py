@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from raggate.errors import UsageError
-from raggate.models import Vault
+from raggate.headings import line_of
+from raggate.models import Support, Vault
+from raggate.outcomes import SourceLine
 
 MAX_NOTE_BYTES = 16 << 20
 SKIPPED_DIRECTORIES = frozenset((".obsidian",))
@@ -37,6 +40,26 @@ def load(directories: dict[str, Path]) -> Vault:
     for note in sorted(notes):
         whole.update(f"{note}\0{notes[note]}\0".encode(errors="surrogateescape"))
     return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16])
+
+
+def place(notes: Vault, support: Support, vaults: Sequence[str], folders: Mapping[str, str]) -> SourceLine | None:
+    """Find the line of the note at which a gold support starts.
+
+    Args:
+        notes: the vault.
+        support: what to find.
+        vaults: the vaults its case is about; where the support names none, the first that has the note counts.
+        folders: vault name -> its directory relative to the configuration's.
+
+    Returns:
+        None when no vault has the note.
+    """
+    names = (support.vault,) if support.vault else (*vaults, *notes.directories)
+    name = next((name for name in names if (name, support.rel_path) in notes.texts), None)
+    if name is None or name not in folders:
+        return None
+    line = line_of(notes.texts[name, support.rel_path], support.heading_path)
+    return SourceLine(path=posixpath.normpath(f"{folders[name]}/{support.rel_path}"), line=line)
 
 
 def _notes(directory: Path, name: str) -> Iterator[Path]:

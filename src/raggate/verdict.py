@@ -8,8 +8,9 @@ is incomplete can be green.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from raggate import wording
+from raggate import coverage, dates, ratchet, waivers, wording
 from raggate.config import Gate, Rule
 from raggate.errors import ExitCode
 from raggate.outcomes import (
@@ -24,6 +25,7 @@ from raggate.outcomes import (
     Reason,
     Status,
     Verdict,
+    Waived,
 )
 
 _EXIT_CODES: dict[Outcome, ExitCode] = {
@@ -42,6 +44,10 @@ def decide(
     *,
     stopped: str | None = None,
     interrupted: bool = False,
+    first_run: bool = False,
+    started: str = "",
+    waived: Sequence[Waived] = (),
+    waivers_settled: bool = False,
 ) -> Verdict:
     """Decide.
 
@@ -51,26 +57,27 @@ def decide(
         gate: the policy.
         stopped: why the run ended early, None when every question was asked.
         interrupted: whether a signal is why.
+        first_run: whether there is no baseline because the trusted commit does not have raggate yet.
+        started: when the run started, ISO 8601; empty when that is not known.
+        waived: the waivers as they stand on that day.
+        waivers_settled: whether the change itself removes or renews every waiver that has expired.
     """
-    rows = tuple(judge(delta, gate) for delta in comparison.deltas)
+    rows = tuple(_excuse(judge(delta, gate), gate, waived) for delta in comparison.deltas)
+    complaints = _complaints(comparison, rows, gate, waived)
+    told = _used(comparison, complaints, waived, stopped)
+    complaints += _left_over(told, settled=waivers_settled)
     warnings = [
-        *_finding_reasons(findings, "warn"),
-        *_drift(comparison, gate),
-        *_coverage_warnings(rows, gate),
-        *_slice_warnings(rows, gate),
+        *_warnings(comparison, findings, rows, gate, started),
+        *(item.reason for item in complaints if not item.red),
     ]
     clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
-        ("cannot tell", list(_not_measured(comparison, gate, stopped))),
+        ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error"))),
-        ("regression", [*_must_pass(comparison.scorecard.cases, gate), *_worse(rows, gate)]),
+        ("regression", [item.reason for item in complaints if item.red]),
         # a run that was cut short lacks cases and slices for that reason alone
-        ("cannot tell", list(_incomplete(comparison, rows, gate)) if stopped is None else []),
+        ("cannot tell", list(coverage.incomplete(comparison, rows, gate)) if stopped is None else []),
     )
-    first: Outcome = next((name for name, reasons in clauses if reasons), "pass")
-    outcome: Outcome = "interrupted" if interrupted and first == "cannot tell" else first
-    # what else is wrong is told too, after the clause that decided
-    reasons = [reason for name, found in clauses if name == first for reason in found]
-    reasons += [reason for name, found in clauses if name != first for reason in found]
+    outcome, reasons = _first(clauses, interrupted=interrupted)
     return Verdict(
         outcome=outcome,
         exit_code=_EXIT_CODES[outcome],
@@ -78,7 +85,28 @@ def decide(
         reasons=tuple(reasons),
         warnings=tuple(warnings),
         rows=rows,
+        waivers=told,
     )
+
+
+def _warnings(
+    comparison: Comparison, findings: Sequence[Finding], rows: Sequence[Judged], gate: Gate, started: str
+) -> Iterator[Reason]:
+    """Say what a reader must know of but the policy lets pass."""
+    yield from _finding_reasons(findings, "warn")
+    yield from _stale(comparison, gate, started)
+    yield from coverage.drift(comparison, gate)
+    yield from coverage.thinner(rows, gate)
+    yield from _slice_warnings(rows, gate)
+
+
+def _first(clauses: Sequence[tuple[Outcome, list[Reason]]], *, interrupted: bool) -> tuple[Outcome, list[Reason]]:
+    """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
+    first: Outcome = next((name for name, reasons in clauses if reasons), "pass")
+    # what else is wrong is told too, after the clause that decided
+    reasons = [reason for name, found in clauses if name == first for reason in found]
+    reasons += [reason for name, found in clauses if name != first for reason in found]
+    return "interrupted" if interrupted and first == "cannot tell" else first, reasons
 
 
 def judge(delta: Delta, gate: Gate) -> Judged:
@@ -117,33 +145,31 @@ def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
 
 
 def _ungated_status(delta: Delta) -> Status:
-    return "vanished" if _emptied(delta) else "not gated"
-
-
-def _emptied(delta: Delta) -> bool:
-    """Say whether a slice or mode of the baseline has no case at all any more."""
-    return delta.baseline.n > 0 and delta.current.n == 0 and delta.current.unscored == 0
+    return "vanished" if coverage.emptied(delta) else "not gated"
 
 
 def _limit(rule: Rule, delta: Delta) -> float | None:
     return rule.floor if delta.current.direction == "higher" else rule.ceiling
 
 
-def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
+def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, first_run: bool) -> Iterator[Reason]:
     scorecard = comparison.scorecard
     if not scorecard.cases:
         yield Reason(code="zero-cases", message="no question was asked")
     if stopped is not None:
         yield Reason(code="stopped", message=stopped)
     operations = scorecard.operations
-    if operations is not None and operations.failed > gate.max_error_rate * operations.calls + EPSILON:
+    if operations is not None and coverage.failed_too_often(operations, gate):
         kinds = ", ".join(f"{count} {kind}" for kind, count in operations.failures.items())
         yield Reason(
             code="too-many-errors",
             message=f"{operations.failed} of {operations.calls} calls failed ({kinds}), "
             f"more than the allowed share of {gate.max_error_rate:g}",
         )
-    if comparison.baseline is None:
+    if first_run:
+        message = "this is a first run: the commit that would judge the change does not have raggate yet"
+        yield Reason(code="first-run", message=message)
+    elif comparison.baseline is None:
         yield Reason(code="no-baseline", message="there is no baseline to compare with; review this run and promote it")
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=cause)
@@ -166,11 +192,54 @@ def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason
             )
 
 
-def _must_pass(cases: Sequence[CaseScore], gate: Gate) -> Iterator[Reason]:
-    for case in cases:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Complaint:
+    """Something that got worse: red, unless a waiver or the policy makes it a warning."""
+
+    reason: Reason
+    red: bool = True
+    waiver: Waived | None = None
+
+
+def _complaints(
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]
+) -> list[_Complaint]:
+    return [
+        *_must_pass(comparison, gate, waived),
+        *_worse(rows, gate, waived),
+        *_creep(comparison, rows, gate, waived),
+    ]
+
+
+def _used(
+    comparison: Comparison, complaints: Sequence[_Complaint], waived: Sequence[Waived], stopped: str | None
+) -> tuple[Waived, ...]:
+    """Say how each waiver stands after all; where nothing was compared, none counts as unused."""
+    if comparison.baseline is None or comparison.incomparable or stopped is not None:
+        return tuple(waived)
+    return waivers.settled(waived, {item.waiver for item in complaints if item.waiver})
+
+
+def _complain(code: str, message: str, waiver: Waived | None) -> _Complaint:
+    if waiver is None:
+        return _Complaint(reason=Reason(code=code, message=message))
+    told = Reason(code="waived", message=f"{message}; {wording.waived(waiver)}")
+    return _Complaint(reason=told, red=False, waiver=waiver)
+
+
+def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
+    """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
+    excused = set()
+    for case in comparison.scorecard.cases:
         missed = _missed(case, gate.flip_at) if case.must_pass else None
         if missed is not None:
-            yield Reason(code="must-pass", message=f"must-pass question {case.case_id} ({case.mode}): {missed}")
+            waiver = waivers.for_case(waived, case.case_id, case.mode)
+            excused.add((case.mode, case.case_id))
+            yield _complain("must-pass", f"must-pass question {case.case_id} ({case.mode}): {missed}", waiver)
+    for case, one in waivers.worsened(waived, comparison, gate):
+        if (case.mode, case.case_id) not in excused:
+            message = f"question {case.case_id} ({case.mode}) got worse and is left out of the means"
+            yield _complain("worse", message, one)
 
 
 def _missed(case: CaseScore, depth: int) -> str | None:
@@ -189,124 +258,56 @@ def _missed(case: CaseScore, depth: int) -> str | None:
     return f"{what} within rank {depth}"
 
 
-def _worse(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+def _excuse(row: Judged, gate: Gate, waived: Sequence[Waived]) -> Judged:
+    """Mark a row that would be red but for a waiver."""
+    counts = row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")
+    if not counts or row.status not in {"worse", "below floor"}:
+        return row
+    return replace(row, waived=waivers.for_metric(waived, row.delta.metric, row.delta.mode) is not None)
+
+
+def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
     for row in rows:
         if row.delta.slice != OVERALL and gate.slices != "fail":
             continue
+        waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
         if row.gated and row.status == "worse":
-            yield Reason(code="worse", message=wording.change(row))
+            yield _complain("worse", wording.change(row), waiver)
         if row.gated and row.status == "below floor":
-            limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
-            yield Reason(
-                code="below-floor",
-                message=f"{wording.name(row.delta)} is {row.delta.current.value:.4f}, beyond its {limit} {row.floor:g}",
-            )
+            yield _complain("below-floor", wording.beyond(row), waiver)
 
 
-def _incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
-    removed = comparison.golden.removed
-    if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=wording.removed(removed))
-    if comparison.vault_changes and gate.on_vault_change == "refuse":
-        yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
-    if gate.on_removed_cases == "refuse":
-        for message in _fewer_cases(comparison):
-            yield Reason(code="fewer-cases", message=message)
-    for name in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
-        yield Reason(code="vanished", message=f"{name} was measured in the baseline and is not any more")
-    for row in _thinned(rows):
-        if row.delta.current.n < gate.min_overlap * row.delta.baseline.n - EPSILON:
-            yield Reason(code="fewer-scored", message=_thinning(row.delta))
-    decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
-    if comparison.baseline is not None and not comparison.incomparable and not decides:
-        yield Reason(
-            code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
-        )
-
-
-def _small(delta: Delta, gate: Gate) -> bool:
-    """Say whether a row is of a slice with too few cases to be judged."""
-    return delta.slice != OVERALL and delta.baseline.n < gate.min_slice
-
-
-def _vanished(deltas: Sequence[Delta]) -> dict[str, None]:
-    """Name what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
-    modes = {delta.mode for delta in deltas if delta.slice == OVERALL and _emptied(delta)}
-    whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
-    left = [delta for delta in deltas if delta.mode not in modes]
-    whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if _emptied(delta))
-    return whole | dict.fromkeys(wording.name(delta) for delta in left if not _emptied(delta))
-
-
-def _fewer_cases(comparison: Comparison) -> Iterator[str]:
-    """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
-    baseline = comparison.baseline
-    if baseline is None or baseline.paired or comparison.incomparable:
+def _creep(
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]
+) -> Iterator[_Complaint]:
+    if comparison.baseline is None or gate.ratchet == "off":
         return
-    for mode, counts in comparison.scorecard.counts.items():
-        before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
-        if now < before:
-            yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
+    for creep in ratchet.creeping(rows, comparison.baseline.accepted):
+        message = wording.crept(creep.row, creep.total, creep.since)
+        # what was given up before is no fault of a change that gives up nothing
+        if gate.ratchet == "fail" and creep.adds:
+            delta = creep.row.delta
+            yield _complain("creep", message, waivers.for_metric(waived, delta.metric, delta.mode))
+        else:
+            yield _Complaint(reason=Reason(code="creep", message=message), red=False)
 
 
-def _thinned(rows: Sequence[Judged]) -> list[Judged]:
-    """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
-    return [
-        row
-        for row in rows
-        if row.gated and row.delta.slice == OVERALL and 0 < row.delta.current.n < row.delta.baseline.n
-    ]
+def _left_over(waived: Sequence[Waived], *, settled: bool) -> Iterator[_Complaint]:
+    """Name the waivers that have expired, and those that excuse nothing."""
+    for one in waived:
+        if one.state == "expired":
+            reason = Reason(code="waiver-expired", message=wording.expired(one, settled=settled))
+            yield _Complaint(reason=reason, red=not settled)
+        elif one.state == "unused":
+            yield _Complaint(reason=Reason(code="waiver-unused", message=wording.unused(one)), red=False)
 
 
-def _thinning(delta: Delta) -> str:
-    now = wording.count(delta.current.n, "case")
-    return f"{wording.name(delta)} applies to {now}, in the baseline to {delta.baseline.n}"
-
-
-def _drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
-    if comparison.vault_changes and gate.on_vault_change == "warn":
-        changes = comparison.vault_changes
-        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
-        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
-    if gate.on_removed_cases == "warn":
-        if removed:
-            yield Reason(code="removed-cases", message=wording.removed(removed))
-        for message in _fewer_cases(comparison):
-            yield Reason(code="fewer-cases", message=message)
-    if relabelled:
-        cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
-        message = f"{cases} relabelled and not compared: {wording.some(relabelled)}"
-        yield Reason(code="relabelled-cases", message=message)
-    refiled, released = comparison.golden.refiled, comparison.golden.released
-    if refiled:
-        cases = wording.count(len(refiled), "case")
-        message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(refiled)}"
-        yield Reason(code="refiled-cases", message=message)
-    if released:
-        message = f"{wording.count(len(released), 'case')} no longer must-pass: {wording.some(released)}"
-        yield Reason(code="released-cases", message=message)
-    if comparison.golden.added:
-        added = comparison.golden.added
-        cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
-        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {wording.some(added)}")
-
-
-def _coverage_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
-    for row in _thinned(rows):
-        if row.delta.current.n >= gate.min_overlap * row.delta.baseline.n - EPSILON:
-            yield Reason(code="fewer-scored", message=_thinning(row.delta))
-    new = [
-        wording.name(row.delta)
-        for row in rows
-        if row.delta.slice == OVERALL
-        and gate.rule(row.delta.metric)
-        and row.delta.current.n
-        and not row.delta.baseline.n
-    ]
-    if new:
+def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
+    measured = comparison.baseline.provenance.get("measured") if comparison.baseline is not None else None
+    age = dates.days_between(measured, started)
+    if gate.stale_after_days is not None and age is not None and age > gate.stale_after_days:
         yield Reason(
-            code="new-metrics", message=f"without a value in the baseline, so not compared: {wording.some(new)}"
+            code="stale-baseline", message=wording.stale(dates.day(measured) or "", age, gate.stale_after_days)
         )
 
 

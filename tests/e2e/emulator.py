@@ -79,6 +79,9 @@ class Job:
         event: name and payload of the event.
         env: the `env:` context of workflow, job and step.
         socket: whether the engine's socket is there, as it is on every runner but some.
+        token: the job's token, for inputs whose default is `${{ github.token }}`.
+        api_url: where the API of the server is.
+        run_id: of the workflow run; a random one otherwise.
     """
 
     def __init__(
@@ -88,9 +91,12 @@ class Job:
         image: str,
         *,
         network: str | None = None,
-        event: tuple[str, Mapping[str, Any]] = ("pull_request", {"number": 7}),
+        event: tuple[str, Mapping[str, Any]] = ("push", {}),
         env: Mapping[str, str] | None = None,
         socket: bool = True,
+        token: str = "",
+        api_url: str = "https://api.github.com",
+        run_id: str = "",
     ) -> None:
         self.root = root
         self.image = image
@@ -99,7 +105,9 @@ class Job:
         self.env = dict(env or {})
         self.event = event
         self.socket = socket
-        self.run_id = str(secrets.randbelow(10**10))
+        self.token = token
+        self.api_url = api_url
+        self.run_id = run_id or str(secrets.randbelow(10**10))
         self.workspace = root / "work" / "repo" / "repo"
         self.temp = root / "work" / "_temp"
         for path in (self.workspace, *(self.temp / name for name in _MOUNTED.values())):
@@ -197,7 +205,10 @@ class Job:
         return found
 
     def _environment(self, inputs: Mapping[str, str], files: Mapping[str, Path]) -> dict[str, str]:
-        given = {name: str(spec.get("default", "")) for name, spec in (self.action.get("inputs") or {}).items()}
+        # the one expression of defaults that the action uses
+        filled = {"${{ github.token }}": self.token}
+        defaults = {name: str(spec.get("default", "")) for name, spec in (self.action.get("inputs") or {}).items()}
+        given = {name: filled.get(text, text) for name, text in defaults.items()}
         environment = {
             **self.env,
             **{f"INPUT_{name.replace(' ', '_').upper()}": value for name, value in {**given, **inputs}.items()},
@@ -216,8 +227,8 @@ class Job:
             "GITHUB_BASE_REF": "main",
             "GITHUB_EVENT_NAME": self.event[0],
             "GITHUB_SERVER_URL": "https://github.com",
-            "GITHUB_API_URL": "https://api.github.com",
-            "GITHUB_GRAPHQL_URL": "https://api.github.com/graphql",
+            "GITHUB_API_URL": self.api_url,
+            "GITHUB_GRAPHQL_URL": f"{self.api_url.removesuffix('/v3')}/graphql",
             "GITHUB_ACTION": "__self",
             "GITHUB_EVENT_PATH": str(self.temp / "_github_workflow" / "event.json"),
             "GITHUB_WORKSPACE": str(self.workspace),

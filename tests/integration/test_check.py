@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -235,6 +236,104 @@ def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> N
     assert passing.code == 0, passing.out + passing.err
 
 
+def test_the_change_is_previewed(promoted: Project) -> None:
+    """What the change's own files would mean is told beside the verdict they have no say in, also when judged again."""
+    promoted.commit()
+    promoted.config.write_text(promoted.config.read_text() + "gate: {tolerance: 0.2}\n")
+    cases = promoted.cases()
+    promoted.write_cases([{**cases[0], "question": "Another question about the anchovy?"}, *cases[2:]])
+    (promoted.root / "baselines" / "small.json").unlink()
+    done = promoted.raggate("check", "--against", "HEAD")
+    assert done.code == 0, done.out + done.err
+    preview = promoted.verdict()["preview"]
+    assert preview["settings"] == [["gate.tolerance", "0.05", "0.2"]]
+    assert preview["golden"]["relabelled"] == [cases[0]["id"]]
+    assert preview["golden"]["removed"] == [cases[1]["id"]]
+    assert preview["baseline"] == "removed"
+    assert {row["metric"]: row["current"]["n"] for row in preview["rows"]}["hit_at_5"] == 23
+    assert preview["problems"] == []
+    before = (promoted.last_run() / "verdict.json").read_bytes()
+    assert promoted.raggate("compare", str(promoted.last_run())).code == 0
+    assert (promoted.last_run() / "verdict.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        pytest.param("raggate.yml", "suite: [", "raggate.yml", id="unreadable configuration"),
+        pytest.param("golden.jsonl", '{"id": 1}\n', "golden.jsonl", id="wrong golden set"),
+        pytest.param("golden.jsonl", None, "golden.jsonl: no such file", id="no golden set"),
+        pytest.param("golden.jsonl", Path("/etc/hostname"), "leads out of", id="a link out of the repository"),
+    ],
+)
+def test_a_change_that_would_break_the_gate_is_told_so(
+    promoted: Project, name: str, content: str | Path | None, problem: str
+) -> None:
+    """Files of the change that cannot be used cost it nothing but a warning: the base's judge it."""
+    promoted.commit()
+    path = promoted.root / name
+    path.unlink()
+    if isinstance(content, Path):
+        path.symlink_to(content)
+    elif content is not None:
+        path.write_text(content)
+    done = promoted.raggate("check", "--against", "HEAD")
+    assert done.code == 0, done.out + done.err
+    (found,) = promoted.verdict()["preview"]["problems"]
+    assert problem in found
+
+
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_a_link_does_not_lead_to_another_gate_of_the_base(promoted: Project, what: str) -> None:
+    """A change cannot have itself judged by a second, looser configuration of the base commit through a link."""
+    loose = promoted.root / "examples"
+    loose.mkdir()
+    for name in ("raggate.yml", "golden.jsonl", "vault", "baselines"):
+        source = promoted.root / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, loose / name)
+    (loose / "raggate.yml").write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
+    (promoted.root / "rag").mkdir()
+    for name in ("raggate.yml", "golden.jsonl", "vault", "baselines"):
+        source = promoted.root / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, promoted.root / "rag" / name)
+    promoted.commit()
+    if what == "file":
+        promoted.config.unlink()
+        promoted.config.symlink_to("examples/raggate.yml")
+        done = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+        assert done.code == 1, done.out + done.err
+    else:
+        shutil.rmtree(promoted.root / "rag")
+        (promoted.root / "rag").symlink_to("examples")
+        done = promoted.raggate("check", "-c", "rag/raggate.yml", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+        assert done.code == 2, done.out + done.err
+        assert "symbolic link" in done.err
+
+
+def test_a_baseline_named_by_hand_is_the_commits_too(promoted: Project) -> None:
+    """With a revision a baseline in the checkout is read from there; one outside is somebody's own file."""
+    promoted.commit()
+    baseline = promoted.root / "baselines" / "small.json"
+    outside = promoted.root.parent / "kept.json"
+    outside.write_bytes(baseline.read_bytes())
+    assert promoted.raggate("run", FAKE_BEHAVIOUR="worse").code == 0
+    words = ("--baseline", str(baseline), "--reason", "x", "--allow-regression")
+    assert promoted.raggate("promote", str(promoted.last_run()), *words).code == 0
+    named = ("--against", "HEAD", "--baseline", "baselines/small.json")
+    assert promoted.raggate("check", *named, FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.verdict()["baseline"]["source"].startswith("baselines/small.json@")
+    assert promoted.raggate("check", "--against", "HEAD", "--baseline", str(outside)).code == 0
+
+
+def test_nothing_is_previewed_where_nothing_differs(promoted: Project) -> None:
+    """A change that leaves configuration, questions, notes and baseline alone has an empty preview."""
+    promoted.commit()
+    assert promoted.raggate("check", "--against", "HEAD").code == 0
+    preview = promoted.verdict()["preview"]
+    assert not any(preview[key] for key in ("settings", "vault", "values", "rows", "problems"))
+    assert preview["baseline"] == "same"
+
+
 def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) -> None:
     """Scoring and comparing a run directory give what check gave, however often they are repeated."""
     assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
@@ -288,7 +387,7 @@ def test_scoring_by_another_golden_set_rewrites_the_reports(promoted: Project) -
     done = promoted.raggate("score", str(promoted.last_run()), "--golden", "golden.jsonl")
     assert done.code == 0, done.err
     assert promoted.verdict()["golden_changes"]["removed"] == ["anchovy-first"]
-    assert "removed: anchovy" in (promoted.last_run() / "summary.md").read_text()
+    assert "removed (1): anchovy" in (promoted.last_run() / "summary.md").read_text()
 
 
 def test_cut_offs_that_are_not_scored_any_more(promoted: Project) -> None:

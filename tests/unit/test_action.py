@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,16 @@ import pytest
 
 from e2e import grammar
 
+SHA = "0123456789abcdef0123456789abcdef01234567"
+EVENT = {
+    "GITHUB_EVENT_NAME": "push",
+    "GITHUB_REPOSITORY": "someone/repo",
+    "GITHUB_RUN_ID": "1",
+    "GITHUB_RUN_ATTEMPT": "1",
+    "GITHUB_SERVER_URL": "https://github.invalid",
+    "GITHUB_API_URL": "https://api.github.invalid",
+    "GITHUB_SHA": SHA,
+}
 NAMES = ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
 
 
@@ -18,6 +29,8 @@ def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> 
     workspace = root / "workspace"
     workspace.mkdir(exist_ok=True)
     files = {name: str(root / name) for name in NAMES}
+    (root / "event.json").write_text(environment.pop("event", "{}"))
+    files |= {**EVENT, "GITHUB_EVENT_PATH": str(root / "event.json")}
     body = f"import sys, os\nfrom raggate import action, cli\n{stub}\nsys.exit(action.{call}())"
     return subprocess.run(
         [sys.executable, "-c", body],
@@ -101,3 +114,173 @@ def test_post_step_tells_of_a_killed_step(tmp_path: Path) -> None:
     done = step(tmp_path, stub, "post", STATE_STARTED="1", STATE_FINISHED="true")
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
+
+
+PULL = json.dumps(
+    {
+        "action": "opened",
+        "number": 7,
+        "pull_request": {
+            "number": 7,
+            "state": "open",
+            "head": {"sha": "1" * 40, "ref": "change", "repo": {"full_name": "someone/repo"}},
+            "base": {"sha": "2" * 40, "ref": "main", "repo": {"full_name": "someone/repo"}},
+        },
+        "repository": {"full_name": "someone/repo", "default_branch": "main"},
+    }
+)
+GROUP = json.dumps(
+    {
+        "merge_group": {
+            "head_sha": "1" * 40,
+            "base_sha": "2" * 40,
+            "head_ref": "refs/heads/q",
+            "base_ref": "refs/heads/m",
+        }
+    }
+)
+BASE = ["check", "--config=raggate.yml", f"--against={'2' * 40}"]
+SHOW = "cli.run_command = lambda arguments, caller: print(arguments, caller.introducing, caller.contained) or 0"
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "inputs", "expected"),
+    [
+        pytest.param(
+            "pull_request",
+            PULL,
+            {},
+            f"{BASE} True True",
+            id="pull request",
+        ),
+        pytest.param(
+            "merge_group",
+            GROUP,
+            {},
+            f"{BASE} True True",
+            id="merge group",
+        ),
+        pytest.param(
+            "pull_request",
+            PULL,
+            {"INPUT_ALLOW-COMMAND": "true"},
+            f"{BASE} True False",
+            id="command, opted in",
+        ),
+        pytest.param(
+            "pull_request_target",
+            PULL,
+            {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", "INPUT_ALLOW-COMMAND": "true"},
+            f"{BASE} True True",
+            id="target, command opted in",
+        ),
+        pytest.param("push", "{}", {}, "['check', '--config=raggate.yml'] False False", id="push"),
+        pytest.param("schedule", "{}", {}, "['check', '--config=raggate.yml'] False False", id="schedule"),
+        pytest.param(
+            "pull_request",
+            PULL,
+            {"INPUT_AGAINST": "main"},
+            "['check', '--config=raggate.yml', '--against=main'] False True",
+            id="named commit",
+        ),
+        pytest.param(
+            "pull_request",
+            PULL,
+            {"INPUT_AGAINST": "working-tree"},
+            "['check', '--config=raggate.yml'] False True",
+            id="opted out",
+        ),
+        pytest.param(
+            "pull_request_target",
+            PULL,
+            {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true"},
+            f"{BASE} True True",
+            id="target, opted in",
+        ),
+    ],
+)
+def test_what_judges_which_event(tmp_path: Path, name: str, event: str, inputs: dict[str, str], expected: str) -> None:
+    """The base commit judges pull requests and merge groups, the working tree everything else, unless one is named.
+
+    On pull requests and merge groups an API beside the token is refused unless the workflow allows it.
+    """
+    done = step(tmp_path, SHOW, event=event, GITHUB_EVENT_NAME=name, **inputs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == expected
+
+
+def test_pull_request_target_is_refused(tmp_path: Path) -> None:
+    """Where the token can write and the workflow would run the change's code, nothing is started."""
+    done = step(tmp_path, SHOW, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "pull_request_target is refused" in done.stderr
+    assert "workflow_run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"INPUT_COMMAND": "comment"}, "github-token is empty"),
+        ({"INPUT_COMMAND": "comment", "INPUT_GITHUB-TOKEN": "x" * 20}, "needs the event workflow_run, not push"),
+    ],
+)
+def test_comment_is_for_its_event(tmp_path: Path, environment: dict[str, str], message: str) -> None:
+    """The second stage says what it needs."""
+    done = step(tmp_path, SHOW, **environment)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_the_token_is_masked_before_anything_else_is_printed(tmp_path: Path) -> None:
+    """The runner is told to hide the token, in every shape, before anything could print it."""
+    done = step(tmp_path, SHOW, **{"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_COMMENT": "never"})
+    lines = done.stdout.splitlines()
+    assert "::add-mask::ghs_0123456789" in lines
+    assert all(line.startswith("::add-mask::") for line in lines[:-1])
+    assert "ghs_0123456789" not in lines[-1] + done.stderr
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_GITHUB_TOKEN": "ghs_9876543210"},
+        {"INPUT_GITHUB-TOKEN": "ghs_0123456789\nghs_9876543210"},
+        {"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_NOT-KNOWN": "ghs_0123456789"},
+    ],
+)
+def test_the_token_is_masked_before_inputs_are_judged(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Inputs that are refused are refused after the masks, line by line, and without the token."""
+    done = step(tmp_path, SHOW, **environment)
+    assert done.returncode == 2
+    assert "ghs_" not in done.stderr + (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    masks = [line for line in done.stdout.splitlines() if line.startswith("::add-mask::")]
+    for token in {line for value in environment.values() for line in value.splitlines()}:
+        assert f"::add-mask::{token}" in masks
+
+
+COMMAND = "suite: s\nvault: {a: vault}\napi: {command: {run: [server, '{port}']}}\n"
+
+
+def test_command_is_refused_beside_the_token(tmp_path: Path) -> None:
+    """On a pull request the real command line refuses api.command, and says why and what to do."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "raggate.yml").write_text(COMMAND)
+    given = {"event": PULL, "GITHUB_EVENT_NAME": "pull_request", "INPUT_AGAINST": "working-tree"}
+    done = step(tmp_path, INPUT_COMMENT="never", **given)
+    assert done.returncode == 2
+    assert "api.command is refused for this event" in done.stderr
+    assert "api.container" in done.stderr
+    assert "allow-command: true" in done.stderr
+    done = step(tmp_path, INPUT_COMMENT="never", **given, **{"INPUT_ALLOW-COMMAND": "true"})
+    assert "api.command is refused" not in done.stderr
+
+
+def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
+    """An error that nobody expected ends the step with 70, and the outputs say so."""
+    stub = "from raggate import steps\nsteps.gate = lambda *arguments: 1 / 0"
+    done = step(tmp_path, stub)
+    assert done.returncode == 70, done.stderr
+    assert outputs(tmp_path)["verdict"] == "internal error"
+    assert "internal error" in done.stderr

@@ -528,3 +528,36 @@ def test_nearest_is_left_out_when_nothing_is_near() -> None:
     with pytest.raises(UsageError) as caught:
         golden.check_anchors(make_golden(case), vault(a=NOTE))
     assert "nearest" not in str(caught.value)
+
+
+def one(**fields: object) -> Case:
+    """Read a golden set of one case."""
+    return golden.load(json.dumps({"id": "q", "question": "?", "answerable": True, **fields}).encode(), "g").cases[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "supports"),
+    [
+        pytest.param({"expected_chunk_ids": ["c1", "c2", "c1"]}, ("c1", "c2"), id="chunks, each once"),
+        pytest.param({"expected_doc_ids": ["d1"]}, ("d1",), id="documents"),
+        pytest.param({"expected_doc_ids": ["d1"], "expected_chunk_ids": ["c1"]}, ("c1",), id="chunks are finer"),
+        pytest.param(
+            {"expected_doc_ids": ["d1"], "gold_supports": [{"rel_path": "a.md"}]}, (None,), id="places count first"
+        ),
+        pytest.param({"must_contain": ["x"]}, (), id="only what the answer says"),
+    ],
+)
+def test_labels_by_id(fields: dict[str, object], supports: tuple[str | None, ...]) -> None:
+    """A case may name what answers it by ids alone; it reads back the same, with the same hash."""
+    case = one(**fields)
+    assert tuple(support.chunk_id or support.doc_id for support in case.gold_supports) == supports
+    again = golden.load(golden.write_case(case), "g").cases[0]
+    assert again == case
+
+
+def test_new_keys_leave_the_hash_of_older_cases() -> None:
+    """A case that does not use the optional keys hashes as it did before there were any."""
+    places = [{"rel_path": "a.md", "heading_path": "# A"}]
+    plain, more = one(gold_supports=places), one(gold_supports=places, forbidden=[], lang="en")
+    assert plain.hash == more.hash
+    assert one(gold_supports=places, forbidden=["x"]).hash != plain.hash

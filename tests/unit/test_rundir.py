@@ -130,6 +130,39 @@ class TestRoundTrip:
             assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
+class TestLinks:
+    """A change that was committed does not say where raggate writes."""
+
+    @pytest.mark.parametrize(
+        ("out", "link"), [(".raggate/runs", ".raggate"), (".raggate/runs", ".raggate/runs"), ("a", "a")]
+    )
+    @pytest.mark.parametrize("dangling", [False, True])
+    def test_a_link_on_the_way_is_refused(self, tmp_path: Path, out: str, link: str, *, dangling: bool) -> None:
+        """A configured directory that is reached through a link is refused by the link's name."""
+        root, outside = tmp_path / "root", tmp_path / "outside"
+        (root / link).parent.mkdir(parents=True)
+        if not dangling:
+            outside.mkdir()
+        (root / link).symlink_to(outside)
+        with pytest.raises(UsageError, match="behind the symbolic link") as caught:
+            rundir.check_place(root, out)
+        assert str(root / link) in caught.value.message
+
+    def test_directories_and_links_above_the_root_are_fine(self, tmp_path: Path) -> None:
+        """What is there, what is not there yet, and a link to the whole repository are let through."""
+        (tmp_path / "root" / ".raggate").mkdir(parents=True)
+        (tmp_path / "link").symlink_to("root")
+        rundir.check_place(tmp_path / "link", ".raggate/runs")
+
+    def test_the_marker_is_not_written_through_a_link(self, tmp_path: Path) -> None:
+        """A link in place of .raggate/.gitignore stays what it is, and nothing appears where it leads."""
+        (tmp_path / ".raggate").mkdir()
+        (tmp_path / ".raggate" / ".gitignore").symlink_to(tmp_path / "made")
+        made = rundir.create(tmp_path / ".raggate" / "runs", "2026-01-02T03:04:05Z")
+        assert made.is_dir()
+        assert not (tmp_path / "made").exists()
+
+
 class TestCreate:
     """A fresh directory for every run."""
 

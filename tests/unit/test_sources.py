@@ -323,3 +323,37 @@ def test_slow_git_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(subprocess, "run", hang)
     with pytest.raises(UsageError, match="git rev-parse took longer than 60 s"), sources.at(tmp_path, "main"):
         pass
+
+
+def test_no_filter_of_the_repository_is_run(git: Git, tmp_path: Path) -> None:
+    """Comparing and unpacking run nothing that the repository's own settings name."""
+    (tmp_path / ".gitattributes").write_text("*.md filter=evil\n")
+    base = commit(git, tmp_path, notes__a_md="one")
+    mark = tmp_path / "ran"
+    for part in ("clean", "smudge"):
+        git("config", f"filter.evil.{part}", f"touch {mark}; cat")
+    (tmp_path / "notes" / "a.md").write_text("two")
+    with sources.at(tmp_path, base) as source:
+        assert contents(source.directory("notes")) == {"a.md": "one"}
+        assert source.differing(["notes"]) == ("notes/a.md",)
+    sources.head(tmp_path)
+    assert not mark.exists()
+
+
+def test_no_object_is_replaced(git: Git, tmp_path: Path) -> None:
+    """A commit is what its id says, whatever the repository would show in its place."""
+    base = commit(git, tmp_path, a_md="one")
+    other = commit(git, tmp_path, a_md="two")
+    git("replace", base, other)
+    with sources.at(tmp_path, base) as source:
+        assert source.read("a.md") == b"one"
+
+
+@pytest.mark.parametrize("kind", ["a file", "nothing"])
+def test_a_directory_that_is_none(tmp_path: Path, kind: str) -> None:
+    """A directory that the change has replaced or removed is named, and git is not blamed for it."""
+    root = tmp_path / "rag"
+    if kind == "a file":
+        root.write_text("x")
+    with pytest.raises(UsageError, match="no directory"), sources.at(root, "main"):
+        pass

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from builders import make_support
 from raggate import vault
 from raggate.errors import UsageError
+from raggate.models import Support
+from raggate.outcomes import SourceLine
 
 
 def write(directory: Path, notes: dict[str, bytes]) -> Path:
@@ -138,3 +141,21 @@ def test_large_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vault, "MAX_NOTE_BYTES", 4)
     assert vault.load({"work": write(tmp_path, {"a.md": b"1234"})}).texts["work", "a.md"] == "1234"
     assert refusal(write(tmp_path, {"a.md": b"12345"})) == "vault 'work': a.md is larger than 4 bytes"
+
+
+@pytest.mark.parametrize(
+    ("support", "vaults", "expected"),
+    [
+        pytest.param(make_support("a.md", "# T > ## B"), ("work",), ("golden/w/a.md", 3), id="the vault of the case"),
+        pytest.param(make_support("a.md", None, vault="personal"), ("work",), ("p/a.md", 1), id="its own vault"),
+        pytest.param(make_support("only.md", "# X"), (), ("p/only.md", 1), id="the vault that has the note"),
+        pytest.param(make_support("nowhere.md", "# X"), ("work",), None, id="no such note"),
+    ],
+)
+def test_place(tmp_path: Path, support: Support, vaults: tuple[str, ...], expected: tuple[str, int] | None) -> None:
+    """A gold support stands at a line of a file below the directory that the configuration names."""
+    work = write(tmp_path / "w", {"a.md": b"# T\n\n## B\n"})
+    personal = write(tmp_path / "p", {"a.md": b"# T\n", "only.md": b"# X\n"})
+    notes = vault.load({"work": work, "personal": personal})
+    found = vault.place(notes, support, vaults, {"work": "./golden/w/", "personal": "p"})
+    assert found == (SourceLine(path=expected[0], line=expected[1]) if expected else None)

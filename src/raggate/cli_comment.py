@@ -1,0 +1,62 @@
+"""`raggate comment`: the second stage from a command line, in a workflow that does not use the action."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from raggate.caller import current
+from raggate.errors import CannotTell, UsageError
+from raggate.escape import log_line
+
+
+@click.command()
+@click.option(
+    "--config",
+    "-c",
+    "config_file",
+    type=click.Path(path_type=Path),
+    default=Path("raggate.yml"),
+    show_default=True,
+    help="The configuration file, in a checkout of the default branch.",
+)
+@click.option("--artifact", default="raggate-run", show_default=True, help="The artifact with the run directory.")
+@click.option(
+    "--when",
+    type=click.Choice(["always", "on-change"]),
+    default="always",
+    show_default=True,
+    help="Comment always, or only when there is something to tell.",
+)
+@click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
+def comment(config_file: Path, artifact: str, when: str, token_login: str) -> None:
+    """Comment on the pull request whose run has just ended, from what that run measured.
+
+    For the event workflow_run, with the token in GITHUB_TOKEN. Configuration, questions, notes and baseline are those
+    of the pull request's base commit; see docs/forks.md.
+    """
+    from raggate import relay
+    from raggate.github import event, results
+    from raggate.github.client import GitHub
+
+    environment = current().environment
+    token = environment.get("GITHUB_TOKEN", "")
+    if not token:
+        raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
+    happened = event.read(environment, allow_pull_request_target=False)
+    workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
+    what = relay.of(happened, Path.cwd() / config_file, workspace, artifact=artifact)
+    asked = relay.settings_of(what, when=when, token=token, login=token_login)
+    with GitHub(api_url=happened.api_url, graphql_url=happened.graphql_url, token=token, say=_say) as github:
+        done = list(relay.comment(github, happened, what, asked, _say))
+    for one in done:
+        click.echo(f"pull request {one.number}: {results.name_of(one.told.code)}, {one.url or 'no comment'}")
+    if not done:
+        click.echo(relay.NOBODY)
+    if any(one.failed for one in done):
+        raise CannotTell("the comment could not be written")
+
+
+def _say(line: str) -> None:
+    click.echo(f"raggate: {log_line(line)}", err=True)

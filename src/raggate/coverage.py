@@ -1,0 +1,129 @@
+"""A comparison and the policy -> what is missing from it and what is not the same on both sides, as reasons. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate import wording
+from raggate.config import Gate
+from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Judged, Operations, Reason
+
+
+def failed_too_often(operations: Operations, gate: Gate) -> bool:
+    """Say whether more calls failed than a run may have and still count as measured."""
+    return operations.failed > gate.max_error_rate * operations.calls + EPSILON
+
+
+def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+    """Say what is missing that keeps an otherwise green comparison from being one."""
+    removed = comparison.golden.removed
+    if removed and gate.on_removed_cases == "refuse":
+        yield Reason(code="removed-cases", message=wording.removed(removed))
+    if comparison.vault_changes and gate.on_vault_change == "refuse":
+        yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
+    if gate.on_removed_cases == "refuse":
+        for message in fewer_cases(comparison):
+            yield Reason(code="fewer-cases", message=message)
+    for name in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
+        yield Reason(code="vanished", message=f"{name} was measured in the baseline and is not any more")
+    for row in _thinned(rows):
+        if row.delta.current.n < gate.min_overlap * row.delta.baseline.n - EPSILON:
+            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
+    if comparison.baseline is not None and not comparison.incomparable and not decides:
+        yield Reason(
+            code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
+        )
+
+
+def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Say what the policy lets be different between the two sides, for warnings."""
+    removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
+    if comparison.vault_changes and gate.on_vault_change == "warn":
+        changes = comparison.vault_changes
+        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
+        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
+    if gate.on_removed_cases == "warn":
+        if removed:
+            yield Reason(code="removed-cases", message=wording.removed(removed))
+        for message in fewer_cases(comparison):
+            yield Reason(code="fewer-cases", message=message)
+    if relabelled:
+        cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
+        message = f"{cases} relabelled and not compared: {wording.some(relabelled)}"
+        yield Reason(code="relabelled-cases", message=message)
+    refiled, released = comparison.golden.refiled, comparison.golden.released
+    if refiled:
+        cases = wording.count(len(refiled), "case")
+        message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(refiled)}"
+        yield Reason(code="refiled-cases", message=message)
+    if released:
+        message = f"{wording.count(len(released), 'case')} no longer must-pass: {wording.some(released)}"
+        yield Reason(code="released-cases", message=message)
+    if comparison.golden.added:
+        added = comparison.golden.added
+        cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
+        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {wording.some(added)}")
+
+
+def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+    """Name the metrics that apply to somewhat fewer cases than in the baseline, and those new since it."""
+    for row in _thinned(rows):
+        if row.delta.current.n >= gate.min_overlap * row.delta.baseline.n - EPSILON:
+            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    new = [
+        wording.name(row.delta)
+        for row in rows
+        if row.delta.slice == OVERALL
+        and gate.rule(row.delta.metric)
+        and row.delta.current.n
+        and not row.delta.baseline.n
+    ]
+    if new:
+        yield Reason(
+            code="new-metrics", message=f"without a value in the baseline, so not compared: {wording.some(new)}"
+        )
+
+
+def emptied(delta: Delta) -> bool:
+    """Say whether a slice or mode of the baseline has no case at all any more."""
+    return delta.baseline.n > 0 and delta.current.n == 0 and delta.current.unscored == 0
+
+
+def _small(delta: Delta, gate: Gate) -> bool:
+    """Say whether a row is of a slice with too few cases to be judged."""
+    return delta.slice != OVERALL and delta.baseline.n < gate.min_slice
+
+
+def _vanished(deltas: Sequence[Delta]) -> dict[str, None]:
+    """Name what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
+    modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
+    whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
+    left = [delta for delta in deltas if delta.mode not in modes]
+    whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
+    return whole | dict.fromkeys(wording.name(delta) for delta in left if not emptied(delta))
+
+
+def fewer_cases(comparison: Comparison) -> Iterator[str]:
+    """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
+    baseline = comparison.baseline
+    if baseline is None or baseline.paired or comparison.incomparable:
+        return
+    for mode, counts in comparison.scorecard.counts.items():
+        before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
+        if now < before:
+            yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
+
+
+def _thinned(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
+    return [
+        row
+        for row in rows
+        if row.gated and row.delta.slice == OVERALL and 0 < row.delta.current.n < row.delta.baseline.n
+    ]
+
+
+def _thinning(delta: Delta) -> str:
+    now = wording.count(delta.current.n, "case")
+    return f"{wording.name(delta)} applies to {now}, in the baseline to {delta.baseline.n}"

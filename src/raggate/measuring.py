@@ -1,0 +1,255 @@
+"""The measuring half of the way: inputs -> boot -> ask -> score -> a run directory, whatever happens on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from raggate import __version__, boot, redaction, rundir, scoring, sources, suite
+from raggate.adapters import ADAPTERS, Adapter, kebab
+from raggate.adapters.kebab import KebabSettings
+from raggate.api_settings import Program
+from raggate.backends import surroundings
+from raggate.config import Config
+from raggate.errors import Interrupted, RaggateError
+from raggate.inputs import Inputs
+from raggate.invocation import Invocation
+from raggate.jsonio import write_atomic
+from raggate.models import Place, Result, Run
+from raggate.outcomes import Scorecard
+from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
+
+
+def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -> tuple[Path, Run, Scorecard]:
+    """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
+
+    Args:
+        invocation: what the command line asks for.
+        inputs: what to measure by.
+        below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
+    """
+    settings = inputs.config
+    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if below is None:
+        if invocation.out is None:
+            rundir.check_place(invocation.root, settings.out)
+        directory = rundir.create(invocation.out or invocation.root / settings.out, started)
+        invocation.created(directory)
+    else:
+        directory = below / "preview"
+        directory.mkdir()
+    results: list[Result] = []
+    with told(directory, settings):
+        begin = time.monotonic()
+        blank = _blank_run(directory, started, invocation, inputs)
+        try:
+            stopped, log = _ask(invocation, inputs, directory, results)
+        except KeyboardInterrupt:
+            asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
+            _write(
+                directory,
+                replace(_finished(blank, results, begin, stopped=asked), interrupted=True),
+                invocation,
+                settings,
+            )
+            raise Interrupted(asked, hint=f"Partial results are in {directory}.") from None
+        finished = _finished(blank, results, begin, stopped=stopped, log=log)
+        return directory, finished, _write(directory, finished, invocation, settings)
+
+
+def _ask(
+    invocation: Invocation, inputs: Inputs, directory: Path, results: list[Result]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
+    settings = inputs.config
+    secrets = _secrets(invocation, settings)
+
+    def say(line: str) -> None:
+        invocation.say(redaction.redact_cut(line, secrets))
+
+    idle = sum(case.modes is not None and not set(case.modes) & set(settings.ask.modes) for case in inputs.golden.cases)
+    if idle:
+        invocation.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
+    if settings.api.program is not None:
+        return _ask_program(settings.api.program, invocation, inputs, results, secrets), ()
+    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), invocation.environment)
+    place = Place(
+        root=invocation.root,
+        out=directory.resolve(),
+        vaults=inputs.vault.directories,
+        environment=invocation.environment,
+        say=say,
+        in_container=surroundings.inside(),
+        secrets=secrets,
+    )
+    ready = boot.up(
+        settings.api,
+        place,
+        index_state=adapter.index_state,
+        expected_documents=len(inputs.vault.texts),
+        say=say,
+        max_body_bytes=settings.ask.max_body_bytes,
+    )
+    with _hidden(secrets), ready as api, invocation.progress() as progress:
+        failed = 0
+
+        def keep(result: Result, done: int, total: int) -> None:
+            nonlocal failed
+            failed += result.failure is not None
+            results.append(_without(secrets, result))
+            progress.advance(done, total, failed)
+
+        outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
+        results[:] = [_without(secrets, result) for result in outcome.results]
+        if not outcome.stopped:
+            return None, ()
+        return redaction.redact_cut(outcome.stopped, secrets), api.log_tail()
+
+
+def _ask_program(
+    program: Program, invocation: Invocation, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
+) -> str | None:
+    """Ask by a program that is run for the questions; every result goes into `results` at once."""
+    ask, cases = inputs.config.ask, inputs.golden.cases
+    passed = {name: invocation.environment[name] for name in program.pass_env if name in invocation.environment}
+    total = sum(mode in (case.modes or ask.modes) for case in cases for mode in ask.modes)
+    with invocation.progress() as progress:
+
+        def keep(result: Result) -> None:
+            results.append(_without(secrets, result))
+            progress.advance(len(results), total, sum(one.failure is not None for one in results))
+
+        asked = KebabSettings(
+            command=tuple(program.run),
+            config=invocation.root / program.config if program.config else None,
+            root=invocation.root,
+            environment={**passed, **program.env},
+            modes=tuple(ask.modes),
+            k=ask.k,
+            answers=not ask.retrieval_only,
+            bulk=program.bulk,
+            concurrency=ask.concurrency,
+            timeout=ask.total_timeout,
+            max_bytes=ask.max_body_bytes,
+            give_up_after=ask.give_up_after,
+            on_result=keep,
+        )
+        results[:] = [_without(secrets, result) for result in kebab.ask_all(cases, asked)]
+    aborted = (one.failure for one in results if one.failure is not None and one.failure.kind == "aborted")
+    first = next(aborted, None)
+    return first.message if first is not None else None
+
+
+def _secrets(invocation: Invocation, settings: Config) -> tuple[str, ...]:
+    """Give the values that nothing may show: the API may know them, or find them, and print them."""
+    api, mapped = settings.api, settings.ask.mapped
+    sections = [
+        api.command,
+        api.program,
+        api.container,
+        *(api.container.services.values() if api.container else ()),
+        mapped,
+    ]
+    names = [name for section in sections if section is not None for name in section.pass_env]
+    return redaction.of_environment(invocation.environment, names)
+
+
+@contextmanager
+def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
+    try:
+        yield
+    except RaggateError as error:
+        error.message = redaction.redact_cut(error.message, secrets)
+        error.hint = redaction.redact_cut(error.hint, secrets)
+        error.log = tuple(redaction.redact_cut(line, secrets) for line in error.log)
+        raise
+
+
+def _without(secrets: tuple[str, ...], result: Result) -> Result:
+    if result.failure is None:
+        return result
+    return replace(
+        result, failure=replace(result.failure, message=redaction.redact_cut(result.failure.message, secrets))
+    )
+
+
+def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:
+    settings = inputs.config
+    return Run(
+        run_id=directory.name,
+        suite=settings.suite,
+        started=started,
+        golden=inputs.golden,
+        results=(),
+        config={
+            **settings.model_dump(mode="json", exclude_defaults=False),
+            "raggate_version": __version__,
+            "checkout": dict(sources.head(invocation.root)),
+            "against": inputs.against,
+            "ignored": list(inputs.ignored),
+            "baseline_name": inputs.baseline[0] if inputs.baseline else None,
+            "reproduce": invocation.reproduce,
+        },
+        fingerprint={
+            "adapter": settings.ask.adapter,
+            "k": settings.ask.k,
+            "retrieval_only": settings.ask.retrieval_only,
+            "modes": list(settings.ask.modes),
+            "golden": inputs.golden.hash,
+            "vault": inputs.vault.hash,
+            "notes": inputs.vault.notes,
+        },
+    )
+
+
+def _finished(
+    blank: Run, results: list[Result], begin: float, *, stopped: str | None, log: tuple[str, ...] = ()
+) -> Run:
+    by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
+    modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
+    ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
+    versions: dict[str, Any] = {}
+    for result in ordered:
+        for key in ("index_version", "chunker_version"):
+            if result.response and result.response.coverage and key in result.response.coverage:
+                versions.setdefault(key, result.response.coverage[key])
+    return replace(
+        blank,
+        results=tuple(scoring.label(by_id[result.case_id][1], result) for result in ordered),
+        fingerprint={**blank.fingerprint, **versions},
+        duration_s=round(time.monotonic() - begin, 3),
+        stopped=stopped,
+        log=log,
+    )
+
+
+def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> Scorecard:
+    rundir.write(directory, run, full_text=invocation.full_text)
+    scorecard = scoring.score(run, settings.score.k)
+    write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=invocation.full_text).encode())
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard).encode())
+    return scorecard
+
+
+@contextmanager
+def told(directory: Path, settings: Config) -> Iterator[None]:
+    """Leave the reason in the run directory when what is done in it ends without a verdict."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        error = Interrupted("interrupted before there was a verdict", hint=f"What was done so far is in {directory}.")
+        _write_failure(directory, error, settings)
+        raise error from None
+    except RaggateError as error:
+        _write_failure(directory, error, settings)
+        raise
+
+
+def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
+    for name, render in FAILURE_REPORTS.items():
+        write_atomic(directory / name, render(error, settings.suite, directory.name).encode())

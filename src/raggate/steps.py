@@ -1,0 +1,188 @@
+"""What a step can be asked to do: gate, or comment for a run that has ended. Inputs and event -> exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raggate import cli, sources
+from raggate.caller import Caller
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.escape import log_line
+from raggate.github import commands, event, results
+from raggate.outcomes import Review
+from raggate.runner import Record, Runner, prefix_of
+
+if TYPE_CHECKING:
+    from raggate.github.client import GitHub
+
+WORKING_TREE = "working-tree"
+"""The value of `against` that keeps the trusted inputs of an event from being looked for elsewhere."""
+
+
+def gate(
+    inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, record: Record
+) -> int:
+    """Gate, and show on GitHub how it went. Returns the exit code of the verdict.
+
+    Raises:
+        UsageError: for inputs that cannot be used.
+    """
+    from raggate.publish import Settings, Surface
+
+    arguments, by_event = _arguments(inputs, runner.workspace, happened.base)
+    asked = Settings(
+        comment=inputs["comment"],
+        check_run=inputs["check-run"],
+        prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
+        secrets=(inputs["github-token"],),
+        login=inputs["token-login"],
+    )
+    surface = record.surface = Surface(happened, github, asked, _unshown)
+    if github is None and asked.comment != "never" and happened.comments:
+        say("no comment: the input github-token is empty")
+    check = surface.begin()
+    if check is not None:
+        commands.set_values(runner.state, {"CHECK_RUN": str(check)})
+    code = cli.run_command(arguments, _caller(inputs, happened, github, runner, record, introducing=by_event))
+    record.outputs = surface.finish(record.told(code))
+    if check is not None and surface.check is None:
+        commands.set_values(runner.state, {"CHECK_RUN": ""})
+    return code
+
+
+def relay_comment(
+    inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, record: Record
+) -> int:
+    """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
+    from raggate import relay
+
+    if github is None:
+        raise UsageError("the input github-token is empty, and `command: comment` needs it")
+    config = runner.workspace / inputs["config"]
+    what = relay.of(happened, config, runner.workspace, artifact=inputs["artifact"])
+    token, login = inputs["github-token"], inputs["token-login"]
+    asked = relay.settings_of(what, when=inputs["comment"], token=token, login=login)
+    record.outputs = {"verdict": "", "exit-code": ""}
+    failed = False
+    for done in relay.comment(github, happened, what, asked, _unshown):
+        verdict = results.name_of(done.told.code)
+        record.outputs = {"verdict": verdict, "exit-code": str(done.told.code), "comment-url": done.url}
+        record.summary += done.summary
+        failed |= done.failed
+        say(f"pull request {done.number}: {verdict}, {done.url or 'no comment'}")
+    if not record.summary:
+        record.summary = f"{relay.NOBODY}.\n"
+        say(relay.NOBODY)
+    return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)
+
+
+def _arguments(inputs: Mapping[str, str], workspace: Path, base: str | None) -> tuple[list[str], bool]:
+    """Give the command line, and whether the event chose the commit that the trusted inputs come from."""
+    config = workspace / inputs["config"]
+    if not config.resolve().is_relative_to(workspace.resolve()):
+        raise UsageError(f"input 'config': {log_line(inputs['config'])!r} lies outside the workspace")
+    by_event = not inputs["against"] and base is not None
+    against = "" if inputs["against"] == WORKING_TREE else inputs["against"] or base or ""
+    flags = ("config", "suite", "api-image", "api-build", "api-url", "against", "baseline", "out")
+    given = {**inputs, "against": against}
+    words = ["check", *(f"--{name}={given[name]}" for name in flags if given[name])]
+    return [*words, "--store-full-text"] if inputs["store-full-text"] == "true" else words, by_event
+
+
+def _caller(
+    inputs: Mapping[str, str],
+    happened: event.Event,
+    github: GitHub | None,
+    runner: Runner,
+    record: Record,
+    *,
+    introducing: bool,
+) -> Caller:
+    known = False
+
+    def created(directory: Path) -> None:
+        record.directory = directory
+        commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
+
+    def configured(suite: str) -> None:
+        # the change's own configuration, which is read for the preview, has no say
+        nonlocal known
+        record.suite = record.suite if known else suite
+        known = True
+
+    def failed(error: RaggateError) -> None:
+        record.error = error
+
+    def judged(review: Review, directory: Path) -> None:
+        record.review, record.directory = review, directory
+
+    return Caller(
+        created=created,
+        configured=configured,
+        failed=failed,
+        judged=judged,
+        remote=_remote(github, happened, runner, inputs) if github is not None and introducing else None,
+        introducing=introducing,
+        contained=_contained(inputs, happened),
+        fence=fence,
+    )
+
+
+def _contained(inputs: Mapping[str, str], happened: event.Event) -> bool:
+    """Say whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
+    if inputs["allow-pull-request-target"] == "true" and happened.number is not None:
+        return True
+    return happened.name in {"pull_request", "merge_group"} and inputs["allow-command"] != "true"
+
+
+def _remote(github: GitHub, happened: event.Event, runner: Runner, inputs: Mapping[str, str]) -> sources.Remote:
+    config = runner.workspace / inputs["config"]
+
+    def opened(commit: str, scratch: Path) -> sources.Source:
+        from raggate.github.contents import Commit
+
+        prefix = prefix_of(config, runner.workspace)
+        return Commit(github, happened.repository, commit, prefix, scratch, root=config.parent)
+
+    return opened
+
+
+@contextmanager
+def opened_github(inputs: Mapping[str, str], happened: event.Event) -> Iterator[GitHub | None]:
+    """Open the API of the server that the step runs for; None without a token."""
+    if not inputs["github-token"]:
+        yield None
+        return
+    from raggate.github.client import GitHub
+
+    with GitHub(
+        api_url=happened.api_url,
+        graphql_url=happened.graphql_url,
+        token=inputs["github-token"],
+        ca_file=Path(inputs["ca-file"]) if inputs["ca-file"] else None,
+        say=say,
+    ) as github:
+        yield github
+
+
+def fence() -> AbstractContextManager[None]:
+    """Surround foreign lines on standard error, where the runner then sees no command."""
+    return commands.stopped(lambda line: print(line, file=sys.stderr))  # noqa: T201 - a log command
+
+
+def _unshown(text: str) -> None:
+    warn("not shown", text)
+
+
+def warn(title: str, text: str) -> None:
+    """Print a warning that becomes an annotation of the step."""
+    print(commands.annotation("warning", title, text))  # noqa: T201 - a log command
+
+
+def say(text: str) -> None:
+    """Print a line to the log of the step."""
+    print(f"raggate: {log_line(text)}", file=sys.stderr)  # noqa: T201 - the log of the step

@@ -1,0 +1,233 @@
+"""What a run shows on GitHub: comment, check run, annotations and summary; and that showing it decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
+from raggate.github.client import GitHub
+from raggate.github.event import Event
+from raggate.outcomes import Review
+from raggate.publication import Ended
+from raggate.publish import Settings, Surface, Told
+from rendered import visible
+from reviews import REVIEWS
+
+HEAD, BASE = "1" * 40, "2" * 40
+NAME = "octo/notes"
+WRITES = {"contents": "read", "pull-requests": "write", "checks": "write"}
+
+
+@dataclass
+class Stage:
+    """A pull request on a fake, and what a run said about what it could not show."""
+
+    fake: FakeGitHub
+    repository: Repository
+    pull: Pull
+    said: list[str] = field(default_factory=list)
+
+    def finish(
+        self,
+        told: Told,
+        *,
+        permissions: dict[str, str] | None = None,
+        event: dict[str, Any] | None = None,
+        **asked: Any,
+    ) -> Surface:
+        """Let a run begin and finish."""
+        happened = replace(event_of(self.fake), **(event or {}))
+        with GitHub(
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            token=self.fake.token(permissions or WRITES),
+            sleep=lambda _: None,
+            clock=lambda: 0.0,
+        ) as github:
+            surface = Surface(happened, github, Settings(**asked), self.said.append)
+            surface.begin()
+            self.outputs = surface.finish(told)
+            return surface
+
+    def comments(self) -> list[str]:
+        """Give the texts of the workflow's comments."""
+        return [comment.body for comment in self.repository.comments_of(7) if comment.login == BOT]
+
+
+def event_of(fake: FakeGitHub) -> Event:
+    """Describe a push to a pull request of the same repository."""
+    return Event(
+        name="pull_request",
+        action="synchronize",
+        repository=NAME,
+        run_id=5,
+        attempt=1,
+        server_url=fake.server_url,
+        api_url=fake.api_url,
+        graphql_url=fake.graphql_url,
+        workflow="rag-gate",
+        job="gate",
+        actor="someone",
+        triggering_actor="someone",
+        default_branch="main",
+        head=HEAD,
+        head_ref="change",
+        head_repository=NAME,
+        number=7,
+        base=BASE,
+        base_ref="main",
+        open=True,
+    )
+
+
+@pytest.fixture(params=["api.github.com", "ghes-3.17"])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """Give a pull request on either flavour; what was sent has to fit GitHub's description."""
+    with FakeGitHub(request.param) as fake:
+        repository = fake.add_repository(NAME)
+        base = repository.add_commit({"a.txt": "a"}, branch="main", sha=BASE)
+        repository.add_commit({"a.txt": "b"}, [base], sha=HEAD)
+        pull = repository.add_pull(7, head_sha=HEAD, base_sha=BASE, head_ref="change")
+        yield Stage(fake, repository, pull)
+        fake.assert_clean()
+
+
+def told(name: str, **fields: Any) -> Told:
+    """Tell one of the reviews."""
+    review: Review = REVIEWS[name]()
+    return Told(code=review.verdict.exit_code, review=review, **fields)
+
+
+USAGE = Told(code=2, ended=Ended(label="usage error", exit_code=2, message="raggate.yml:3: no", suite="notes"))
+
+
+@pytest.mark.parametrize("name", sorted(REVIEWS))
+def test_every_verdict_is_one_comment(stage: Stage, name: str) -> None:
+    """Each kind of verdict is one comment that begins with a marker, says the verdict and leads to the run."""
+    found = told(name)
+    stage.finish(found)
+    (body,) = stage.comments()
+    assert body.startswith("<!-- raggate:comment ")
+    assert found.review is not None
+    assert f"raggate: {found.review.verdict.outcome}" in body
+    assert f"{stage.fake.server_url}/{NAME}/actions/runs/5" in body
+    assert stage.outputs["comment-url"].startswith(stage.fake.server_url)
+    assert stage.said == []
+
+
+def test_a_run_without_a_verdict_is_told_too(stage: Stage) -> None:
+    """A configuration that cannot be read is a comment that says so."""
+    stage.finish(USAGE)
+    (body,) = stage.comments()
+    assert "raggate.yml:3: no" in visible(body)
+
+
+def test_quiet_edits_loud_transitions(stage: Stage) -> None:
+    """A second push edits the comment; a lost pass adds a short one; recovery folds that away again."""
+    stage.finish(told("pass"))
+    stage.pull.head_sha = "3" * 40
+    stage.finish(told("regression"), event={"head": "3" * 40, "run_id": 6})
+    sticky, loud = stage.comments()
+    assert "1111111" in sticky
+    assert "3333333" in sticky
+    assert len(loud) < 1500
+    assert "since the last push" in loud
+    stage.pull.head_sha = "4" * 40
+    stage.finish(told("pass"), event={"head": "4" * 40, "run_id": 7})
+    assert [comment.minimized for comment in stage.repository.comments_of(7)] == [None, "resolved"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "count"),
+    [
+        ("always", "pass", 1),
+        ("on-change", "pass", 0),
+        ("on-change", "regression", 1),
+        ("on-change", "first-run", 1),
+        ("never", "regression", 0),
+    ],
+)
+def test_when_to_comment(stage: Stage, asked: str, name: str, count: int) -> None:
+    """The workflow chooses: always, only when there is something to tell, or never."""
+    stage.finish(told(name), comment=asked)
+    assert len(stage.comments()) == count
+
+
+@pytest.mark.parametrize(
+    "event", [{"number": None, "name": "merge_group", "open": False}, {"number": None, "name": "push", "open": False}]
+)
+def test_other_events_do_not_comment(stage: Stage, event: dict[str, Any]) -> None:
+    """A merge group gates and never comments, and neither does a push."""
+    stage.finish(told("regression"), event=event)
+    assert stage.fake.requests == []
+
+
+def test_a_token_that_may_only_read(stage: Stage) -> None:
+    """On a fork nothing can be written: it is said with the line that is missing, and the verdict stays what it was."""
+    surface = stage.finish(
+        told("regression"), permissions={"contents": "read", "pull-requests": "read"}, check_run="rag"
+    )
+    assert stage.comments() == []
+    assert surface.failed
+    said = " ".join(stage.said)
+    assert "pull-requests: write" in said
+    assert "checks: write" in said
+    assert stage.outputs == {"comment-url": ""}
+
+
+def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
+    """When the pull request has moved on, the older run says nothing there, and says so in its log."""
+    stage.pull.head_sha = "3" * 40
+    stage.finish(told("regression"))
+    assert stage.comments() == []
+    assert "newer push" in stage.said[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "conclusion"), [("pass", "success"), ("regression", "failure"), ("cannot-tell", "failure")]
+)
+def test_check_run(stage: Stage, name: str, conclusion: str) -> None:
+    """The check run is opened on the head commit before anything starts, and completed with conclusion and report."""
+    surface = stage.finish(told(name), check_run="raggate (notes)")
+    (check,) = stage.repository.check_runs.values()
+    assert (check["head_sha"], check["name"], check["status"], check["conclusion"]) == (
+        HEAD,
+        "raggate (notes)",
+        "completed",
+        conclusion,
+    )
+    assert surface.check is None
+    first = next(request for request in stage.fake.requests if request.operation == "checks/create")
+    assert first.body["status"] == "in_progress"
+
+
+def test_an_outage_changes_nothing(stage: Stage) -> None:
+    """With GitHub down the run ends as it would have, and says what could not be shown."""
+    stage.fake.fail_next("pulls/get", *[status(503)] * 4)
+    surface = stage.finish(told("pass"))
+    assert surface.failed
+    assert "could not comment" in stage.said[0]
+
+
+def test_no_secret_is_shown(stage: Stage) -> None:
+    """A token that found its way into a message stands in no comment and no summary."""
+    secret = "ghs_" + "0123456789" * 2
+    ended = Ended(label="cannot tell", exit_code=3, message=f"the API said {secret}", log=(f"key={secret}",))
+    found = Told(code=3, ended=ended)
+    surface = stage.finish(found, secrets=(secret,))
+    assert secret not in stage.comments()[0] + surface.summary(found, limit=1 << 20)
+    assert "***" in surface.summary(found, limit=1 << 20)
+
+
+def test_annotations_name_lines_of_the_repository(stage: Stage) -> None:
+    """Questions that broke are annotated where their gold note stands, at most ten of a level."""
+    surface = stage.finish(told("regression"), prefix="service/")
+    lines = surface.annotate(told("regression"), lenient=False)
+    assert lines
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
+    assert 0 < sum(line.startswith("::error") for line in lines) <= 10
+    assert not any(line.startswith("::error") for line in surface.annotate(told("regression"), lenient=True))

@@ -1,0 +1,95 @@
+"""An API that prints what it was given: none of it is in what raggate shows or leaves behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from project import FAKE_API, Project, make_project
+
+SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
+TOKEN = "ghs_0123456789abcdef"  # noqa: S105 - invented
+TALKATIVE = """
+import base64, http.server, os, sys
+said = os.environ["SEARCH_KEY"] + " ghs_0123456789abcdef"
+print("key", said, "in base64", base64.b64encode(said.encode()).decode(), "end", flush=True)
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(503)
+        self.end_headers()
+        self.wfile.write(said.encode())
+    def log_message(self, *_):
+        pass
+if os.environ.get("FAKE_BEHAVIOUR") == "die":
+    sys.exit(said)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()
+"""
+HALFWAY = """
+import http.server, json, os, sys
+said = os.environ["SEARCH_KEY"] + " ghs_0123456789abcdef"
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        asked = self.path not in ("/api/health", "/api/index/status")
+        print("asked", said, flush=True)
+        self.send_response(500 if asked else 200)
+        self.end_headers()
+        self.wfile.write(said.encode() if asked else b'{"status": "healthy"}')
+    do_GET = do_POST = answer
+    def log_message(self, *_):
+        pass
+http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()
+"""
+
+
+def talking(root: Path, code: str) -> Project:
+    """Make a repository whose API is this program and is handed a secret."""
+    project = make_project(root)
+    (root / "api.py").write_text(code)
+    project.edit(str(FAKE_API), str(root / "api.py"))
+    project.edit("pass_env: [PATH,", "pass_env: [PATH, SEARCH_KEY,")
+    return project
+
+
+@pytest.mark.parametrize(
+    ("code", "behaviour", "left"),
+    [
+        pytest.param(TALKATIVE, "die", "api.log", id="dies"),
+        pytest.param(TALKATIVE, "never healthy", "api.log", id="never-healthy"),
+        pytest.param(HALFWAY, "", "results.jsonl", id="fails-every-question"),
+    ],
+)
+def test_nothing_shows_what_the_api_was_given(tmp_path: Path, code: str, behaviour: str, left: str) -> None:
+    """Log, failures, reports and messages hold neither the value of `pass_env` nor the step's token, in any shape."""
+    project = talking(tmp_path, code)
+    project.edit("timeout: 20, settle", "timeout: 1.5, index_path: null, settle")
+    given = {"SEARCH_KEY": SECRET, "INPUT_GITHUB-TOKEN": TOKEN, "FAKE_BEHAVIOUR": behaviour}
+    done = project.raggate("check", **given)
+    assert done.code == 3, done.out + done.err
+    directory = project.last_run()
+    assert "***" in (directory / left).read_text()
+    assert "***" in (directory / "verdict.json").read_text()
+    assert json.loads((directory / "verdict.json").read_text())["exit_code"] == 3
+    shown = {path.name: path.read_text() for path in directory.iterdir()} | {"out": done.out, "err": done.err}
+    for name, text in shown.items():
+        for piece in ("0123456789abcdef", "c2stMDEyMzQ1Njc4OWFiY2RlZ"):
+            assert piece not in text, name
+
+
+def test_run_directories_stay_in_the_repository(tmp_path: Path) -> None:
+    """A link that the change committed moves nothing: it is a usage error, and `--out` is the user's own choice."""
+    root = tmp_path / "root"
+    root.mkdir()
+    project = make_project(root)
+    (tmp_path / "outside").mkdir()
+    (root / ".raggate").symlink_to("../outside")
+    done = project.raggate("check")
+    assert done.code == 2
+    assert ".raggate' " in done.err or ".raggate'" in done.err
+    assert not list((tmp_path / "outside").iterdir())
+    (tmp_path / "mine").mkdir()
+    (root / "runs").symlink_to("../mine")
+    assert project.raggate("run", "--out", "runs").code == 0
+    assert len(list((tmp_path / "mine").iterdir())) == 1

@@ -1,0 +1,143 @@
+"""The trusted inputs: where each is read from, and what a commit without raggate means."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from raggate import sources
+from raggate.errors import UsageError
+from raggate.inputs import Checks, Inputs, Where, opened, own
+from raggate.invocation import unchanged
+
+CHECKS = Checks(adjust=unchanged, check=lambda _settings, _name: None)
+CONFIG = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\napi: {url: 'http://127.0.0.1:1'}\n"
+CASE = (
+    '{"id": "q1", "question": "Where?", "answerable": true, "gold_supports": '
+    '[{"rel_path": "a.md", "heading_path": "# A"}]}\n'
+)
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A commit that is not in the local repository."""
+
+    files: dict[str, bytes]
+    scratch: Path
+    commit: str | None = "f" * 40
+
+    def read(self, path: str) -> bytes:
+        """Read a file."""
+        if path not in self.files:
+            raise FileNotFoundError(path)
+        return self.files[path]
+
+    def directory(self, path: str) -> Path:
+        """Write the files below a directory to disk."""
+        for name, content in self.files.items():
+            if name.startswith(f"{path}/"):
+                (self.scratch / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.scratch / name).write_bytes(content)
+        return self.scratch / path
+
+    def describe(self, path: str) -> str:
+        """Name a file."""
+        return f"{path}@elsewhere"
+
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name nothing."""
+        del paths
+        return ()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A working tree with a gate, not in git."""
+    root = tmp_path / "tree"
+    (root / "notes").mkdir(parents=True)
+    (root / "raggate.yml").write_text(CONFIG)
+    (root / "g.jsonl").write_text(CASE)
+    (root / "notes" / "a.md").write_text("# A\n\ntext\n")
+    (root / "baselines").mkdir()
+    (root / "baselines" / "s.json").write_text("{}")
+    return root
+
+
+def read(where: Where) -> Inputs:
+    """Open, and give what was read."""
+    with opened(where, CHECKS) as found:
+        return found
+
+
+def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Where:
+    """Say that the inputs are those of a commit with these files, which only another place has."""
+    return Where(
+        root=root,
+        config_name="raggate.yml",
+        against="f" * 40,
+        remote=lambda _commit, scratch: Elsewhere(files, scratch),
+        introducing=introducing,
+    )
+
+
+def files() -> dict[str, bytes]:
+    """Give the files of a commit with a gate."""
+    found = {"raggate.yml": CONFIG, "g.jsonl": CASE, "notes/a.md": "# A\n"}
+    return {name: text.encode() for name, text in found.items()}
+
+
+def test_a_commit_that_only_another_place_has(tree: Path) -> None:
+    """Without the commit in the local repository everything is read from where it can be had."""
+    found = read(at(tree, files()))
+    assert (found.against, found.first_run, found.baseline) == ("f" * 40, False, None)
+    assert found.golden.name == "g.jsonl@elsewhere"
+
+
+def test_first_run(tree: Path) -> None:
+    """A commit without a configuration makes a first run: measured by the change's own files, without its baseline."""
+    found = read(at(tree, {}))
+    assert (found.against, found.first_run, found.baseline) == ("f" * 40, True, None)
+    assert found.golden.name == "g.jsonl"
+
+
+def test_a_commit_without_raggate_is_an_error_where_it_was_asked_for(tree: Path) -> None:
+    """Who names the commit is told that it cannot judge anything."""
+    with pytest.raises(UsageError, match=r"raggate\.yml@elsewhere: no such file") as caught:
+        read(at(tree, {}, introducing=False))
+    assert "merge it first" in caught.value.hint
+
+
+def test_a_configuration_without_its_golden_set_is_no_first_run(tree: Path) -> None:
+    """A commit that has a configuration judges by it, whatever else it lacks."""
+    broken = files()
+    del broken["g.jsonl"]
+    with pytest.raises(UsageError, match=r"g\.jsonl@elsewhere: no such file"):
+        read(at(tree, broken))
+
+
+def test_git_is_asked_first(tree: Path) -> None:
+    """A commit that the local repository has is read from there, without asking anybody."""
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
+    for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=tree, check=True, capture_output=True)
+
+    def remote(commit: str, scratch: Path) -> sources.Source:
+        raise AssertionError((commit, scratch))
+
+    found = read(Where(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
+    assert found.baseline is not None
+    assert not found.first_run
+
+
+@pytest.mark.parametrize("name", ["raggate.yml", "g.jsonl", "notes", "notes/a.md", "baselines/s.json"])
+def test_the_change_cannot_reach_out_of_the_working_tree(tree: Path, name: str) -> None:
+    """What stands in for a trusted input is never read through a link that leads out of the tree."""
+    outside = tree.parent / "outside"
+    (tree / name).rename(outside)
+    (tree / name).symlink_to(outside)
+    with pytest.raises(UsageError, match=r"leads out of|link out of the vault"):
+        own(Where(root=tree, config_name="raggate.yml"), CHECKS)
