@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import STORED_DECIMALS, dumps, loads, rounded
-from raggate.outcomes import OVERALL, Baseline, CaseScore, Direction, MetricValue, Scorecard
+from raggate.outcomes import OVERALL, Accepted, Baseline, CaseScore, Direction, Lowered, MetricValue, Scorecard
 
 SCHEMA = "raggate/baseline/1"
 MAX_BYTES = 256 << 20
@@ -23,6 +23,7 @@ T = TypeVar("T")
 _Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
 _Count = Annotated[int, Field(strict=True, ge=0)]
 _Rank = Annotated[int, Field(strict=True, ge=1)]
+_Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -38,6 +39,19 @@ class _StoredCase(TypedDict):
     values: dict[str, _Number | None]
 
 
+# `from` is a word of Python's own
+_StoredLowered = TypedDict("_StoredLowered", {"on": _Day, "from": _Number, "to": _Number, "reason": str, "by": str})
+_StoredLowered.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+
+
+@with_config(ConfigDict(extra="forbid"))
+class _StoredAccepted(TypedDict):
+    best: _Number
+    drops: Annotated[_Number, Field(ge=0)]
+    since: _Day
+    lowered: _StoredLowered | None
+
+
 @with_config(ConfigDict(extra="forbid"))
 class _Stored(TypedDict):
     schema: str
@@ -48,6 +62,7 @@ class _Stored(TypedDict):
     aggregates: dict[str, dict[str, dict[str, tuple[_Number | None, _Count]]]]
     counts: dict[str, dict[str, _Count]]
     cases: list[_StoredCase]
+    accepted: NotRequired[dict[str, dict[str, _StoredAccepted]]]
 
 
 _ADAPTER = TypeAdapter(_Stored)
@@ -56,8 +71,12 @@ _COUNT: TypeAdapter[int] = TypeAdapter(_Count)
 _MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
-def write(scorecard: Scorecard, provenance: dict[str, Any]) -> bytes:
-    """Serialise a scorecard: sorted keys, 12 decimals, one line per case and per slice."""
+def write(
+    scorecard: Scorecard,
+    provenance: dict[str, Any],
+    accepted: Mapping[str, Mapping[str, Accepted]] | None = None,
+) -> bytes:
+    """Serialise a scorecard: sorted keys, 12 decimals, one line per case, per slice and per accepted metric."""
     aggregates = {
         mode: {
             name: {metric: [_fixed(value.value), value.n] for metric, value in values.items()}
@@ -89,6 +108,11 @@ def write(scorecard: Scorecard, provenance: dict[str, Any]) -> bytes:
         "counts": scorecard.counts,
         "cases": cases,
     }
+    if accepted:
+        stored["accepted"] = {
+            mode: {metric: _accepted_out(entry) for metric, entry in metrics.items()}
+            for mode, metrics in accepted.items()
+        }
     return (_lines(stored, 0, spread=3) + "\n").encode()
 
 
@@ -127,7 +151,39 @@ def read(data: bytes, source: str, directions: dict[str, Direction]) -> Baseline
                 f"{source}: damaged at cases: {plain(case['id'])!r} ({plain(case['mode'])}) stands twice", hint=_REPAIR
             )
         seen.add((case["mode"], case["id"]))
-    return Baseline(source=source, provenance=stored["provenance"], scorecard=_scorecard(stored, directions))
+    return Baseline(
+        source=source,
+        provenance=stored["provenance"],
+        scorecard=_scorecard(stored, directions),
+        accepted={
+            mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
+            for mode, metrics in stored.get("accepted", {}).items()
+        },
+    )
+
+
+def _accepted_out(entry: Accepted) -> dict[str, Any]:
+    low = entry.lowered
+    return {
+        "best": _fixed(entry.best),
+        "drops": _fixed(entry.drops),
+        "since": entry.since,
+        "lowered": None
+        if low is None
+        else {"on": low.on, "from": _fixed(low.before), "to": _fixed(low.after), "reason": low.reason, "by": low.by},
+    }
+
+
+def _accepted_in(entry: _StoredAccepted) -> Accepted:
+    low = entry["lowered"]
+    return Accepted(
+        best=entry["best"],
+        drops=entry["drops"],
+        since=entry["since"],
+        lowered=None
+        if low is None
+        else Lowered(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"]),
+    )
 
 
 def _problem(error: ValidationError, *parents: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders import make_case_score, make_metric, make_run, make_scorecard
 from raggate import baseline
 from raggate.errors import UsageError
-from raggate.outcomes import OVERALL, Baseline, Direction, Scorecard
+from raggate.outcomes import OVERALL, Accepted, Baseline, Direction, Lowered, Scorecard
 from raggate.reports import metrics_file
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
@@ -157,6 +157,76 @@ LAYOUT = """\
   "suite": "default"
 }
 """
+
+
+ACCEPTED = {
+    "hybrid": {
+        "hit_at_5": Accepted(best=0.5, drops=0.1 + 0.2, since="2026-01-02"),
+        "wrong_rate": Accepted(
+            best=1 / 3,
+            drops=0.0,
+            since="",
+            lowered=Lowered(on="2026-01-02", before=0.1, after=1 / 3, reason="smaller model", by=""),
+        ),
+    }
+}
+KEPT = """\
+{
+  "accepted": {
+    "hybrid": {
+      "hit_at_5": {"best":0.5,"drops":0.3,"lowered":null,"since":"2026-01-02"},
+      "wrong_rate": {"best":0.333333333333,"drops":0.0,"lowered":\
+{"by":"","from":0.1,"on":"2026-01-02","reason":"smaller model","to":0.333333333333},"since":""}
+    }
+  },
+"""
+
+
+class TestAccepted:
+    """What was accepted of each gated metric."""
+
+    def test_layout(self) -> None:
+        """It stands before all else, a metric a line, and changes nothing of the rest of the file."""
+        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).decode() == KEPT + LAYOUT.removeprefix("{\n")
+
+    def test_nothing_accepted_leaves_no_trace(self) -> None:
+        """A baseline that keeps nothing is written as before there was anything to keep."""
+        assert baseline.write(SCORECARD, PROVENANCE, {}) == written()
+        assert read(written()).accepted == {}
+
+    def test_write_read_write(self) -> None:
+        """Writing what was read gives the same bytes."""
+        data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
+        once = read(data)
+        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
+        assert once.accepted["hybrid"]["wrong_rate"].lowered == Lowered(
+            on="2026-01-02", before=0.1, after=0.333333333333, reason="smaller model", by=""
+        )
+
+    def test_unknown_metrics_are_ignored(self) -> None:
+        """A metric this version does not know is left out."""
+        value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        value["accepted"]["hybrid"]["new_metric"] = value["accepted"]["hybrid"]["hit_at_5"]
+        assert set(read(value).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [("drops", -0.1), ("drops", "0.1"), ("best", None), ("since", "yesterday"), ("lowered", {}), ("extra", 1)],
+    )
+    def test_damaged(self, key: str, value: object) -> None:
+        """A damaged entry is refused with its place."""
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        whole["accepted"]["hybrid"]["hit_at_5"][key] = value
+        with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.hit_at_5\.{key}"):
+            read(whole)
+
+    @pytest.mark.parametrize(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
+    def test_damaged_lowering(self, key: str, value: object) -> None:
+        """So is what was lowered."""
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        whole["accepted"]["hybrid"]["wrong_rate"]["lowered"][key] = value
+        with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.wrong_rate\.lowered\.{key}"):
+            read(whole)
 
 
 class TestBareMetricsFile:
@@ -320,6 +390,7 @@ PATHS = st.sampled_from(
         ("cases", 0, "rank"),
         ("cases", 0, "slices"),
         ("cases", 0, "must_pass"),
+        ("accepted",),
     ]
 )
 
@@ -330,7 +401,7 @@ def reads_or_refuses(value: object) -> None:
         held = read(value)
     except UsageError:
         return
-    baseline.write(held.scorecard, held.provenance)
+    baseline.write(held.scorecard, held.provenance, held.accepted)
 
 
 @given(JSON)

@@ -17,11 +17,12 @@ from builders import (
     make_result,
     make_run,
 )
+from raggate import baseline, scoring
 from raggate.config import Gate
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, UsageError
 from raggate.models import Run
-from raggate.outcomes import Finding
-from raggate.promote import provenance, refuse_unmeasured
+from raggate.outcomes import Accepted, Baseline, Finding, Lowered, Proposal
+from raggate.promote import Terms, proposal, provenance, refuse_unmeasured, table
 from raggate.scoring import score
 
 ASKED = [make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk())) for number in range(100)]
@@ -118,3 +119,146 @@ def test_provenance_depends_on_the_run_alone() -> None:
     """Two promotions of one run give the same provenance, whatever its results took."""
     run = make_run(*ASKED, config=CONFIG)
     assert provenance(run) == provenance(replace(run, duration_s=99.0, results=ASKED[:1]))
+
+
+GATE = Gate(metrics={f"{name}_at_{k}": False for name in ("mrr", "ndcg", "recall_all") for k in (1, 3, 5, 10)})
+LOST = make_chunk("c2", rel_path="b.md")
+ALLOWED = Terms(reason="smaller model", by="ada", allow_regression=True)
+
+
+def run_of(lost: int, asked: int = 20, **fields: Any) -> Run:
+    """Measure questions of which the first `lost` are not found; each is 0.05 of hit_at_5 when 20 are asked."""
+    items = [
+        make_labelled(make_case(f"q{n:02}"), make_result(f"q{n:02}", LOST if n < lost else make_chunk()))
+        for n in range(asked)
+    ]
+    defaults = {"run_id": f"run-{lost}-{asked}", "started": f"2026-01-{lost + 1:02}T00:00:00Z"}
+    return make_run(*items, **{**defaults, **fields})
+
+
+def proposed(run: Run, present: Baseline | None, terms: Terms | None = None, **rest: Any) -> Proposal:
+    """Propose a run at the cut-off 5."""
+    return proposal(run, score(run, (5,)), present, GATE, terms or Terms(), **rest)
+
+
+def kept(proposal: Proposal) -> Baseline:
+    """Read the bytes of a proposal as the next one finds them."""
+    return baseline.read(proposal.data, "baselines/default.json", scoring.directions((5,)))
+
+
+def test_first_baseline() -> None:
+    """Without a baseline every gated metric starts with its value, and there is nothing before."""
+    found = proposed(run_of(1), None)
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+    assert (found.provenance["previous"], found.provenance["reason"], found.provenance["promoted_by"]) == (None,) * 3
+    (row,) = [row for row in found.rows if row.metric == "hit_at_5"]
+    assert (row.baseline.value, row.current.value, row.delta) == (None, 0.95, None)
+    assert found.reasons == ()
+
+
+def test_what_a_reviewer_is_shown() -> None:
+    """A proposal holds the values before and after, the questions lost and gained, and what is accepted."""
+    found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED)
+    (row,) = [row for row in found.rows if row.metric == "hit_at_5"]
+    assert (row.baseline.value, row.current.value) == (0.95, 0.9)
+    assert [(flip.case_id, flip.kind) for flip in found.comparison.flips] == [("q01", "broke")]
+    assert [(reason.code, reason.message) for reason in found.reasons] == [
+        ("metric-down", "hit_at_5 (hybrid) 0.9500 → 0.9000")
+    ]
+    assert found.provenance == {
+        **provenance(run_of(2)),
+        "reason": "smaller model",
+        "promoted_by": "ada",
+        "previous": "run-1-20",
+    }
+    lines = [" ".join(line.split()) for line in table(found)]
+    assert lines[0] == "hit_at_5 (hybrid) 0.9500 → 0.9000 -0.0500"
+    assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 0.9500 → 0.9000"]
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        pytest.param(Terms(), id="nothing-said"),
+        pytest.param(Terms(reason="because"), id="not-allowed"),
+        pytest.param(Terms(allow_regression=True), id="no-reason"),
+        pytest.param(Terms.of(" \n", "", allow_regression=True), id="blank-reason"),
+    ],
+)
+def test_lower_value_is_refused(terms: Terms) -> None:
+    """A gated metric that goes down, however little, needs the permission and a reason; the way there is told."""
+    with pytest.raises(UsageError) as caught:
+        proposed(run_of(2), kept(proposed(run_of(1), None)), terms)
+    assert caught.value.message == (
+        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 0.9500 → 0.9000"
+    )
+    assert caught.value.hint == 'If that is accepted: --allow-regression --reason "...".'
+
+
+def test_cases_that_are_gone_are_refused() -> None:
+    """A run that asked fewer cases than the baseline's golden set needs the same, though no value went down."""
+    present = kept(proposed(run_of(1), None))
+    fewer = run_of(1, 19)
+    with pytest.raises(UsageError, match="1 case of the baseline is gone: q19"):
+        proposed(fewer, present)
+    assert [reason.code for reason in proposed(fewer, present, ALLOWED).reasons] == ["removed-cases"]
+
+
+def test_metric_that_vanished_is_refused() -> None:
+    """A gated metric that applies to no case any more counts as one that went down."""
+    present = kept(proposed(run_of(1), None))
+    modes = [replace(case, mode="bm25") for case in present.scorecard.cases]
+    both = replace(
+        present.scorecard,
+        cases=(*present.scorecard.cases, *modes),
+        slices={**present.scorecard.slices, "bm25": present.scorecard.slices["hybrid"]},
+        counts={**present.scorecard.counts, "bm25": present.scorecard.counts["hybrid"]},
+    )
+    with pytest.raises(UsageError, match=r"hit_at_5 \(bm25\) 0\.9500 → –"):
+        proposed(run_of(1), replace(present, scorecard=both))
+
+
+def test_improvement_needs_no_permission() -> None:
+    """A run that is as good or better, with more cases, is promoted without a word."""
+    present = kept(proposed(run_of(2), None))
+    assert proposed(run_of(1, 25), present).reasons == ()
+
+
+def test_another_suite_is_refused() -> None:
+    """The baseline of another suite is not replaced, whatever is allowed."""
+    other = run_of(1, suite="other")
+    with pytest.raises(UsageError, match="is the baseline of suite 'default', the run is of 'other'"):
+        proposed(other, kept(proposed(run_of(1), None)), ALLOWED)
+
+
+def test_large_drop_is_recorded() -> None:
+    """A drop beyond the tolerance is recorded with its day, its values, why and by whom."""
+    found = kept(proposed(run_of(4), kept(proposed(run_of(1), None)), ALLOWED))
+    assert found.accepted["hybrid"]["hit_at_5"] == Accepted(
+        best=0.8,
+        drops=0.0,
+        since="2026-01-05",
+        lowered=Lowered(on="2026-01-05", before=0.95, after=0.8, reason="smaller model", by="ada"),
+    )
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 8])
+def test_promoting_twice_changes_nothing(lost: int) -> None:
+    """Promoting the run that is the baseline already gives the same bytes: no drop is counted twice."""
+    once = proposed(run_of(lost), kept(proposed(run_of(2), None)), ALLOWED)
+    assert proposed(run_of(lost), kept(once), ALLOWED).data == once.data
+    assert proposed(run_of(lost), kept(once)).data == once.data
+
+
+def test_incomparable_baseline() -> None:
+    """A baseline that must not be compared is replaced, told so, and what was accepted starts anew."""
+    found = proposed(run_of(5), kept(proposed(run_of(1), None)), incomparable=("the adapter changed",))
+    assert [reason.code for reason in found.reasons] == ["starts-over"]
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.75, drops=0.0, since="2026-01-06")
+    (row,) = [row for row in found.rows if row.metric == "hit_at_5"]
+    assert (row.baseline.value, row.current.value, row.delta) == (0.95, 0.75, None)
+
+
+def test_terms_are_one_line_each() -> None:
+    """What a person typed is kept as one printable line."""
+    assert Terms.of("a\x1b[0m\nb", " c\t", allow_regression=False) == Terms(reason="a [0m b", by="c")

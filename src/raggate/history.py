@@ -1,0 +1,159 @@
+"""A baseline file in a git repository -> its versions, newest first. What cannot be read is listed with its reason."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from raggate import baseline, git, scoring
+from raggate.errors import UsageError
+from raggate.escape import plain
+from raggate.outcomes import Baseline
+from raggate.revisions import History, Revision
+
+MAX_RENAMES = 20
+"""A file that was renamed more often is followed no further."""
+MAX_CUTOFF = 1000
+_LONGEST_HEADER = 4096
+
+
+def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int]) -> History:
+    """Read the history of a baseline file up to the commit that is checked out, across renames.
+
+    Args:
+        root: directory that `path` is relative to, anywhere in a repository.
+        path: the file, with `/`.
+        limit: how many versions are read, at least 1.
+        cutoffs: the k of the ranked metrics; those a version names itself are read too.
+
+    Raises:
+        UsageError: without git, outside a repository, or when the file was never committed.
+    """
+    prefix, shallow = _place(root)
+    # a path that is followed through renames is one from the top
+    top = root / ("../" * prefix.count("/"))
+    found: list[Revision] = []
+    for commit, name, header in _touching(top, f"{prefix}{path}", limit + 1):
+        if len(found) == limit:
+            return History(path=path, revisions=tuple(found), more=True, shallow=shallow)
+        found.append(_revision(top, commit, name, header, cutoffs))
+    if not found:
+        raise UsageError(
+            f"{plain(path)}: no commit here has it",
+            hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
+        )
+    return History(path=path, revisions=tuple(found), shallow=shallow)
+
+
+DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
+"""What to do about a shallow clone."""
+
+
+def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
+    """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
+
+    Args:
+        data: the content of the file.
+        source: the file's name for messages.
+        cutoffs: the configured k of the ranked metrics.
+
+    Raises:
+        UsageError: when the file is damaged, from a newer version, or no baseline.
+    """
+    found = baseline.read(data, source, scoring.directions(cutoffs))
+    own = found.scorecard.fingerprint.get("cutoffs")
+    named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
+    if named <= set(cutoffs):
+        return found
+    return baseline.read(data, source, scoring.directions(sorted(named | set(cutoffs))))
+
+
+def _place(root: Path) -> tuple[str, bool]:
+    """Give the path from the top of the repository to `root`, with `/` at its end, and whether the clone is shallow."""
+    done = _git(root, "rev-parse", "--show-prefix", "--is-shallow-repository")
+    if done.returncode != 0:
+        raise UsageError(
+            f"the history of a baseline is read from git: {_message(done)}", hint="Run it in a clone of the repository."
+        )
+    # a folder may have line breaks in its name
+    prefix, _, answer = done.stdout.decode(errors="surrogateescape").removesuffix("\n").rpartition("\n")
+    if _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").returncode != 0:
+        raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
+    return prefix, answer == "true"
+
+
+def _touching(top: Path, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
+    """Give the commits that changed a file, newest first, with its path then and git's line on author and subject.
+
+    `git log --follow` is not used: it leaves merges out, and shows versions of branches that a merge did not take.
+    """
+    start = "HEAD"
+    for _ in range(MAX_RENAMES + 1):
+        options = (f"--max-count={limit}", "--format=%at %s", "--encoding=UTF-8")
+        done = _git(top, "rev-list", *options, start, "--", path)
+        if done.returncode != 0:
+            raise UsageError(f"git cannot list the history of {plain(path)}: {_message(done)}")
+        lines = done.stdout.split(b"\n")
+        commit = ""
+        for line, header in zip(lines[::2], lines[1::2], strict=False):
+            commit = line.removeprefix(b"commit ").decode()
+            limit -= 1
+            yield commit, path, header
+        before = _renamed_from(top, commit, path) if commit else None
+        if before is None or limit <= 0:
+            return
+        start, path = f"{commit}^", before
+
+
+def _renamed_from(top: Path, commit: str, path: str) -> str | None:
+    """Say what a file was called before the commit that its history begins with, None when it is new there."""
+    options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
+    # a shallow clone's oldest commit and a first commit have no parent, and then there is no output
+    fields = _git(top, "diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
+    pairs = dict(zip(fields[2::3], fields[1::3], strict=False))
+    return pairs.get(path)
+
+
+def _revision(top: Path, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
+    seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
+    at, stamp = _moment(seconds)
+    empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
+    size = _git(top, "cat-file", "-s", f"{commit}:{path}")
+    if size.returncode != 0:
+        return replace(empty, problem=_missing(top, commit, path))
+    if int(size.stdout) > baseline.MAX_BYTES:
+        return replace(empty, problem=f"larger than {baseline.MAX_BYTES} bytes")
+    content = _git(top, "cat-file", "blob", f"{commit}:{path}")
+    if content.returncode != 0:
+        return replace(empty, problem="not a file in this commit")
+    source = f"{plain(path)}@{commit[:12]}"
+    try:
+        found = read(content.stdout, source, cutoffs)
+    except UsageError as error:
+        return replace(empty, problem=error.message.removeprefix(f"{source}: "))
+    # the cases of many versions are much memory, and a history shows means
+    return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())))
+
+
+def _missing(top: Path, commit: str, path: str) -> str:
+    listed = _git(top, "ls-tree", "-z", commit, "--", path).stdout
+    return "its content is not in this clone" if listed else "deleted by this commit"
+
+
+def _moment(seconds: str) -> tuple[int | None, str]:
+    try:
+        at = int(seconds)
+        return at, datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return None, ""
+
+
+def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return git.run(root, *arguments, purpose="the history of a baseline is read from it")
+
+
+def _message(done: subprocess.CompletedProcess[bytes]) -> str:
+    return git.said(done) or f"git ended with {done.returncode}"

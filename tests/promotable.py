@@ -1,0 +1,100 @@
+"""A repository with a baseline, on disk and on a fake GitHub, and a workflow run that measured it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fakes.github_api import FakeGitHub, Repository
+from project import Project, make_project
+from raggate import pipeline
+from raggate.github.client import GitHub
+from raggate.inputs import Checks, Inputs, Where, opened
+
+NAME = "octo/notes"
+NOW = "2026-01-05T00:00:00+00:00"
+PERMISSIONS = {"contents": "write", "pull-requests": "write", "actions": "read"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A committed repository whose head was measured.
+
+    Attributes:
+        project: the repository on disk; its head has a baseline.
+        commit: its head.
+        files: every committed file.
+        run: the files of the run directory of the healthy API at that head.
+    """
+
+    project: Project
+    commit: str
+    files: dict[str, bytes]
+    run: dict[str, bytes]
+
+    def on(self, fake: FakeGitHub) -> Repository:
+        """Put the repository onto a fake, with the same commit."""
+        repository = fake.add_repository(NAME)
+        repository.add_commit(self.files, [repository.head], sha=self.commit, branch="main")
+        return repository
+
+    @contextmanager
+    def inputs(self) -> Iterator[Inputs]:
+        """Open the trusted inputs of the head."""
+        where = Where(root=self.project.root, config_name="raggate.yml", against=self.commit)
+        with opened(where, Checks(adjust=lambda settings: settings, check=pipeline.check_names)) as found:
+            yield found
+
+
+def measure(root: Path) -> Measured:
+    """Make the repository, promote a first baseline, commit, and measure the head."""
+    project = make_project(root)
+    assert project.raggate("run").code == 0
+    done = project.raggate("promote", str(project.last_run()), "--reason", "the first")
+    assert done.code == 0, done.err
+    project.commit()
+    commit = git(root, "rev-parse", "HEAD")
+    assert project.raggate("run", "--against", commit).code == 0
+    tracked = git(root, "ls-files", "-z").strip("\0").split("\0")
+    last = project.last_run()
+    return Measured(
+        project,
+        commit,
+        {name: (root / name).read_bytes() for name in tracked},
+        {path.name: path.read_bytes() for path in last.iterdir() if path.is_file()},
+    )
+
+
+def git(root: Path, *words: str) -> str:
+    """Ask git about a repository."""
+    return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    """Pack files as actions/upload-artifact does."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            # the same bytes whenever it is packed
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return stream.getvalue()
+
+
+def edited(files: dict[str, bytes], edit: Callable[[dict[str, Any]], object]) -> dict[str, bytes]:
+    """Change what the config.json of a run directory says."""
+    config = json.loads(files["config.json"])
+    edit(config)
+    return {**files, "config.json": json.dumps(config).encode()}
+
+
+def client(fake: FakeGitHub, permissions: dict[str, str] | None = None) -> GitHub:
+    """Open the API as the workflow's token."""
+    token = fake.token(permissions or PERMISSIONS)
+    return GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0)
