@@ -1,9 +1,9 @@
 # The image of the container action. Build context: this directory.
 #
 # BASE_IMAGE must hold Python 3.11 or newer as `python3`, with the venv module. git is needed for `against`; it is
-# installed with apt where the base has none. The default is a tag, for a build by hand: the release workflow passes
-# the base by digest, so that a released image can be made again.
-ARG BASE_IMAGE=python:3.12-slim-bookworm
+# installed with apt where the base has none. The release workflow passes the digest that the tag has
+# on its day.
+ARG BASE_IMAGE=python:3.12-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254
 
 # hadolint ignore=DL3006 # the tag or digest is in the argument
 FROM ${BASE_IMAGE} AS build

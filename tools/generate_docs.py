@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -33,6 +34,7 @@ def generated() -> dict[str, str]:
         "docs/configuration.md": configuration_page(),
         "docs/metrics.md": metrics_page(),
         "docs/cli.md": cli_page(),
+        "docs/migrating.md": migrating_page(),
     }
 
 
@@ -114,16 +116,53 @@ def cli_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+SYSTEMS = {
+    "The note system (helloworld)": ("helloworld", "test_helloworld_switch.py", "systems/helloworld.md"),
+    "kebab": ("kebab", "test_kebab_switch.py", "systems/kebab.md"),
+    "The search-improver (Substrate)": ("substrate", "test_substrate_switch.py", "systems/substrate.md"),
+    "Human labels (pragmata)": ("labels", "test_pragmata.py", "labels.md"),
+}
+"""Heading -> command, the tests that walk the system's checklist, its own page."""
+
+
+def migrating_page() -> str:
+    """List for each system what a team needs to switch, by the tests that hold it."""
+    parts = [
+        "# Moving in from another system",
+        NOTE,
+        "Each row is a test on files of the system's exact shape; the table is made of the tests' own sentences. "
+        "Golden sets are converted with `raggate convert`, see [convert.md](convert.md); TREC and BEIR files are "
+        "scored by `raggate evaluate`, see [evaluate.md](evaluate.md); any other JSON API is asked by the adapter "
+        "`mapped`, see [adapters.md](adapters.md).",
+    ]
+    for title, (command, tests, page) in SYSTEMS.items():
+        tree = ast.parse((ROOT / "tests/unit/formats" / tests).read_text(encoding="utf-8"))
+        rows = [f"| {_claim(test)} | `{test.name}` |" for test in _tests(tree)]
+        parts += [f"## {title}", f"`raggate {command}`; [{page.rpartition('/')[2]}]({page})."]
+        parts.append("\n".join(["| what works | test |", "|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _tests(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+
+
+def _claim(test: ast.FunctionDef) -> str:
+    claim = (ast.get_docstring(test) or "").partition("\n")[0]
+    return _cell(re.sub(r"^Item(?: \d+)?: ", "", claim))
+
+
 def _metric(name: str, metric: Metric) -> str:
     doc = inspect.getdoc(metric.function) or ""
     summary, _, rest = doc.partition("\n")
-    facts = dict(re.findall(r"^(Formula|Null|Source): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL))
+    facts = dict(re.findall(r"^(Formula|Null|Also|Source): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL))
     shown = f"`{name}_at_<k>`" if metric.ranked else f"`{name}`"
     rows = [
         f"| formula | {_cell(facts.get('Formula', ''))} |",
         f"| range | {'0 or 1 per case' if metric.binary else '0 to 1 per case'}, mean over cases |",
         f"| better | {metric.direction} |",
         f"| null | {_cell(facts.get('Null', ''))} |",
+        *([f"| called | {_cell(facts['Also'])} |"] if "Also" in facts else []),
         f"| source | {_cell(facts.get('Source', ''))} |",
     ]
     return f"## {shown}\n\n{summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)

@@ -9,17 +9,21 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from raggate import __version__
+from raggate.caller import Caller, current
+from raggate.cli_groups import COMMANDS
 from raggate.errors import ExitCode, RaggateError
 from raggate.escape import log_line
 
 if TYPE_CHECKING:
+    from raggate.config import Config
     from raggate.invocation import Invocation
     from raggate.outcomes import Review
 
@@ -28,23 +32,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
 """Columns when the output is not a terminal."""
-
-
-def _nothing(_: object) -> None:
-    """Do nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """What a caller of `run_command` hears of.
-
-    Attributes:
-        created: takes the run directory as soon as it exists.
-        failed: takes the error when the command ends without a verdict.
-    """
-
-    created: Callable[[Path], None] = _nothing
-    failed: Callable[[RaggateError], None] = _nothing
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -63,10 +50,16 @@ def prepare_process() -> None:
 
 def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
     """Run the command line, say what went wrong, and give the exit code; see `raggate.errors.ExitCode`."""
+    known = replace(caller, environment=dict(os.environ))
     try:
-        result = cli.main(args=arguments, prog_name="raggate", standalone_mode=False, obj=caller)
+        result = cli.main(
+            args=arguments,
+            prog_name="raggate",
+            standalone_mode=False,
+            obj=known,
+        )
     except RaggateError as error:
-        say_error(error)
+        say_error(error, caller.fence)
         caller.failed(error)
         return int(error.exit_code)
     except click.ClickException as error:
@@ -80,7 +73,7 @@ def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.PASS)
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
-        _say_crash(error)
+        say_crash(error)
         return int(ExitCode.INTERNAL)
     return result if isinstance(result, int) else int(ExitCode.PASS)
 
@@ -139,6 +132,7 @@ def check(**flags: Any) -> int:
 
     invocation = _invocation(**flags)
     directory, review = pipeline.check(invocation)
+    current().judged(review, directory)
     _show(review, directory)
     return review.verdict.exit_code
 
@@ -207,14 +201,21 @@ def report(directory: Path, name: str) -> None:
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @_options("config", "baseline")
-def promote(directory: Path, **flags: Any) -> None:
+@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the baseline.")
+@click.option("--allow-regression", is_flag=True, help="Accept gated metrics that go down; needs a reason.")
+@click.option("--by", default="", metavar="NAME", help="Who promotes; kept in the baseline.")
+@click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
+def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     """Make a run directory the baseline of its suite."""
     from raggate import stored
 
-    target, scorecard = stored.promote_directory(_invocation(**flags), directory)
+    terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "by")}
+    target, proposal = stored.promote_directory(_invocation(**flags), directory, dry_run=dry_run, **terms)
+    scorecard = proposal.comparison.scorecard
     cases = len({case.case_id for case in scorecard.cases})
     click.echo(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
-    click.echo("Review the difference with `git diff` and commit it.")
+    click.echo("\n".join(stored.promotion_lines(proposal)))
+    click.echo("Nothing was written." if dry_run else "Review the difference with `git diff` and commit it.")
 
 
 @cli.command()
@@ -226,6 +227,10 @@ def init(directory: Path) -> None:
     for path in write_example(directory):
         click.echo(f"wrote {path}")
     click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
+
+
+for _command in COMMANDS:
+    cli.add_command(_command)
 
 
 def _invocation(
@@ -241,14 +246,21 @@ def _invocation(
     from raggate.overrides import Overrides
     from raggate.reports.progress import Progress
 
-    caller = click.get_current_context().find_object(Caller) or Caller()
+    caller = current()
+
+    def adjust(settings: Config) -> Config:
+        changed = Overrides(**overrides, contained=caller.contained).apply(settings)
+        caller.configured(changed.suite)
+        return changed
+
     flags = {"config": None if str(config_file) == "raggate.yml" else config_file, **overrides}
     flags |= {"against": against, "baseline": baseline_file}
     words = [word for name, value in flags.items() if value for word in (f"--{name.replace('_', '-')}", str(value))]
     return Invocation(
-        root=config_file.resolve().parent,
+        # a revision knows files by their paths; a link could lead from one to another
+        root=Path(os.path.normpath(Path.cwd() / config_file)).parent if against else config_file.resolve().parent,
         config_name=config_file.name,
-        environment=dict(os.environ),
+        environment=caller.environment,
         say=lambda line: click.echo(f"raggate: {line}", err=True),
         progress=Progress,
         against=against,
@@ -256,7 +268,9 @@ def _invocation(
         baseline_file=baseline_file,
         full_text=full_text,
         reproduce=shlex.join(["raggate", "check", *words]),
-        adjust=Overrides(**overrides).apply,
+        remote=caller.remote,
+        introducing=caller.introducing,
+        adjust=adjust,
         created=caller.created,
     )
 
@@ -266,9 +280,8 @@ def _show(review: Review, directory: Path) -> None:
 
     to_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if to_terminal else LOG_WIDTH
-    click.echo(
-        terminal.render(review, width=max(width, 60), color=to_terminal and "NO_COLOR" not in os.environ), color=True
-    )
+    color = to_terminal and "NO_COLOR" not in current().environment
+    click.echo(terminal.render(review, width=max(width, 60), color=color), color=True)
     baseline = review.comparison.baseline
     click.echo(f"report:  {_shown(directory / 'summary.md')}")
     if baseline is None:
@@ -280,28 +293,36 @@ def _shown(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def say_error(error: RaggateError) -> None:
+def say_error(error: RaggateError, fence: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
     """Print an error with its hint and the API's last log lines, all of it harmless for a CI log."""
     for number, line in enumerate(error.message.split("\n")):
         prefix = f"raggate: {error.label}: " if number == 0 else "  "
         click.echo(prefix + log_line(line, limit=1500), err=True)
     if error.log:
         click.echo("  the API's last log lines:", err=True)
-    for line in error.log:
-        click.echo(f"  | {log_line(line, limit=500)}", err=True)
+        with fence():
+            for line in error.log:
+                click.echo(f"  | {log_line(line, limit=500)}", err=True)
     if error.hint:
         click.echo(f"  {log_line(error.hint, limit=1000)}", err=True)
 
 
-def _say_crash(error: Exception) -> None:
-    details = "".join(traceback.format_exception(error))
-    click.echo(f"raggate: internal error: {type(error).__name__}: {log_line(str(error))}", err=True)
+def say_crash(error: Exception) -> None:
+    """Say that raggate itself failed, and keep the details in a file, without secrets."""
+    from raggate.jsonio import write_atomic
+    from raggate.redaction import of_environment, redact
+
+    secrets = of_environment(os.environ, os.environ)
+    details = redact("".join(traceback.format_exception(error)), secrets)
+    click.echo(f"raggate: internal error: {type(error).__name__}: {log_line(redact(str(error), secrets))}", err=True)
     try:
-        CRASH_LOG.parent.mkdir(parents=True, exist_ok=True)
-        CRASH_LOG.write_text(details, encoding="utf-8")
+        if CRASH_LOG.parent.is_symlink():
+            raise NotADirectoryError(f"{CRASH_LOG.parent} is a link")
+        write_atomic(CRASH_LOG, details.encode(errors="backslashreplace"))
         click.echo(f"  This is a bug in raggate. Please report it with {CRASH_LOG}.", err=True)
     except OSError:
-        click.echo(details, err=True)
+        for line in details.splitlines():
+            click.echo(f"  | {log_line(line)}", err=True)
 
 
 def _interrupt(number: int, _: object) -> NoReturn:

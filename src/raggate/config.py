@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
-from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice, described
+from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice, Text, described
 from raggate.errors import UsageError
+from raggate.mapped_settings import Mapped
 from raggate.yamlio import Document, explain, parse
 
 Level = Literal["error", "warn", "off"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
+
+
+def _off_is_none(value: object) -> object:
+    return None if value is False or value == "off" else value
+
+
+def _day(value: object) -> object:
+    # YAML reads an unquoted date as one; a point in time is one too, and says more than is meant
+    if type(value) is date:
+        return value.isoformat()
+    try:
+        known = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError("expected a date such as 2026-12-31")
+    return value
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected some text")
+    return text
+
+
+Days = Annotated[
+    int | None,
+    Field(ge=1),
+    BeforeValidator(_off_is_none),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["off", False]}]}),
+]
+Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+Said = Annotated[Text, AfterValidator(_said)]
 
 SHOWN_PROBLEMS = 10
 DEFAULT_TOLERANCE = 0.05
@@ -55,6 +99,14 @@ class Ask(Slice):
     """Larger responses are failures."""
     give_up_after: Annotated[int, Field(ge=1)] = 10
     """Stop asking after this many failures in a row."""
+    mapped: Mapped | None = None
+    """What the adapter `mapped` sends and reads; docs/adapters.md shows it by example."""
+
+    @model_validator(mode="after")
+    def _mapped_with_its_adapter(self) -> Ask:
+        if (self.adapter == "mapped") != (self.mapped is not None):
+            raise ValueError("expected 'mapped' with the adapter 'mapped', and with no other")
+        return self
 
 
 class Score(Slice):
@@ -103,6 +155,10 @@ class Gate(Slice):
     """What cases of the baseline that are gone from the golden set do."""
     on_vault_change: Literal["refuse", "warn"] = "warn"
     """What a vault that differs from the baseline's does."""
+    stale_after_days: Days = 90
+    """Days between the baseline's measurement and a run's after which the baseline is called stale; or `off`."""
+    ratchet: Literal["warn", "fail", "off"] = "warn"
+    """What small drops, each accepted into the baseline, do once they add up to more than a metric's tolerance."""
 
     def rules(self) -> dict[str, Rule]:
         """Give every gated metric with its rule, defaults filled in."""
@@ -154,6 +210,29 @@ class Invariants(Slice):
     """No tie of scores straddles a cut-off, where order is a matter of luck."""
 
 
+class Waiver(Slice):
+    """A metric or a case that may be worse until a day, because somebody answers for it."""
+
+    metric: Text | None = None
+    """The metric that may be worse than allowed, in the whole and in slices."""
+    case: Text | None = None
+    """Or the case that is left out of the means, and may miss though it must pass."""
+    mode: Name | None = None
+    """The only mode it is for. Default: all."""
+    owner: Said
+    """Who answers for it."""
+    reason: Said
+    """Why it may be so."""
+    expires: Day
+    """Its last day, YYYY-MM-DD. After it the waiver makes the gate red until it is removed or renewed."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Waiver:
+        if (self.metric is None) == (self.case is None):
+            raise ValueError("expected exactly one of 'metric' and 'case'")
+        return self
+
+
 class Config(Slice):
     """The whole of raggate.yml. Paths are relative to the directory of the file."""
 
@@ -179,6 +258,8 @@ class Config(Slice):
     """What makes the verdict red."""
     invariants: Invariants = Invariants()
     """What must hold of the API's answers."""
+    waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
+    """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
 
     @property
     def baseline_path(self) -> str:
@@ -247,8 +328,8 @@ def _known_keys(path: tuple[int | str, ...]) -> tuple[str, ...]:
     annotation: Any = Config
     for part in path:
         model = _model_in(annotation)
-        if get_origin(annotation) is dict:
-            annotation = get_args(annotation)[1]
+        if get_origin(annotation) in {dict, list}:
+            annotation = get_args(annotation)[-1]
         elif model is not None and part in model.model_fields:
             annotation = model.model_fields[str(part)].annotation
         else:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from raggate.config import Config
 from raggate.reports.progress import Progress
+from raggate.sources import Remote
 
 
 def unchanged(settings: Config) -> Config:
@@ -35,6 +36,8 @@ class Invocation:
         baseline_file: a baseline file on disk, in place of the configured one.
         full_text: keep whole chunk texts on disk.
         reproduce: the command line that does the same, for reports.
+        remote: opens a revision that the local repository does not have.
+        introducing: whether a revision without a configuration means a first run, and not an error.
         adjust: changes the configuration once it is read, or refuses it.
         created: hears of the run directory as soon as it exists.
     """
@@ -49,5 +52,7 @@ class Invocation:
     baseline_file: Path | None = None
     full_text: bool = False
     reproduce: str = "raggate check"
+    remote: Remote | None = None
+    introducing: bool = False
     adjust: Callable[[Config], Config] = unchanged
     created: Callable[[Path], None] = unheard

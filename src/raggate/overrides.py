@@ -22,12 +22,14 @@ class Overrides:
         api_image: container image of the API. The configured `api.container` keeps its other settings.
         api_build: build context of the API's image, relative to the configuration; the same.
         api_url: where the API runs already.
+        contained: whether an API that would share raggate's own surroundings is refused.
     """
 
     suite: str | None = None
     api_image: str | None = None
     api_build: str | None = None
     api_url: str | None = None
+    contained: bool = False
 
     def apply(self, settings: Config) -> Config:
         """Change the configuration accordingly.
@@ -40,6 +42,18 @@ class Overrides:
                 f"the configuration is of suite {plain(settings.suite)!r}, not {plain(self.suite)!r}",
                 hint="`suite` only checks; the configuration names its suite.",
             )
+        changed = self._changed(settings)
+        if self.contained and (changed.api.command or changed.api.program) is not None:
+            raise UsageError(
+                "api.command is refused for this event: the API would run code of the change inside raggate's own "
+                "container, next to the token, the files of the job and the Docker socket",
+                hint="Run it in a container of its own: section api.container. Where everybody who can open a pull "
+                "request is trusted with all of that, the input `allow-command: true` allows it, except on "
+                "pull_request_target.",
+            )
+        return changed
+
+    def _changed(self, settings: Config) -> Config:
         given = {"api-image": self.api_image, "api-build": self.api_build, "api-url": self.api_url}
         chosen = [(name, value) for name, value in given.items() if value]
         if not chosen:
@@ -62,7 +76,7 @@ class Overrides:
 def _api(api: Api, name: str, value: str) -> dict[str, Any]:
     # what the configuration did not say stays unsaid, so that it is not taken for a choice
     current = api.model_dump(exclude_unset=True)
-    kept = {key: part for key, part in current.items() if key not in {"command", "url", "container"}}
+    kept = {key: part for key, part in current.items() if key not in {"command", "url", "container", "program"}}
     if name == "api-url":
         return {**kept, "url": value}
     container = {key: part for key, part in current["container"].items() if key not in {"image", "build"}}

@@ -105,7 +105,12 @@ def place(tmp_path: Path) -> Place:
     (vaults["work"] / "Failover.md").write_text("# Failover\n\nPromote the replica.\n")
     (vaults["work"] / "Oncall.md").write_text("# Oncall\n\nThe pager rotates on Mondays.\n")
     (tmp_path / "out").mkdir()
-    environment = {"PATH": os.environ["PATH"], "GITHUB_TOKEN": "ghs_secret", "HOME": str(tmp_path)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GITHUB_TOKEN": "ghs_secret",
+        "SEARCH_KEY": "sk-1",
+        "HOME": str(tmp_path),
+    }
     return Place(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
 
 
@@ -403,7 +408,7 @@ class TestEnvironment:
             assert eventually(api.died)
             seen, stdin = api.log_tail()
         environment = json.loads(seen)
-        assert "GITHUB_TOKEN" not in environment
+        assert not {"GITHUB_TOKEN", "SEARCH_KEY"} & set(environment)
         assert environment["PATH"] == place.environment["PATH"]
         allowed = {"PATH", "HOME", "TAG", "FAKE_BEHAVIOUR", "RAGGATE_RUN_MARK", *ENV, "LC_CTYPE"}
         assert set(environment) <= allowed
@@ -411,11 +416,11 @@ class TestEnvironment:
 
     def test_passed_on_by_name(self, place, settings):
         """A variable named in `pass_env` is handed on, and `env` wins over it."""
-        code = "import os; print(os.environ['GITHUB_TOKEN'], os.environ['HOME'])"
-        made = settings(code=code, pass_env=["GITHUB_TOKEN", "HOME", "NOT_SET"], env={"HOME": "/mine"})
+        code = "import os; print(os.environ['SEARCH_KEY'], os.environ['HOME'])"
+        made = settings(code=code, pass_env=["SEARCH_KEY", "HOME", "NOT_SET"], env={"HOME": "/mine"})
         with command.start(made, place) as api:
             assert eventually(api.died)
-            assert api.log_tail() == ("ghs_secret /mine",)
+            assert api.log_tail() == ("sk-1 /mine",)
 
 
 class TestLog:

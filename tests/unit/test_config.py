@@ -144,12 +144,12 @@ def test_mistake(text: str, message: str) -> None:
         ),
         pytest.param(
             "vault: {a: v}\napi: {}",
-            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'; found {}",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container', 'url' and 'program'; found {}",
             id="neither command nor url",
         ),
         pytest.param(
             "vault: {a: v}\napi:\n  url: http://x\n  command: {run: [x]}",
-            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container', 'url' and 'program'",
             id="both command and url",
         ),
         pytest.param(
@@ -367,3 +367,85 @@ def test_schema_covers_every_key() -> None:
     assert set(schema["properties"]) == set(Config.model_fields)
     assert schema["additionalProperties"] is False
     assert set(schema["required"]) == {"vault", "api"}
+
+
+WAIVER = "owner: ada, reason: reindexing, expires: 2026-12-31"
+
+
+@pytest.mark.parametrize(
+    ("text", "expires"),
+    [
+        pytest.param(f"waivers: [{{metric: hit_at_5, {WAIVER}}}]", "2026-12-31", id="a date"),
+        pytest.param(
+            "waivers: [{case: q1, mode: bm25, owner: a, reason: r, expires: '2026-01-02'}]", "2026-01-02", id="text"
+        ),
+    ],
+)
+def test_waiver(text: str, expires: str) -> None:
+    """A waiver is of a metric or of a case and has an owner, a reason and a last day, in quotes or not."""
+    loaded = load(MINIMAL + text)
+    assert [one.expires for one in loaded.waivers] == [expires]
+    assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(f"{{{WAIVER}}}", "waivers[0]: expected exactly one of 'metric' and 'case'", id="neither"),
+        pytest.param(
+            f"{{metric: m, case: c, {WAIVER}}}", "waivers[0]: expected exactly one of 'metric' and 'case'", id="both"
+        ),
+        pytest.param(f"{{metrik: m, {WAIVER}}}", "unknown key 'waivers[0].metrik'; did you mean 'metric'?", id="typo"),
+        pytest.param("{metric: m, reason: r, expires: 2026-01-01}", "key 'waivers[0].owner' is missing", id="no owner"),
+        pytest.param("{metric: m, owner: a, reason: r}", "key 'waivers[0].expires' is missing", id="for ever"),
+        pytest.param(
+            "{metric: m, owner: ' ', reason: r, expires: 2026-01-01}",
+            "waivers[0].owner: expected some text",
+            id="blank",
+        ),
+        pytest.param(
+            "{metric: m, owner: a, reason: r, expires: soon}",
+            "waivers[0].expires: expected a date such as",
+            id="no date",
+        ),
+        pytest.param(
+            "{metric: m, owner: a, reason: r, expires: '20260101'}", "expected a date such as 2026-12-31", id="compact"
+        ),
+        pytest.param(
+            "{metric: m, owner: a, reason: r, expires: 2026-01-01T00:00:00}", "waivers[0].expires: expected", id="time"
+        ),
+        pytest.param("{metric: m, owner: a, reason: r, expires: 2026-02-30}", "raggate.yml:3: ", id="no such day"),
+    ],
+)
+def test_mistake_in_a_waiver(text: str, message: str) -> None:
+    """A waiver that does not say for what, by whom or until when is refused with its place in the list."""
+    assert message in refusal(f"{MINIMAL}waivers: [{text}]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("{}", 90, id="default"),
+        pytest.param("{stale_after_days: 1}", 1, id="a day"),
+        pytest.param("{stale_after_days: off}", None, id="off"),
+        pytest.param("{stale_after_days: false}", None, id="false"),
+    ],
+)
+def test_stale_after_days(text: str, expected: int | None) -> None:
+    """A baseline counts as stale after a number of days, or never; what is stored with a run reads the same."""
+    loaded = load(f"{MINIMAL}gate: {text}")
+    assert loaded.gate.stale_after_days == expected
+    assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
+
+
+@pytest.mark.parametrize("value", ["0", "1.5", "'7'", "true", "never"])
+def test_stale_after_days_is_a_whole_number(value: str) -> None:
+    """Anything but a whole number of days from 1 or `off` is refused with its key."""
+    assert "raggate.yml:3: gate.stale_after_days: expected" in refusal(f"{MINIMAL}gate: {{stale_after_days: {value}}}")
+
+
+def test_ratchet() -> None:
+    """The ratchet warns by default, and `off` needs no quotes."""
+    assert load(MINIMAL).gate.ratchet == "warn"
+    assert load(f"{MINIMAL}gate: {{ratchet: off}}").gate.ratchet == "off"
+    assert "gate.ratchet: expected 'warn', 'fail' or 'off'" in refusal(f"{MINIMAL}gate: {{ratchet: maybe}}")

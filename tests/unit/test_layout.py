@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -10,27 +11,75 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
 LEAVES = {
     *("models", "outcomes", "errors", "config", "api_settings", "anchors", "escape", "jsonio", "yamlio", "headings"),
-    "wire",
+    # the root of the package holds its version and nothing else
+    *(
+        "wire",
+        "publication",
+        "judgments",
+        "dates",
+        "evidence",
+        "revisions",
+        "mapped_settings",
+        "field_paths",
+        "redaction",
+        "__init__",
+    ),
 }
-SHELVES = {"backends": {"boot"}, "adapters": {"suite"}, "metrics": {"scoring"}, "reports": set(), "github": {"action"}}
 # what a module may import beside the leaves; a stage is only ever imported by pipeline
 ALLOWED = {
     "__init__": set(),
     "__main__": {"cli"},
-    "action": {"cli", "github", "reaper", "backends"},
-    "cli": {"__init__", "pipeline", "stored", "invocation", "overrides", "scaffold", "reports"},
-    "invocation": {"reports"},
+    "action": {"cli", "github", "reaper", "backends", "runner", "publish", "steps", "step_promote"},
+    "promotion_inputs": {"promote"},
+    "candidate": {"pipeline", "promote", "scoring", "invariants", "inputs"},
+    "adopt": {"candidate", "pipeline", "rundir", "inputs", "github"},
+    "step_promote": {
+        *("adopt", "candidate", "promotion_inputs", "pipeline", "rundir", "scoring", "baseline", "inputs", "sources"),
+        *("overrides", "caller", "cli", "steps", "runner", "github", "reports"),
+    },
+    "steps": {"cli", "caller", "github", "runner", "publish", "sources", "relay"},
+    "runner": {"github", "publish"},
+    "publish": {"github", "reports"},
+    "cli": {"pipeline", "stored", "invocation", "overrides", "scaffold", "reports", "caller", "cli_groups"},
+    "cli_groups": {"cli_*"},
+    "cli_helloworld": {"golden", "inputs", "rundir", "scoring", "formats", "compat"},
+    "cli_comment": {"caller", "relay", "github", "publish", "runner"},
+    "invocation": {"reports", "sources"},
     "pipeline": {"*"},
+    "measuring": {"*"},
     "stored": {"*"},
+    "relay": {"*"},
     "inputs": {"sources", "golden", "vault"},
+    "annotations": {"intervals", "metrics"},
+    "agreement": {"intervals"},
+    "label_deltas": {"intervals", "metrics"},
+    "label_files": {"formats", "rundir"},
+    "cli_labels": {"annotations", "annotation_checks", "agreement", "label_deltas", "label_files"},
+    "evaluate": {"formats", "metrics"},
+    "cli_evaluate": {"evaluate", "formats"},
     "boot": {"backends"},
     "suite": {"adapters"},
     "scoring": {"metrics"},
     "compare": {"flips"},
-    "verdict": {"wording"},
+    "verdict": {"wording", "coverage", "ratchet", "waivers"},
+    "coverage": {"wording"},
+    "promote": {"baseline", "compare", "coverage", "ratchet", "wording"},
+    "cli_substrate": {"substrate_inputs", "formats", "compat", "reports", "rundir"},
+    "substrate_inputs": {"formats", "compat", "golden", "rundir", "scoring", "metrics"},
+    "cli_kebab": {"compat", "formats"},
+    "cli_convert": {"convert", "convert_formats"},
+    "convert": {"annotations", "convert_formats", "formats"},
+    "convert_formats": {"golden", "formats", "metrics"},
+    "history": {"baseline", "git", "scoring"},
+    "cli_baseline": {"history", "inputs", "dates", "reports"},
+    "sources": {"git"},
+    "preview": {"baseline", "compare", "loosening"},
     "rundir": {"golden"},
 }
-PURE = {"scoring", "compare", "flips", "verdict", "wording", "invariants", "metrics", "reports", "anchors", "escape"}
+PURE = {
+    *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
+    *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
+}
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 # a progress display is the one report that writes as it goes
 IMPURE_FILES = {"reports/progress.py"}
@@ -67,6 +116,10 @@ def own(name: str) -> set[str]:
     return result
 
 
+def _known(target: str, allowed: set[str]) -> bool:
+    return any(fnmatch(target, name) for name in allowed)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_follow_the_arrows(name: str) -> None:
     """A module imports only what the architecture allows it."""
@@ -81,7 +134,7 @@ def test_imports_follow_the_arrows(name: str) -> None:
             assert plugin == "__init__" or target_plugin not in {"", "__init__"}, f"{name} imports its own shelf"
             continue
         allowed = ALLOWED.get(plugin, set())
-        assert "*" in allowed or (target_shelf or target) in allowed, f"{name} imports {target}"
+        assert "*" in allowed or _known(target_shelf or target, allowed), f"{name} imports {target}"
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.split("/")[0].removesuffix(".py") in LEAVES])

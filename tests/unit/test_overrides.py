@@ -64,3 +64,12 @@ def test_what_cannot_be_is_named(overrides: Overrides, data: bytes, message: str
     with pytest.raises(UsageError) as caught:
         overrides.apply(loaded(data))
     assert message in caught.value.message
+
+
+def test_contained_refuses_a_command_alone() -> None:
+    """Where the API must not share raggate's surroundings, a child process is refused and other ways are not."""
+    with pytest.raises(UsageError, match=r"api\.command is refused") as caught:
+        Overrides(contained=True).apply(loaded(COMMAND))
+    assert "api.container" in caught.value.hint
+    assert Overrides(contained=True).apply(loaded(IMAGE)).api.container is not None
+    assert Overrides(contained=True, api_url="http://api:9000").apply(loaded(COMMAND)).api.command is None

@@ -114,3 +114,24 @@ def work():
     return sum(open(f"/proc/{n}/stat").read().split()[3] == str(os.getppid()) for n in os.listdir("/proc")
         if n.isdigit() and int(n) != os.getpid())"""
     assert ended(started(body)) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_no_child_reads_the_environment_of_a_closed_process() -> None:
+    """A program that supervisor or work start as the same user reads the environment of neither, root or not."""
+    body = """
+import subprocess
+from raggate.reaper import close_memory
+READ = "import sys; print(sum(b'ghs_secret' in open(f'/proc/{pid}/environ', 'rb').read() for pid in sys.argv[1:]))"
+def look():
+    words = [sys.executable, "-I", "-c", READ, str(os.getpid()), str(os.getppid())]
+    return subprocess.run(words, env={}, capture_output=True, text=True)
+def work():
+    ready()
+    done = look()
+    return 0 if "PermissionError" in done.stderr and not done.stdout else 1
+"""
+    environment = {"TOKEN": "ghs_secret"}
+    for closed, code in (("close_memory()", 0), ("pass", 1)):
+        words = [sys.executable, "-I", "-c", f"{HEAD}{body}\n{closed}\nsys.exit(supervised(work))"]
+        assert subprocess.run(words, env=environment, stdout=subprocess.DEVNULL, check=False).returncode == code

@@ -39,9 +39,9 @@ def start(settings: CommandBackend, place: Place) -> Iterator[Started]:
     plan = _plan(settings, place, port)
     if not plan.cwd.is_dir():
         raise UsageError(f"api.command.cwd: {plain(settings.cwd)!r} is not a directory")
-    with Log(place.out / "api.log") as log, Family(place.environment) as family:
+    with Log(place.out / "api.log", place.secrets) as log, Family(place.environment) as family:
         if plan.build:
-            with Log(place.out / "build.log") as build_log:
+            with Log(place.out / "build.log", place.secrets) as build_log:
                 _build(family, plan, settings.build_timeout, build_log)
 
         def launch(port: int) -> Child:

@@ -47,7 +47,7 @@ def start(settings: ContainerBackend, place: Place) -> Iterator[Started]:
         client = stack.enter_context(engine.connected(place.environment))
         own = surroundings.own(client)
         networking.check_reachable(own, place.environment.get("DOCKER_HOST", ""))
-        logs = {name: stack.enter_context(Log(place.out / f"{name}.log")) for name in texts}
+        logs = {name: stack.enter_context(Log(place.out / f"{name}.log", place.secrets)) for name in texts}
         run = _Run(client=client, place=place, labels=labels, settings=settings, texts=texts, logs=logs)
         api_image = run.image(_API, settings)
         found = {name: run.image(name, service) for name, service in settings.services.items()}

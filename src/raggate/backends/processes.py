@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from secrets import token_hex
 from types import FrameType, TracebackType
 from typing import IO, Self
 
 from raggate.backends.watchdog import MARK, kill
+from raggate.redaction import Redactor
 
 KEPT_LINES = 400
 LINE_CHARACTERS = 2000
@@ -30,13 +31,19 @@ _POLL = 0.01
 class Log:
     """The output of processes: the last 400 lines in memory, the first 10 MiB appended to a file.
 
-    Lines are cut at 2,000 characters and invalid UTF-8 is replaced in memory; the file gets the bytes as they came.
+    Lines are cut at 2,000 characters and invalid UTF-8 is replaced in memory; the file gets the bytes as they came, but
+    for secrets.
+
+    Args:
+        path: the file.
+        secrets: values that are replaced by `***`, in memory and in the file.
 
     Raises:
         OSError: when the file cannot be opened. A file that cannot be written later is given up silently.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
+        self._redactor = Redactor(secrets)
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._partial = bytearray()
         self._lock = threading.Lock()
@@ -48,21 +55,18 @@ class Log:
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
+            self._take(self._redactor.flush())
             self._close()
 
     def feed(self, data: bytes) -> None:
         """Take a piece of output, of any size and cut anywhere."""
         with self._lock:
-            self._write(data)
-            *whole, rest = data.split(b"\n")
-            for piece in whole:
-                self._extend(piece)
-                self._end_line()
-            self._extend(rest)
+            self._take(self._redactor.feed(data))
 
     def end_line(self) -> None:
         """Close a last line that came without a line break."""
         with self._lock:
+            self._take(self._redactor.flush())
             if self._partial:
                 self._write(b"\n")
                 self._end_line()
@@ -70,19 +74,25 @@ class Log:
     def tail(self, lines: int = 20) -> tuple[str, ...]:
         """Give the last lines, oldest first, an unfinished one included."""
         with self._lock:
-            kept = [*self._lines, *([self._decode()] if self._partial else [])]
+            unfinished = bytes(self._partial) + self._redactor.held()
+            kept = [*self._lines, *([_decoded(unfinished)] if unfinished else [])]
         return tuple(kept[-lines:]) if lines > 0 else ()
+
+    def _take(self, data: bytes) -> None:
+        self._write(data)
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self._extend(piece)
+            self._end_line()
+        self._extend(rest)
 
     def _extend(self, piece: bytes) -> None:
         room = 4 * LINE_CHARACTERS - len(self._partial)  # a character has at most four bytes
         self._partial += piece[: max(room, 0)]
 
     def _end_line(self) -> None:
-        self._lines.append(self._decode())
+        self._lines.append(_decoded(self._partial))
         self._partial.clear()
-
-    def _decode(self) -> str:
-        return self._partial.decode("utf-8", "replace").rstrip("\r")[:LINE_CHARACTERS]
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
@@ -101,6 +111,10 @@ class Log:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _decoded(line: bytes | bytearray) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r")[:LINE_CHARACTERS]
 
 
 class Child:
@@ -193,7 +207,7 @@ class Family:
     def __init__(self, environment: Mapping[str, str]) -> None:
         # some Python builds find their own library only through this; nothing else concerns the watchdog
         self._watchdog_environment = {k: v for k, v in environment.items() if k == "LD_LIBRARY_PATH"}
-        self._mark = secrets.token_hex(16)
+        self._mark = token_hex(16)
         self._children: list[Child] = []
         self._watchdog: subprocess.Popen[bytes] | None = None
 
