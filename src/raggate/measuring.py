@@ -49,17 +49,13 @@ def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -
         blank = _blank_run(directory, started, invocation, inputs)
         try:
             stopped, log = _ask(invocation, inputs, directory, results)
+            finished = _finished(blank, results, begin, stopped=stopped, log=log)
+            return directory, finished, _write(directory, finished, invocation, settings)
         except KeyboardInterrupt:
             asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
-            _write(
-                directory,
-                replace(_finished(blank, results, begin, stopped=asked), interrupted=True),
-                invocation,
-                settings,
-            )
+            partial = replace(_finished(blank, results, begin, stopped=asked), interrupted=True)
+            _write(directory, partial, invocation, settings)
             raise Interrupted(asked, hint=f"Partial results are in {directory}.") from None
-        finished = _finished(blank, results, begin, stopped=stopped, log=log)
-        return directory, finished, _write(directory, finished, invocation, settings)
 
 
 def _ask(

@@ -597,11 +597,15 @@ class Relay:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._pairs: list[socket.socket] = []
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+        self._quiet = False
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
         self._listener.listen()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
 
     def _accept(self) -> None:
         while True:
@@ -611,9 +615,18 @@ class Relay:
                 return
             far = socket.socket(socket.AF_UNIX)
             far.connect(os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://"))
-            self._pairs += [near, far]
-            for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._copy, args=(one, other), daemon=True).start()
+            with self._lock:
+                if self._ended:
+                    near.close()
+                    far.close()
+                    return
+                self._open |= {near, far}
+            if self._quiet:
+                continue
+            copies = [threading.Thread(target=self._copy, args=pair, daemon=True) for pair in ((near, far), (far, near))]
+            self._threads += copies
+            for copy in copies:
+                copy.start()
 
     def _copy(self, one: socket.socket, other: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -623,24 +636,28 @@ class Relay:
 
     def cut(self, *, quietly: bool = False) -> None:
         """Let it vanish; or, quietly, let it take connections and never answer."""
+        self._quiet = quietly
         if not quietly:
             self._listener.shutdown(socket.SHUT_RDWR)
-            self._listener.close()
-        else:
-            self._copy = lambda *_: None  # type: ignore[method-assign]
-        self.hang_up()
+        self._hang_up()
 
-    def hang_up(self) -> None:
-        """End the connections there are."""
-        for one in self._pairs:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+    def _hang_up(self) -> None:
+        with self._lock:
+            for one in self._open:
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End everything."""
-        self._listener.close()
-        self.hang_up()
+        """End everything: no thread and no socket is left."""
+        with self._lock:
+            self._ended = True
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._hang_up()
+        for thread in self._threads:
+            thread.join(5)
+        for one in (*self._open, self._listener):
+            one.close()
 
 
 class TestLostEngine:

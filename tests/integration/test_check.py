@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,35 @@ def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signa
     assert promoted.raggate("compare", str(promoted.last_run())).code == 130
     assert promoted.verdict()["verdict"] == "interrupted"
     assert processes_with(str(promoted.root)) == []
+
+
+INTERRUPTED_WHEN_ASKED = """
+import sys
+from raggate import cli, measuring
+
+label, due = measuring.scoring.label, [True]
+
+def interrupted(*given):
+    if due:
+        due.clear()
+        raise KeyboardInterrupt
+    return label(*given)
+
+measuring.scoring.label = interrupted
+sys.argv = ["raggate", "check"]
+cli.main()
+"""
+
+
+def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project) -> None:
+    """A signal between the last answer and the files loses no answer."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WHEN_ASKED], cwd=promoted.root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130, done.stderr
+    assert "interrupted after 24 of 24 questions" in done.stderr
+    assert promoted.verdict()["verdict"] == "interrupted"
+    assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == 24
 
 
 def _peek(project: Project, before: Path) -> str:

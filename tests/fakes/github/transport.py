@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -36,13 +38,13 @@ class Listener:
     def stop(self) -> None:
         """Stop answering, and close every connection that clients keep open."""
         self._server.shutdown()
-        self._server.server_close()
         self._thread.join(5)
         self._server.hang_up()
+        self._server.server_close()  # waits for the threads of the connections
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+    daemon_threads = False
     request_queue_size = 128
     answer: Answer
 
@@ -56,9 +58,13 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget the connection."""
+        """Forget the connection, and close it whoever still holds a file of it."""
         self._open.discard(request)
-        super().shutdown_request(request)
+        with contextlib.suppress(OSError):
+            request.shutdown(socket.SHUT_RDWR)
+        descriptor = request.detach()
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def hang_up(self) -> None:
         """Break every open connection, so that the threads that wait on them end."""
