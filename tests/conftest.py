@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,9 @@ from hypothesis import settings
 # a busy machine is no failure; pytest-timeout bounds every test
 settings.register_profile("raggate", deadline=None)
 settings.load_profile("raggate")
+
+# a shell that starts the suite in the background lets it ignore interrupts, and so would every process under test
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 AMBIENT = ("GITHUB_", "INPUT_", "RUNNER_", "ACTIONS_", "NOTES_", "FAKE_")
 
