@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import httpx
@@ -91,7 +92,7 @@ class Connection:
         self._token = token
         self._clock = clock
         try:
-            verify = _certificates(ca_file) if self.base.scheme == "https" and transport is None else True
+            verify = _certificates(ca_file) if self.base.scheme == "https" and transport is None else _usual()
             self._client = httpx.Client(
                 transport=transport, timeout=_TIMEOUT, verify=verify, headers={"User-Agent": f"raggate/{__version__}"}
             )
@@ -189,6 +190,12 @@ def _base(api_url: str) -> httpx.URL:
 
 def _origin(url: httpx.URL) -> tuple[str, str, int]:
     return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
+
+
+@lru_cache(maxsize=1)
+def _usual() -> ssl.SSLContext:
+    """Give the usual certificates, which take long to load, for where an API without https may redirect to."""
+    return httpx.create_ssl_context()
 
 
 def _certificates(ca_file: Path | None) -> ssl.SSLContext:
