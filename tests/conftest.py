@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from project import Project
 
 # a busy machine is no failure; pytest-timeout bounds every test
 settings.register_profile("raggate", deadline=None)
@@ -16,11 +20,30 @@ settings.load_profile("raggate")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 AMBIENT = ("GITHUB_", "INPUT_", "RUNNER_", "ACTIONS_", "NOTES_", "FAKE_")
+ALSO_AMBIENT = {"CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}
+
+
+def ambient() -> list[str]:
+    """Name the variables of a CI job that are set."""
+    return [name for name in os.environ if name.startswith(AMBIENT) or name in ALSO_AMBIENT]
 
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a test run inside a CI job the same as one on a laptop."""
-    for name in list(os.environ):
-        if name.startswith(AMBIENT) or name in {"CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}:
-            monkeypatch.delenv(name)
+    for name in ambient():
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def promoted_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A small repository with a baseline of the healthy API, made once: tests change copies of it."""
+    # tests of other things pay nothing for it
+    from project import make_project
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ambient():
+            patch.delenv(name)
+        project = make_project(tmp_path_factory.mktemp("promoted"))
+        project.promote()
+    return project

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+from raggate import cli
 
 FAKE_API = Path(__file__).parent / "fakes" / "process_api.py"
 
@@ -26,14 +33,14 @@ api:
     run: [{python}, {fake}]
     env: {{API_PORT: "{{port}}", VAULT_PERSONAL_PATH: "{{vault.personal}}", VAULT_WORK_PATH: "{{vault.work}}"}}
     pass_env: [PATH, FAKE_BEHAVIOUR, FAKE_ON, FAKE_PID_FILE]
-  ready: {{timeout: 20, settle: 0.3}}
+  ready: {{timeout: 20, settle: 0.05}}
 ask: {{total_timeout: 20, concurrency: 4}}
 """
 
 
 @dataclass(frozen=True)
 class Done:
-    """How one raggate process ended."""
+    """How one raggate process, or one command of this process, ended."""
 
     code: int
     out: str
@@ -84,6 +91,29 @@ class Project:
         out, err = process.communicate(timeout=60)
         return Done(process.returncode, out, err)
 
+    def command(self, *arguments: str, **environment: str) -> Done:
+        """Run a command to its end as `raggate` does, but in this process, which has everything imported already.
+
+        It is the same entry point, with the same directory, environment and streams. Tests of processes and signals
+        start a real one, and so does at least one test of each exit code.
+        """
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+        handler = signal.getsignal(signal.SIGTERM)
+        surroundings = mock.patch.dict(os.environ, {**self.environment, **environment})
+        try:
+            with chdir(self.root), surroundings, redirect_stdout(out), redirect_stderr(err):
+                cli.main(arguments)
+        except SystemExit as ended:
+            assert isinstance(ended.code, int)
+            return Done(ended.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+
+    def copied(self, root: Path) -> Project:
+        """Copy the repository, with its run directories and all times, into an empty or a new directory."""
+        shutil.copytree(self.root, root, symlinks=True, dirs_exist_ok=True)
+        return Project(root, self.environment)
+
     def last_run(self) -> Path:
         """Give the newest run directory."""
         return max((self.root / ".raggate" / "runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
@@ -95,8 +125,8 @@ class Project:
 
     def promote(self) -> None:
         """Measure with the healthy API and make that the baseline."""
-        assert self.raggate("run").code == 0
-        done = self.raggate("promote", str(self.last_run()))
+        assert self.command("run").code == 0
+        done = self.command("promote", str(self.last_run()))
         assert done.code == 0, done.err
 
     def commit(self) -> None:

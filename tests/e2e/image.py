@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from e2e.emulator import docker
@@ -47,8 +50,22 @@ def wheels(version: str) -> Path:
     return directory
 
 
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Let one process of the tests build at a time; the next finds it built."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def action() -> str:
     """Build the action's image from the Dockerfile, without network, and give its name."""
+    with _alone():
+        return _built()
+
+
+def _built() -> str:
     foundation = base()
     show = "import sys; print('%d.%d' % sys.version_info[:2])"
     version = docker("run", "--rm", "--network", "none", foundation, "python3", "-c", show)

@@ -623,7 +623,9 @@ class Relay:
                 self._open |= {near, far}
             if self._quiet:
                 continue
-            copies = [threading.Thread(target=self._copy, args=pair, daemon=True) for pair in ((near, far), (far, near))]
+            copies = [
+                threading.Thread(target=self._copy, args=pair, daemon=True) for pair in ((near, far), (far, near))
+            ]
             self._threads += copies
             for copy in copies:
                 copy.start()

@@ -23,10 +23,9 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def promoted(project: Project) -> Project:
+def promoted(promoted_once: Project, tmp_path: Path) -> Project:
     """The same with a baseline of the healthy API."""
-    project.promote()
-    return project
+    return promoted_once.copied(tmp_path)
 
 
 def test_unchanged_api_passes(promoted: Project) -> None:
@@ -161,7 +160,7 @@ def test_damaged_baseline_is_found_before_anything_starts(promoted: Project) -> 
     """A baseline that cannot be read is a usage error that names the file, before the API is booted."""
     (promoted.root / "baselines" / "small.json").write_text('{"schema": "raggate/baseline/1", "suite": 3')
     before = promoted.last_run()
-    done = promoted.raggate("check")
+    done = promoted.command("check")
     assert done.code == 2
     assert "baselines/small.json: not valid JSON" in done.err
     assert promoted.last_run() == before
@@ -212,7 +211,7 @@ def _no_command(project: Project) -> None:
 def test_bad_input_is_one_clear_message(project: Project, spoil: Any, message: str) -> None:
     """What is wrong with the inputs is told with file, line and key, exit 2, and no traceback."""
     spoil(project)
-    done = project.raggate("check")
+    done = project.command("check")
     assert done.code == 2, done.out + done.err
     assert message in done.err
     assert "Traceback" not in done.err
@@ -236,13 +235,13 @@ def _without_times(path: Path) -> dict[str, Any]:
 
 def test_same_metrics_at_any_concurrency(project: Project) -> None:
     """metrics.json is the same at concurrency 1 and 16, apart from timestamps and latency."""
-    assert project.raggate("run").code == 0
+    assert project.command("run").code == 0
     first = _without_times(project.last_run())
     for concurrency in (1, 16):
         project.config.write_text(
             project.config.read_text().split("ask:")[0] + f"ask: {{concurrency: {concurrency}}}\n"
         )
-        assert project.raggate("run").code == 0
+        assert project.command("run").code == 0
         assert _without_times(project.last_run()) == first
 
 
@@ -253,7 +252,7 @@ def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> N
     promoted.write_cases(promoted.cases()[:1])
     (promoted.root / "baselines" / "small.json").unlink()
     (promoted.root / "vault" / "personal" / "Notes" / "anchovy.md").unlink()
-    done = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    done = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
     assert done.code == 1, done.out + done.err
     assert "24 cases compared" in done.out
     assert promoted.verdict()["not_used"] == [
@@ -263,7 +262,7 @@ def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> N
         "vault/personal/Notes/anchovy.md",
     ]
     assert "not used: baselines/small.json, golden.jsonl" in done.out
-    passing = promoted.raggate("check", "--against", "HEAD")
+    passing = promoted.command("check", "--against", "HEAD")
     assert passing.code == 0, passing.out + passing.err
 
 
@@ -274,7 +273,7 @@ def test_the_change_is_previewed(promoted: Project) -> None:
     cases = promoted.cases()
     promoted.write_cases([{**cases[0], "question": "Another question about the anchovy?"}, *cases[2:]])
     (promoted.root / "baselines" / "small.json").unlink()
-    done = promoted.raggate("check", "--against", "HEAD")
+    done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
     preview = promoted.verdict()["preview"]
     assert preview["settings"] == [["gate.tolerance", "0.05", "0.2"]]
@@ -284,7 +283,7 @@ def test_the_change_is_previewed(promoted: Project) -> None:
     assert {row["metric"]: row["current"]["n"] for row in preview["rows"]}["hit_at_5"] == 23
     assert preview["problems"] == []
     before = (promoted.last_run() / "verdict.json").read_bytes()
-    assert promoted.raggate("compare", str(promoted.last_run())).code == 0
+    assert promoted.command("compare", str(promoted.last_run())).code == 0
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
 
 
@@ -308,7 +307,7 @@ def test_a_change_that_would_break_the_gate_is_told_so(
         path.symlink_to(content)
     elif content is not None:
         path.write_text(content)
-    done = promoted.raggate("check", "--against", "HEAD")
+    done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
     (found,) = promoted.verdict()["preview"]["problems"]
     assert problem in found
@@ -331,12 +330,12 @@ def test_a_link_does_not_lead_to_another_gate_of_the_base(promoted: Project, wha
     if what == "file":
         promoted.config.unlink()
         promoted.config.symlink_to("examples/raggate.yml")
-        done = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+        done = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
         assert done.code == 1, done.out + done.err
     else:
         shutil.rmtree(promoted.root / "rag")
         (promoted.root / "rag").symlink_to("examples")
-        done = promoted.raggate("check", "-c", "rag/raggate.yml", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+        done = promoted.command("check", "-c", "rag/raggate.yml", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
         assert done.code == 2, done.out + done.err
         assert "symbolic link" in done.err
 
@@ -347,19 +346,19 @@ def test_a_baseline_named_by_hand_is_the_commits_too(promoted: Project) -> None:
     baseline = promoted.root / "baselines" / "small.json"
     outside = promoted.root.parent / "kept.json"
     outside.write_bytes(baseline.read_bytes())
-    assert promoted.raggate("run", FAKE_BEHAVIOUR="worse").code == 0
+    assert promoted.command("run", FAKE_BEHAVIOUR="worse").code == 0
     words = ("--baseline", str(baseline), "--reason", "x", "--allow-regression")
-    assert promoted.raggate("promote", str(promoted.last_run()), *words).code == 0
+    assert promoted.command("promote", str(promoted.last_run()), *words).code == 0
     named = ("--against", "HEAD", "--baseline", "baselines/small.json")
-    assert promoted.raggate("check", *named, FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.command("check", *named, FAKE_BEHAVIOUR="worse").code == 1
     assert promoted.verdict()["baseline"]["source"].startswith("baselines/small.json@")
-    assert promoted.raggate("check", "--against", "HEAD", "--baseline", str(outside)).code == 0
+    assert promoted.command("check", "--against", "HEAD", "--baseline", str(outside)).code == 0
 
 
 def test_nothing_is_previewed_where_nothing_differs(promoted: Project) -> None:
     """A change that leaves configuration, questions, notes and baseline alone has an empty preview."""
     promoted.commit()
-    assert promoted.raggate("check", "--against", "HEAD").code == 0
+    assert promoted.command("check", "--against", "HEAD").code == 0
     preview = promoted.verdict()["preview"]
     assert not any(preview[key] for key in ("settings", "vault", "values", "rows", "problems"))
     assert preview["baseline"] == "same"
@@ -367,14 +366,14 @@ def test_nothing_is_previewed_where_nothing_differs(promoted: Project) -> None:
 
 def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) -> None:
     """Scoring and comparing a run directory give what check gave, however often they are repeated."""
-    assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.command("check", FAKE_BEHAVIOUR="worse").code == 1
     directory = promoted.last_run()
     kept = {name: (directory / name).read_bytes() for name in ("metrics.json", "verdict.json", "summary.md")}
     for _ in range(2):
-        assert promoted.raggate("score", str(directory)).code == 0
-        assert promoted.raggate("compare", str(directory)).code == 1
+        assert promoted.command("score", str(directory)).code == 0
+        assert promoted.command("compare", str(directory)).code == 1
         assert {name: (directory / name).read_bytes() for name in kept} == kept
-    shown = promoted.raggate("report", str(directory))
+    shown = promoted.command("report", str(directory))
     assert shown.out.encode() == kept["summary.md"]
 
 
@@ -382,40 +381,40 @@ def test_compare_needs_nothing_but_the_run_directory(promoted: Project) -> None:
     """After a check against a commit, comparing again gives the same verdict though the baseline file is gone."""
     promoted.commit()
     (promoted.root / "baselines" / "small.json").unlink()
-    assert promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
     verdict = promoted.last_run() / "verdict.json"
     before = verdict.read_bytes()
     verdict.unlink()
-    assert promoted.raggate("compare", str(promoted.last_run())).code == 1
+    assert promoted.command("compare", str(promoted.last_run())).code == 1
     assert verdict.read_bytes() == before
 
 
 def test_another_policy_judges_a_run_directory(promoted: Project) -> None:
     """A run directory can be judged by the gate of another configuration, without asking anything again."""
-    assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.command("check", FAKE_BEHAVIOUR="worse").code == 1
     policy = promoted.root / "policy.yml"
     policy.write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
-    done = promoted.raggate("compare", str(promoted.last_run()), "-c", "policy.yml")
+    done = promoted.command("compare", str(promoted.last_run()), "-c", "policy.yml")
     assert done.code == 0, done.out + done.err
     assert promoted.verdict()["verdict"] == "pass"
 
 
 def test_report_is_rendered_again(promoted: Project) -> None:
     """A summary that was deleted is written again from the data, byte for byte."""
-    assert promoted.raggate("check", FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.command("check", FAKE_BEHAVIOUR="worse").code == 1
     summary = promoted.last_run() / "summary.md"
     before = summary.read_bytes()
     summary.unlink()
-    done = promoted.raggate("report", str(promoted.last_run()))
+    done = promoted.command("report", str(promoted.last_run()))
     assert done.code == 0, done.err
     assert summary.read_bytes() == before == done.out.encode()
 
 
 def test_scoring_by_another_golden_set_rewrites_the_reports(promoted: Project) -> None:
     """The reports of a run directory follow when it is scored by another golden set."""
-    assert promoted.raggate("check").code == 0
+    assert promoted.command("check").code == 0
     promoted.write_cases(promoted.cases()[1:])
-    done = promoted.raggate("score", str(promoted.last_run()), "--golden", "golden.jsonl")
+    done = promoted.command("score", str(promoted.last_run()), "--golden", "golden.jsonl")
     assert done.code == 0, done.err
     assert promoted.verdict()["golden_changes"]["removed"] == ["anchovy-first"]
     assert "removed (1): anchovy" in (promoted.last_run() / "summary.md").read_text()
@@ -424,14 +423,14 @@ def test_scoring_by_another_golden_set_rewrites_the_reports(promoted: Project) -
 def test_cut_offs_that_are_not_scored_any_more(promoted: Project) -> None:
     """A configuration that scores at other cut-offs than the baseline gives no verdict and names them."""
     promoted.config.write_text(promoted.config.read_text() + "score: {k: [7]}\n")
-    done = promoted.raggate("check")
+    done = promoted.command("check")
     assert done.code == 3, done.out + done.err
     assert "cut-offs that are not scored any more (score.k): 1, 3, 5, 10" in " ".join(done.out.split())
 
 
 def test_api_that_refuses_everything_is_a_regression(promoted: Project) -> None:
     """An API that finds everything but refuses to answer is not a pass, and the refusals are told."""
-    done = promoted.raggate("check", FAKE_BEHAVIOUR="refuse")
+    done = promoted.command("check", FAKE_BEHAVIOUR="refuse")
     assert done.code == 1, done.out + done.err
     assert "answered → abstained" in done.out
     broken = {flip["metric"] for flip in promoted.verdict()["flips"] if flip["kind"] == "broke"}
@@ -441,8 +440,8 @@ def test_api_that_refuses_everything_is_a_regression(promoted: Project) -> None:
 def test_two_run_directories_can_be_compared(promoted: Project) -> None:
     """A run directory serves as baseline of another."""
     good = promoted.last_run()
-    assert promoted.raggate("run", FAKE_BEHAVIOUR="worse").code == 0
-    done = promoted.raggate("compare", str(promoted.last_run()), "--baseline", str(good))
+    assert promoted.command("run", FAKE_BEHAVIOUR="worse").code == 0
+    done = promoted.command("compare", str(promoted.last_run()), "--baseline", str(good))
     assert done.code == 1
     assert "Questions that broke (24)" in done.out
 
@@ -450,8 +449,8 @@ def test_two_run_directories_can_be_compared(promoted: Project) -> None:
 def test_unmeasured_run_is_not_promoted(promoted: Project) -> None:
     """A run with failed calls does not become the baseline, and the baseline stays as it is."""
     before = (promoted.root / "baselines" / "small.json").read_bytes()
-    assert promoted.raggate("run", FAKE_BEHAVIOUR="error_500").code == 3
-    done = promoted.raggate("promote", str(promoted.last_run()))
+    assert promoted.command("run", FAKE_BEHAVIOUR="error_500").code == 3
+    done = promoted.command("promote", str(promoted.last_run()))
     assert done.code == 3
     assert "cannot become a baseline" in done.err
     assert (promoted.root / "baselines" / "small.json").read_bytes() == before

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from project import Project, make_project
+from project import Project
 
 
 @pytest.fixture
-def promoted(tmp_path: Path) -> Project:
+def promoted(promoted_once: Project, tmp_path: Path) -> Project:
     """A small repository with a baseline of the healthy API."""
-    project = make_project(tmp_path)
-    project.promote()
-    return project
+    return promoted_once.copied(tmp_path)
 
 
 def waive(project: Project, expires: str, *metrics: str) -> None:
@@ -40,15 +38,15 @@ def worse_metrics(project: Project) -> list[str]:
 def test_a_change_cannot_waive_itself(promoted: Project) -> None:
     """A waiver counts once it is in the base: in the change's own configuration it excuses nothing."""
     promoted.commit()
-    assert promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
+    assert promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
     names = worse_metrics(promoted)
     assert names
     waive(promoted, "2999-12-31", *names)
-    again = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    again = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
     assert again.code == 1, again.out + again.err
     assert codes(promoted) == {"worse"}
     promoted.commit()
-    merged = promoted.raggate("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    merged = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
     assert merged.code == 0, merged.out + merged.err
     assert "waived" in codes(promoted, "warnings")
 
@@ -57,16 +55,16 @@ def test_expired_waiver_is_settled_by_the_change_that_removes_it(promoted: Proje
     """An expired waiver of the base is red until the change removes it; comparing again says the same."""
     waive(promoted, "2020-01-01", "hit_at_5")
     promoted.commit()
-    done = promoted.raggate("check", "--against", "HEAD")
+    done = promoted.command("check", "--against", "HEAD")
     assert (done.code, codes(promoted)) == (1, {"waiver-expired"})
-    assert promoted.raggate("check").code == 1
+    assert promoted.command("check").code == 1
     waive(promoted, "")
-    settled = promoted.raggate("check", "--against", "HEAD")
+    settled = promoted.command("check", "--against", "HEAD")
     assert settled.code == 0, settled.out + settled.err
     assert "waiver-expired" in codes(promoted, "warnings")
-    assert promoted.raggate("compare", str(promoted.last_run())).code == 0
+    assert promoted.command("compare", str(promoted.last_run())).code == 0
     promoted.config.write_text("suite: [")
-    assert promoted.raggate("check", "--against", "HEAD").code == 1
+    assert promoted.command("check", "--against", "HEAD").code == 1
 
 
 def test_waiver_of_a_case_that_does_not_exist(promoted: Project) -> None:
@@ -74,7 +72,7 @@ def test_waiver_of_a_case_that_does_not_exist(promoted: Project) -> None:
     with promoted.config.open("a") as stream:
         stream.write("waivers: [{case: nowhere, owner: a, reason: r, expires: 2999-01-01}]\n")
     before = promoted.last_run()
-    done = promoted.raggate("check")
+    done = promoted.command("check")
     assert done.code == 2
     assert "raggate.yml: waivers[0].case: no case 'nowhere' in the golden set golden.jsonl" in done.err
     assert promoted.last_run() == before
@@ -84,20 +82,20 @@ def test_promoting_a_loss(promoted: Project) -> None:
     """A worse run is promoted only with permission and reason; a dry run shows the values and writes nothing."""
     path = promoted.root / "baselines" / "small.json"
     before = path.read_bytes()
-    assert promoted.raggate("run", FAKE_BEHAVIOUR="worse").code == 0
+    assert promoted.command("run", FAKE_BEHAVIOUR="worse").code == 0
     directory = str(promoted.last_run())
-    refused = promoted.raggate("promote", directory)
+    refused = promoted.command("promote", directory)
     assert refused.code == 2
     assert "hit_at_1 (hybrid) 1.0000 → " in refused.err
     assert "--allow-regression --reason" in refused.err
     terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada")
-    shown = promoted.raggate("promote", directory, *terms, "--dry-run")
+    shown = promoted.command("promote", directory, *terms, "--dry-run")
     assert shown.code == 0, shown.err
     assert "Nothing was written." in shown.out
     assert path.read_bytes() == before
-    assert promoted.raggate("promote", directory, *terms).code == 0
+    assert promoted.command("promote", directory, *terms).code == 0
     once = path.read_bytes()
-    assert promoted.raggate("promote", directory, *terms).code == 0
+    assert promoted.command("promote", directory, *terms).code == 0
     assert path.read_bytes() == once
     stored = json.loads(once)
     assert (stored["provenance"]["reason"], stored["provenance"]["promoted_by"]) == ("smaller model", "ada")
@@ -109,9 +107,9 @@ def test_promoting_over_a_damaged_baseline(promoted: Project) -> None:
     path = promoted.root / "baselines" / "small.json"
     path.write_text("<<<<<<< HEAD\n")
     directory = str(promoted.last_run())
-    refused = promoted.raggate("promote", directory)
+    refused = promoted.command("promote", directory)
     assert refused.code == 2
     assert "not valid JSON" in refused.err
-    done = promoted.raggate("promote", directory, "--allow-regression", "--reason", "damaged by a merge")
+    done = promoted.command("promote", directory, "--allow-regression", "--reason", "damaged by a merge")
     assert done.code == 0, done.err
     assert "the present baseline cannot be read" in done.out

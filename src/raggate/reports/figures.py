@@ -40,8 +40,8 @@ def other_rows(rows: Sequence[Judged]) -> list[Judged]:
     return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
 
 
-def slice_rows(rows: Sequence[Judged]) -> list[Judged]:
-    """Give the gated slice rows that got worse than allowed, largest change first.
+def slice_rows(rows: Sequence[Judged], *, better: bool = False) -> list[Judged]:
+    """Give the gated slice rows that got worse, or better, by more than is allowed, largest change first.
 
     Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
     """
@@ -51,10 +51,14 @@ def slice_rows(rows: Sequence[Judged]) -> list[Judged]:
         for row in rows
         if row.delta.slice != OVERALL
         and row.gated
-        and row.status == "worse"
+        and (_much_better(row) if better else row.status == "worse")
         and row.delta.current.n != whole.get((row.delta.mode, row.delta.metric))
     ]
     return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
+
+
+def _much_better(row: Judged) -> bool:
+    return row.status == "better" and abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
 
 
 def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:

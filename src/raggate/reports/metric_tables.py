@@ -1,4 +1,4 @@
-"""What was measured: the table of deltas, what did not move, the slices that got worse, the invariants that broke."""
+"""What was measured: the table of deltas, what did not move, the slices that moved, the invariants that broke."""
 
 from __future__ import annotations
 
@@ -150,22 +150,34 @@ def measured(review: Review) -> Section:
 def slices(review: Review, *, now: str, full: bool) -> Section:
     """Fold the slices that got worse than allowed; `full` gives every metric of a slice, else the worst one."""
     rows = figures.slice_rows(review.verdict.rows)
+    # under `gate.slices: fail` they are among the causes
+    decides = any(row.delta.slice in reason.message for row in rows for reason in review.verdict.reasons)
+    variants = _slice_variants(review, rows, "Slices that got worse", now=now, full=full, opened=decides)
+    return Section(name="slices", rank=3 if decides else 5, variants=variants)
+
+
+def better_slices(review: Review, *, now: str, full: bool) -> Section:
+    """Fold the slices that got better by more than they were allowed to get worse."""
+    rows = figures.slice_rows(review.verdict.rows, better=True)
+    variants = _slice_variants(review, rows, "Slices that got better", now=now, full=full)
+    return Section(name="slices that got better", rank=8, variants=variants)
+
+
+def _slice_variants(
+    review: Review, rows: Sequence[Judged], title: str, *, now: str, full: bool, opened: bool = False
+) -> tuple[str, ...]:
     if not rows:
-        return Section(name="slices", rank=5, variants=())
+        return ()
     whole: dict[tuple[str, str], list[Judged]] = {}
     for row in rows:
         whole.setdefault((row.delta.mode, row.delta.slice), []).append(row)
-    title = f"Slices that got worse ({len(whole)})"
+    titled = f"{title} ({len(whole)})"
     several = len(review.scorecard.slices) > 1
-    each = [(row, 0) for row in rows]
-    worst = [(found[0], len(found) - 1) for found in whole.values()]
-    tables = [_slice_table(each, several=several, now=now)] if full else []
-    tables += [_slice_table(worst, several=several, now=now), _slice_table(worst[:TOP], several=several, now=now)]
-    # under `gate.slices: fail` they are among the causes
-    decides = any(row.delta.slice in reason.message for row in rows for reason in review.verdict.reasons)
-    names = f"**{title}**: {listed([name for _, name in whole], most=TOP, width=60)}"
-    variants = (*(folded(title, text, opened=decides) for text in tables), names)
-    return Section(name="slices", rank=3 if decides else 5, variants=variants)
+    first = [(found[0], len(found) - 1) for found in whole.values()]
+    tables = [_slice_table([(row, 0) for row in rows], several=several, now=now)] if full else []
+    tables += [_slice_table(first, several=several, now=now), _slice_table(first[:TOP], several=several, now=now)]
+    names = f"**{titled}**: {listed([name for _, name in whole], most=TOP, width=60)}"
+    return (*(folded(titled, text, opened=opened) for text in tables), names)
 
 
 def _slice_table(rows: Sequence[tuple[Judged, int]], *, several: bool, now: str) -> str:

@@ -40,6 +40,7 @@ def sections_of(
         questions.more_broke(review, links),
         questions.fixed(review),
         metric_tables.slices(review, now=now, full=full),
+        metric_tables.better_slices(review, now=now, full=full),
         frame.warnings(review),
         closing.offer(review),
         merged.since_baseline(review),

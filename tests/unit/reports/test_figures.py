@@ -232,6 +232,14 @@ def test_slice_rows() -> None:
     assert figures.slice_rows([row(), small, *left_out, large]) == [large, small]
 
 
+def test_better_slice_rows() -> None:
+    """Slices that got better do so by more than they are allowed to get worse, largest change first."""
+    small, large = sliced("tag=a", "better", 0.9), sliced("tag=b", "better", 1.0)
+    within, whole = sliced("tag=within", "better", 0.81), sliced("tag=all", "better", 1.0, n=10)
+    rows = [row(), small, sliced("tag=c", "worse", 0.3), within, whole, large]
+    assert figures.slice_rows(rows, better=True) == [large, small]
+
+
 def test_measured() -> None:
     """A run that nothing is compared with shows the values of all its cases, in natural order, where there are any."""
     values = {"hit_at_10": 1.0, "hit_at_3": 0.5, "mrr_at_3": None}

@@ -174,6 +174,18 @@ def test_long_lists_of_slices(count: int, more: str) -> None:
     assert f"| … and {more} more" in page or not more
 
 
+def test_slices_that_got_better() -> None:
+    """Slices that got better are folded in a table of their own, and a page without any does not speak of them."""
+    review = regression()
+    worse = next(row for row in review.verdict.rows if row.delta.slice == "difficulty=hard" and row.status == "worse")
+    up = replace(worse, status="better", delta=replace(worse.delta, slice="tag=up", delta=0.2))
+    page = markdown.render(replace(review, verdict=replace(review.verdict, rows=(up,))))
+    assert "<summary>Slices that got better (1)</summary>" in page
+    assert "| tag=up |" in page
+    assert "Slices that got worse" not in page
+    assert "Slices that got better" not in markdown.render(review)
+
+
 def test_must_pass_question_is_marked() -> None:
     """A must-pass question that broke is marked as such, and no other one is."""
     assert [line[:34] for line in markdown.render(regression()).splitlines() if "🔒 must pass" in line] == [
