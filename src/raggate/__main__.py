@@ -1,5 +1,24 @@
-"""`python -m raggate`."""
+"""`raggate` and `python -m raggate`: interruptible from the first line on."""
 
-from raggate.cli import main
+from __future__ import annotations
 
-main()
+import sys
+from typing import NoReturn
+
+from raggate import interrupts
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
+    interrupts.install()
+    try:
+        # takes long enough to be interrupted
+        from raggate import cli
+    except KeyboardInterrupt:
+        sys.stderr.write("raggate: interrupted\n")
+        sys.exit(130)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from raggate import interrupts
 from raggate.api_settings import Api, Readiness
 from raggate.backends import BACKENDS, Start
 from raggate.errors import CannotTell, UsageError
@@ -246,6 +247,7 @@ class _Wait:
 
     def _check(self, late: float = 0.0) -> None:
         """Raise when the process has ended or the time is over, by `late` seconds so that a look can tell why."""
+        interrupts.check()
         if (ended := self._started.died()) is not None:
             raise CannotTell(
                 f"the API {ended} before it was ready", hint=_why_it_ended(ended), log=self._started.log_tail()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from raggate import __version__
+from raggate import __version__, interrupts
 from raggate.caller import Caller, current
 from raggate.cli_groups import COMMANDS
 from raggate.errors import ExitCode, RaggateError
@@ -41,11 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def prepare_process() -> None:
-    """Print whatever text there is, and take SIGTERM for what SIGINT is."""
+    """Print whatever text there is, and take either signal for an interrupt."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupts.install()
 
 
 def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
@@ -323,7 +322,3 @@ def say_crash(error: Exception) -> None:
     except OSError:
         for line in details.splitlines():
             click.echo(f"  | {log_line(line)}", err=True)
-
-
-def _interrupt(number: int, _: object) -> NoReturn:
-    raise KeyboardInterrupt(f"signal {number}")

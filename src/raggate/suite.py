@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import httpx
 
-from raggate import jsonio
+from raggate import interrupts, jsonio
 from raggate.adapters import Adapter
 from raggate.config import Ask
 from raggate.escape import plain
@@ -149,6 +149,7 @@ class _Suite:
 
     async def _watch(self) -> None:
         while True:
+            interrupts.check()
             self._check_alive()
             await asyncio.sleep(WATCH_SECONDS)
 

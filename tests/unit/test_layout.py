@@ -22,6 +22,7 @@ LEAVES = {
         "mapped_settings",
         "field_paths",
         "redaction",
+        "interrupts",
         "__init__",
     ),
 }

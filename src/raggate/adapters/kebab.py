@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from raggate import interrupts
 from raggate.adapters import kebab_process, kebab_wire
 from raggate.adapters.kebab_process import Bounds, Ended
 from raggate.escape import plain
@@ -122,6 +123,7 @@ class _Asking:
     ) -> Iterator[tuple[int, tuple[_Outcome, float]]]:
         """Give what the jobs found as they end. A failure is final, and so is a response without need of an answer."""
         for job in as_completed(list(jobs)):
+            interrupts.check()
             for index, (outcome, milliseconds) in job.result():
                 if isinstance(outcome, Failure) and outcome.kind == "aborted":
                     continue

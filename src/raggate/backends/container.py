@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from raggate import interrupts
 from raggate.api_settings import Contained, ContainerBackend, ServiceReady
 from raggate.backends import contained, engine, images, networking, surroundings, volumes
 from raggate.backends.contained import Plan, Running
@@ -193,6 +194,7 @@ def _wait_for(name: str, ready: ServiceReady, service: Running, address: str | N
     end = time.monotonic() + ready.timeout
     why = "it has no address"
     while True:
+        interrupts.check()
         if (ended := service.ended()) is not None:
             raise CannotTell(f"the service {name!r} {ended} before it was ready", log=service.log.tail())
         problem = _probe(ready, address) if address else why

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from raggate import interrupts
 from raggate.api_settings import Build, Contained
 from raggate.backends.engine import Client, engine_errors, reason
 from raggate.backends.processes import Log
@@ -132,7 +133,9 @@ def _patient(client: Client, call: Callable[[], Any]) -> Any:
     """Let a call be silent for longer than the calls that answer at once."""
     before, client.timeout = client.timeout, _SILENCE
     try:
-        yield from call()
+        for event in call():
+            interrupts.check()
+            yield event
     finally:
         client.timeout = before
 

@@ -16,6 +16,7 @@ from secrets import token_hex
 from types import FrameType, TracebackType
 from typing import IO, Self
 
+from raggate import interrupts
 from raggate.backends.watchdog import MARK, kill
 from raggate.redaction import Redactor
 
@@ -150,6 +151,7 @@ class Child:
         """Wait at most `timeout` seconds for its end and say how it ended, or None when it still runs."""
         end = time.monotonic() + timeout
         while self._code() is None and time.monotonic() < end:
+            interrupts.check()
             time.sleep(_POLL)
         return self.ended()
 
