@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
+from here import Done, called
 from raggate import cli
 
 FAKE_API = Path(__file__).parent / "fakes" / "process_api.py"
@@ -36,15 +33,6 @@ api:
   ready: {{timeout: 20, settle: 0.05}}
 ask: {{total_timeout: 20, concurrency: 4}}
 """
-
-
-@dataclass(frozen=True)
-class Done:
-    """How one raggate process, or one command of this process, ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @dataclass(frozen=True)
@@ -97,17 +85,7 @@ class Project:
         It is the same entry point, with the same directory, environment and streams. Tests of processes and signals
         start a real one, and so does at least one test of each exit code.
         """
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-        handler = signal.getsignal(signal.SIGTERM)
-        surroundings = mock.patch.dict(os.environ, {**self.environment, **environment})
-        try:
-            with chdir(self.root), surroundings, redirect_stdout(out), redirect_stderr(err):
-                cli.main(arguments)
-        except SystemExit as ended:
-            assert isinstance(ended.code, int)
-            return Done(ended.code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
-        finally:
-            signal.signal(signal.SIGTERM, handler)
+        return called(lambda: cli.main(arguments), at=self.root, environment={**self.environment, **environment})
 
     def copied(self, root: Path) -> Project:
         """Copy the repository, with its run directories and all times, into an empty or a new directory."""

@@ -56,12 +56,12 @@ class Measured:
 def measure(root: Path) -> Measured:
     """Make the repository, promote a first baseline, commit, and measure the head."""
     project = make_project(root)
-    assert project.raggate("run").code == 0
-    done = project.raggate("promote", str(project.last_run()), "--reason", "the first")
+    assert project.command("run").code == 0
+    done = project.command("promote", str(project.last_run()), "--reason", "the first")
     assert done.code == 0, done.err
     project.commit()
     commit = git(root, "rev-parse", "HEAD")
-    assert project.raggate("run", "--against", commit).code == 0
+    assert project.command("run", "--against", commit).code == 0
     tracked = git(root, "ls-files", "-z").strip("\0").split("\0")
     last = project.last_run()
     return Measured(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -16,13 +17,14 @@ _LIVE = re.compile(r"@\w|#\d|\b[0-9a-f]{7,40}\b|\bGH-\d", re.IGNORECASE)
 _URL = re.compile(r"\bhttps?://\w|\bwww\.\w|\bmailto:\w", re.IGNORECASE)
 
 
-def tokens(text: str) -> list[Token]:
-    """Give all tokens of a Markdown text, inline ones included, in order."""
-    return [
+@lru_cache(maxsize=8)
+def tokens(text: str) -> tuple[Token, ...]:
+    """Give all tokens of a Markdown text, inline ones included, in order; parsed once for all that is asked of it."""
+    return tuple(
         token
         for block in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
         for token in (block, *(block.children or ()))
-    ]
+    )
 
 
 def visible(text: str) -> str:

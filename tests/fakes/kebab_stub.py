@@ -2,8 +2,9 @@
 
 It finds the documents of KEBAB_STUB_DOCS, a JSON mapping of path to text, whose words a question shares. What it does
 wrong is told by KEBAB_STUB: `hang`, `child` (hangs in a child too), `garbage`, `huge`, `error`, `error_v2`, `silent`,
-`v2`, `half` (dies in the middle of a bulk), `item_error`, `shuffle`, `surplus`, `lying` (exit 1, but grounded), `bare`.
-It appends its arguments and what it was given to KEBAB_STUB_LOG, one JSON object per line.
+`v2`, `half` (dies in the middle of a bulk), `late` (after all of it), `stuck` (hangs in the middle), `item_error`,
+`shuffle`, `surplus`, `lying` (exit 1, but grounded), `bare`. It appends its arguments and what it was given to
+KEBAB_STUB_LOG, one JSON object per line.
 """
 
 from __future__ import annotations
@@ -100,7 +101,11 @@ def bulk() -> None:
         if MODE == "half" and place == len(items) // 2:
             sys.stdout.write('{"schema_version": "bulk_se')
             fail("io_error", "disk gone")
+        if MODE == "stuck" and place == len(items) // 2:
+            time.sleep(FOREVER)
         say(item)
+    if MODE == "late":
+        fail("io_error", "disk gone")
     sys.stderr.write(f"bulk_summary: total={len(items)} succeeded={len(items)} failed=0\n")
 
 

@@ -7,13 +7,14 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakes.github_api import FakeGitHub, Repository
-from project import Project, make_project
+from project import Project
 from raggate import relay
 from raggate.errors import UsageError
 from raggate.github import event
@@ -42,10 +43,8 @@ class Stage:
     head: str
 
     def measured(self, code: int, **behaviour: str) -> Files:
-        """Run the gate as the pull request's own workflow does, and give its artifact."""
-        assert self.project.raggate("check", **behaviour).code == code
-        directory = self.project.last_run()
-        return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
+        """Run the gate as the pull request's own workflow does, and give its artifact, which is the test's own."""
+        return dict(artifact(self.project.root, code, tuple(behaviour.items())))
 
     def change(self, files: dict[str, Any]) -> None:
         """Let the pull request change files; None removes one."""
@@ -100,16 +99,23 @@ class Stage:
             return relay.judge(github, what, pull)
 
 
+@cache
+def artifact(root: Path, code: int, behaviour: tuple[tuple[str, str], ...]) -> Files:
+    """Measure with an API that behaves like this; once, since no test changes what is measured."""
+    project = Project(root)
+    assert project.command("check", **dict(behaviour)).code == code
+    return {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
+
+
 def _contents(root: Path) -> dict[str, bytes]:
     found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".raggate" not in path.parts)
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A small gate with a baseline, once for all tests, which only run it."""
-    made = make_project(tmp_path_factory.mktemp("project"))
-    made.promote()
+    made = promoted_once.copied(tmp_path_factory.mktemp("project"))
     (made.root / "elsewhere").mkdir()
     return made
 
@@ -253,6 +259,7 @@ def test_a_broken_artifact_is_named_by_its_file(stage: Stage, change: Callable[[
     [
         *(("elapsed_ms", value) for value in (1e308, -1, 86_400_001)),
         *(("latency", {"retrieval_ms": value}) for value in (1e308, -1.0)),
+        *(("cost", {"judge_cost_usd": value}) for value in (1e308, -1.0)),
         *(("retries", value) for value in (1e300, -1)),
     ],
 )
@@ -260,7 +267,7 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
     """A time or a count beyond any measurement is not shown to anybody."""
     files = stage.measured(0)
     rows = [json.loads(line) for line in files["results.jsonl"].split(b"\n") if line]
-    place = rows[0]["result"]["response"] if key == "latency" else rows[0]["result"]
+    place = rows[0]["result"]["response"] if key in {"latency", "cost"} else rows[0]["result"]
     assert key in place
     place[key] = value
     files["results.jsonl"] = b"\n".join(json.dumps(row).encode() for row in rows)
@@ -337,6 +344,15 @@ def test_an_expired_waiver_is_settled_by_the_head_commit(stage: Stage, head: str
     assert stage.judge(stage.measured(0)).code == code
 
 
+@pytest.mark.parametrize("files", [None, {"verdict.json": CLAIM}])
+def test_waivers_are_told_without_a_verdict(stage: Stage, files: Files | None) -> None:
+    """Where there is no verdict, the comment still tells the waivers of the base commit."""
+    stage.merge({"raggate.yml": f"{stage.project.config.read_text()}{WAIVER}"})
+    told = stage.judge(files)
+    assert told.ended is not None
+    assert [(one.metric, one.owner, one.state) for one in told.ended.waivers] == [("hit_at_5", "o", "expired")]
+
+
 def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
     """A waiver of the base commit that names no question is refused, as the gate itself refuses it."""
     config = (stage.project.root / "raggate.yml").read_text()
@@ -345,6 +361,16 @@ def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
     assert told.ended is not None
     assert (told.code, told.suite) == (2, "small")
     assert "no case 'nobody'" in told.ended.message
+
+
+@pytest.mark.parametrize("broken", ["bogus: 1\n", "vault: [\n"])
+def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(stage: Stage, broken: str) -> None:
+    """A base commit whose configuration cannot be used is a usage error of the suite that it names all the same."""
+    config = (stage.project.root / "raggate.yml").read_text()
+    files = stage.measured(0)
+    stage.merge({"raggate.yml": config + broken})
+    told = stage.judge(files)
+    assert (told.code, told.suite) == (2, "small")
 
 
 def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:

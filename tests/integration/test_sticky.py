@@ -81,7 +81,7 @@ def update_of(push: Push) -> Update:
         suite="main",
         push=push,
         render=lambda pushes: "## raggate\n\n" + " → ".join(f"{one.verdict} {one.order}" for one in pushes) + "\n",
-        alert=lambda url: f"Lost by {push.order}, see {url}",
+        alert=lambda url, passed: f"Lost by {push.order}, which passed at {passed.order}, see {url}",
         mode="always",
         notable=True,
     )
@@ -490,14 +490,23 @@ def test_a_token_that_can_only_read(stage: Stage, standing: bool) -> None:
     assert len(stage.repository.comments) == (1 if standing else 0)
 
 
-@pytest.mark.parametrize("verdict", ["regression", "invariant broken", "cannot tell"])
+@pytest.mark.parametrize("permissions", [{"contents": "read"}, {"contents": "read", "pull-requests": "read"}])
+def test_the_first_refusal_names_all_that_is_missing(stage: Stage, permissions: dict[str, str]) -> None:
+    """Who may not even read the pull request is told at once that the job has to write."""
+    with pytest.raises(GitHubError, match="403") as error:
+        stage.publish(passed(1), token=stage.fake.token(permissions))
+    assert "Give the job `pull-requests: write`" in error.value.hint
+    assert ": read`" not in error.value.hint
+
+
+@pytest.mark.parametrize("verdict", ["regression", "invariant broken", "cannot tell", "usage error", "internal error"])
 def test_a_lost_pass_is_told_loudly_once(stage: Stage, verdict: str) -> None:
     """From pass to anything worse there is one new comment, which later failures do not repeat."""
     assert stage.publish(passed(1)).alert_url is None
     told = stage.publish(failed(2, verdict=verdict))
     again = stage.publish(failed(3))
     (alert,) = stage.alerts()
-    assert alert.body.endswith(f"Lost by (2, 1), see {told.url}")
+    assert alert.body.endswith(f"Lost by (2, 1), which passed at (1, 1), see {told.url}")
     assert told.alert_url == f"{stage.fake.server_url}/{NAME}/pull/7#issuecomment-{alert.id}"
     assert (again.state, again.alert_url) == ("updated", None)
 
@@ -526,11 +535,10 @@ def test_the_first_failure_is_not_told_twice(stage: Stage) -> None:
     assert not stage.alerts()
 
 
-@pytest.mark.parametrize("verdict", ["interrupted", "usage error", "internal error"])
-def test_what_is_no_judgement_is_not_loud(stage: Stage, verdict: str) -> None:
-    """A run without a verdict neither shouts nor hides that a pass is lost after it."""
+def test_a_cancelled_run_is_not_loud(stage: Stage) -> None:
+    """A run that somebody cancelled neither shouts nor hides that a pass is lost after it."""
     stage.publish(passed(1))
-    assert stage.publish(failed(2, verdict=verdict)).alert_url is None
+    assert stage.publish(failed(2, verdict="interrupted")).alert_url is None
     assert stage.publish(failed(3)).alert_url
 
 

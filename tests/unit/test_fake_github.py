@@ -13,7 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from openapi_core import OpenAPI
 
+from fakes.github import contract
 from fakes.github_api import (
     BOT,
     COMMIT_THEN_DROP,
@@ -36,6 +38,14 @@ R = "/repos/octo/notes"
 MINIMIZE = """mutation($id: ID!, $why: ReportedContentClassifiers!) {
   minimizeComment(input: {subjectId: $id, classifier: $why}) { minimizedComment { isMinimized minimizedReason } }
 }"""
+
+
+@pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
+def test_the_descriptions_are_valid(flavour: str) -> None:
+    """What the fake is held to is itself a valid OpenAPI description, as it is served."""
+    description = json.loads((EVENTS.parent / f"{flavour}.json").read_text(encoding="utf-8"))
+    # reading it checks it
+    assert OpenAPI.from_dict({**description, "servers": [{"url": contract.HOST}]}).spec["paths"]
 
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])

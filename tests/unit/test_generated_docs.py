@@ -3,12 +3,45 @@
 from pathlib import Path
 
 import pytest
-from tools.generate_docs import generated
+from tools.generate_docs import FACTS, generated, metric_facts
+
+from raggate import evaluate
+from raggate.compat import helloworld, helloworld_compare, kebab, substrate_gate
+from raggate.metrics import METRICS
+from raggate.metrics.definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
+from raggate.metrics.labels import LABEL_METRICS
 
 ROOT = Path(__file__).parents[2]
+PAGES = generated()
+"""Every generated page, by its path."""
+
+UNDEFINED = {"groundedness_avg", "correctness_avg", "latency_p50_ms", "latency_p95_ms"}
+"""What is a judge's or a clock's, and no metric of raggate's."""
 
 
-@pytest.mark.parametrize("name", sorted(generated()))
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_page_is_current(name: str) -> None:
     """Every generated page is what the code says now; `make docs` brings it up to date."""
-    assert generated()[name] == (ROOT / name).read_text(encoding="utf-8")
+    assert PAGES[name] == (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_says_everything_of_itself(name: str) -> None:
+    """No metric is without definition, formula, null, source, and who calls it what, if it is only `nobody else`."""
+    facts = metric_facts(METRICS[name])
+    assert [fact for fact in ("Summary", *FACTS) if not facts.get(fact, "").strip()] == []
+
+
+def test_other_numbers_are_defined_in_full() -> None:
+    """The metrics of labels, of `evaluate` and of the systems are all defined, with no empty field."""
+    assert set(EVALUATED) == {*evaluate.AT_CUTOFF, "judged", "unjudged", "map"}
+    assert tuple(KEBAB) == kebab.METRICS
+    assert {name for name, told in KEBAB.items() if told.direction == "lower"} == kebab.LOWER_IS_BETTER
+    assert {*helloworld.MEANS.values(), *helloworld_compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED
+    for name, told in HELLOWORLD.items():
+        assert told.direction == helloworld_compare.DIRECTIONS.get(name, "higher")
+    assert {name for name, told in SUBSTRATE.items() if told.direction == "lower"} == set(substrate_gate.LOWER)
+    for told in (*EVALUATED.values(), *KEBAB.values(), *HELLOWORLD.values(), *SUBSTRATE.values()):
+        assert all((told.summary, told.formula, told.null, told.also, told.source))
+    for metric in LABEL_METRICS.values():
+        assert all((metric.question, metric.formula, metric.null, metric.also, metric.source))
