@@ -236,7 +236,11 @@ def hostile() -> Review:
     now[3] = make_labelled(cases[3], make_result(cases[3].id, failure=failure, mode=mode))
     now[4] = answer(cases[4], other, selected_folders=(HOSTILE,), mode=mode)
     run = run_of(
-        now, run_id=HOSTILE, suite=HOSTILE, log=(HOSTILE, "", f"::error::{HOSTILE}"), fingerprint={"index": HOSTILE}
+        now,
+        run_id=HOSTILE,
+        suite=HOSTILE,
+        log=(HOSTILE, "", f"::error::{HOSTILE}"),
+        fingerprint={"index": HOSTILE, "modes": [mode]},
     )
     held = baseline_of(run_of(before, run_id=HOSTILE, suite=HOSTILE, fingerprint={"notes": {f"work/{HOSTILE}": "1"}}))
     return review_of(
@@ -326,8 +330,8 @@ def hostile_everywhere() -> Review:
 
 def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
     """The regression, with a text wherever foreign text can stand."""
-    review = placed()
-    comparison, verdict = review.comparison, review.verdict
+    found = review("placed")
+    comparison, verdict = found.comparison, found.verdict
     broke = next(flip for flip in comparison.flips if flip.kind == "broke")
     changed = {"mode": text, "question": text, "gold": text, "why": text, "displaced_by": text}
     several = tuple(
@@ -340,11 +344,11 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
         replace(row, delta=replace(row.delta, mode=text, slice=row.delta.slice and OVERALL)) for row in verdict.rows
     )
     return replace(
-        review,
+        found,
         run=replace(
-            review.run, suite=text, run_id=text, log=(text,) * 20, config={"golden": text, "ignored": [text] * 20}
+            found.run, suite=text, run_id=text, log=(text,) * 20, config={"golden": text, "ignored": [text] * 20}
         ),
-        scorecard=replace(review.scorecard, slices={text: {}, "other": {}}),
+        scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
         comparison=replace(
             comparison,
             baseline=replace(

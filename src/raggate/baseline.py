@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
@@ -10,6 +11,7 @@ from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.formats import helloworld_baseline
 from raggate.jsonio import STORED_DECIMALS, dumps, loads, rounded
 from raggate.outcomes import OVERALL, Accepted, Baseline, CaseScore, Direction, Lowered, MetricValue, Scorecard
 
@@ -50,6 +52,7 @@ class _StoredAccepted(TypedDict):
     drops: Annotated[_Number, Field(ge=0)]
     since: _Day
     lowered: _StoredLowered | None
+    moved: NotRequired[_StoredLowered]
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -116,16 +119,17 @@ def write(
     return (_lines(stored, 0, spread=3) + "\n").encode()
 
 
-def read(data: bytes, source: str, directions: dict[str, Direction]) -> Baseline:
-    """Read a baseline file, or a bare metrics file with `by_retriever`, of which only the means can be compared.
+def read(data: bytes, source: str, directions: dict[str, Direction], beside: Path | None = None) -> Baseline:
+    """Read a baseline file, or a bare metrics file, of which only the means can be compared.
 
     Args:
         data: the content of the file.
         source: the file's name for messages and reports.
         directions: the known metrics; others in the file are ignored.
+        beside: the file's directory if it is on disk; a metrics file of the note system has its settings there.
 
     Raises:
-        UsageError: when the file is damaged, from a newer version, or neither of the two.
+        UsageError: when the file is damaged, from a newer version, or none of these.
     """
     if len(data) > MAX_BYTES:
         raise UsageError(f"{source}: larger than {MAX_BYTES} bytes")
@@ -135,9 +139,13 @@ def read(data: bytes, source: str, directions: dict[str, Direction]) -> Baseline
         raise UsageError(f"{source}: not valid JSON: {plain(str(error))}", hint=_REPAIR) from None
     if isinstance(value, dict) and "by_retriever" in value:
         return _read_bare(value, source, directions)
+    if isinstance(value, dict) and "aggregate_metrics" in value:
+        return _read_bare(helloworld_baseline.converted(value, source, beside), source, directions)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise UsageError(
-            f"{source}: not a baseline: expected schema {SCHEMA!r} or a metrics file with 'by_retriever'", hint=_REPAIR
+            f"{source}: not a baseline: expected schema {SCHEMA!r} or a metrics file with 'by_retriever' or "
+            "'aggregate_metrics'",
+            hint=_REPAIR,
         )
     try:
         stored = _ADAPTER.validate_python(value)
@@ -163,27 +171,33 @@ def read(data: bytes, source: str, directions: dict[str, Direction]) -> Baseline
 
 
 def _accepted_out(entry: Accepted) -> dict[str, Any]:
-    low = entry.lowered
-    return {
+    stored = {
         "best": _fixed(entry.best),
         "drops": _fixed(entry.drops),
         "since": entry.since,
-        "lowered": None
-        if low is None
-        else {"on": low.on, "from": _fixed(low.before), "to": _fixed(low.after), "reason": low.reason, "by": low.by},
+        "lowered": None if entry.lowered is None else _lowered_out(entry.lowered),
     }
+    # left out where nothing moved, as in files from before it was kept
+    return stored if entry.moved is None else {**stored, "moved": _lowered_out(entry.moved)}
+
+
+def _lowered_out(low: Lowered) -> dict[str, Any]:
+    return {"on": low.on, "from": _fixed(low.before), "to": _fixed(low.after), "reason": low.reason, "by": low.by}
 
 
 def _accepted_in(entry: _StoredAccepted) -> Accepted:
-    low = entry["lowered"]
+    low, moved = entry["lowered"], entry.get("moved")
     return Accepted(
         best=entry["best"],
         drops=entry["drops"],
         since=entry["since"],
-        lowered=None
-        if low is None
-        else Lowered(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"]),
+        lowered=None if low is None else _lowered_in(low),
+        moved=None if moved is None else _lowered_in(moved),
     )
+
+
+def _lowered_in(low: _StoredLowered) -> Lowered:
+    return Lowered(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"])
 
 
 def _problem(error: ValidationError, *parents: str) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import CannotTell, ExitCode
 from raggate.models import Labelled, Result, Run
+from raggate.modes import asked_in
 from raggate.publication import Ended
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
         (mode, case.id)
         for case in inputs.golden.cases
         for mode in inputs.config.ask.modes
-        if case.modes is None or mode in case.modes
+        if asked_in(case.modes, mode)
     }
     given = {(item.result.mode, item.case.id) for item in claimed.results}
     if given - due:
@@ -154,6 +155,7 @@ def _refuse_wild_numbers(claimed: Run) -> None:
         _refuse_beyond(MOST_COUNT, "retries", [result.retries])
         if result.response is not None:
             _refuse_beyond(MOST_MS, "latency", result.response.latency.values())
+            _refuse_beyond(MOST_COUNT, "cost", result.response.cost.values())
         if result.failure is not None and result.failure.status is not None:
             _refuse_beyond(999, "status", [result.failure.status])
 

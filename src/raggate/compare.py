@@ -6,9 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from raggate.coverage import not_asked
 from raggate.flips import find_flips
 from raggate.models import Run
-from raggate.outcomes import EPSILON, Baseline, CaseScore, Comparison, Delta, GoldenChanges, MetricValue, Scorecard
+from raggate.modes import asked_in
+from raggate.outcomes import (
+    EPSILON,
+    OVERALL,
+    Baseline,
+    CaseScore,
+    Comparison,
+    Delta,
+    GoldenChanges,
+    MetricValue,
+    Scorecard,
+)
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("golden", "notes", "vault"))
@@ -30,11 +42,14 @@ def compare(
         scorecard: its scores.
         baseline: what to hold it against, None when there is none.
         flip_at: rank within which a question counts as found.
-        incomparable: why the two must not be compared; then nothing is.
+        incomparable: why the two must not be compared, beside a baseline that is unfit; then nothing is.
         waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
     """
+    missing = not_asked(run)
+    if baseline is not None:
+        incomparable = (*baseline.unfit, *incomparable)
     if baseline is None or incomparable:
-        return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable)
+        return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable, not_asked=missing)
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
     pairs = [
         (old, new)
@@ -42,7 +57,8 @@ def compare(
         if (old := before.get((new.mode, new.case_id))) is not None and old.hash == new.hash
     ]
     counted = [(old, new) for old, new in pairs if (new.mode, new.case_id) not in waived]
-    deltas = _paired(counted, scorecard, baseline) if baseline.paired else _unpaired(scorecard, baseline)
+    own = [case for case in scorecard.cases if (case.mode, case.case_id) not in waived]
+    deltas = _paired(counted, own, scorecard, baseline) if baseline.paired else _unpaired(scorecard, baseline)
     return Comparison(
         baseline=baseline,
         scorecard=scorecard,
@@ -54,27 +70,53 @@ def compare(
         vault_changes=_vault_changes(scorecard, baseline),
         config_changes=_config_changes(scorecard, baseline),
         compared=len({new.case_id for _, new in pairs}),
+        not_asked=missing,
     )
 
 
-def _paired(pairs: Sequence[tuple[CaseScore, CaseScore]], scorecard: Scorecard, baseline: Baseline) -> Iterable[Delta]:
+def _paired(
+    pairs: Sequence[tuple[CaseScore, CaseScore]], own: Sequence[CaseScore], scorecard: Scorecard, baseline: Baseline
+) -> Iterable[Delta]:
     members: dict[tuple[str, str], list[tuple[CaseScore, CaseScore]]] = {}
     for old, new in pairs:
         for name in new.slices:
             members.setdefault((new.mode, name), []).append((old, new))
     for mode, name, metric, stored in _all_rows(scorecard, baseline):
-        both = members.get((mode, name), [])
-        before = _mean([old.values.get(metric) for old, _ in both], stored)
-        after = _mean([new.values.get(metric) for _, new in both], stored)
-        # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
-        gone = name not in scorecard.slices.get(mode, {})
-        yield _delta(mode, name, metric, stored if gone else before, after, both)
+        both = [(old.values.get(metric), new.values.get(metric)) for old, new in members.get((mode, name), [])]
+        row = _over_pairs(mode, name, metric, stored, both)
+        if name not in scorecard.slices.get(mode, {}):
+            # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
+            row = replace(row, baseline=stored)
+        if name == OVERALL:
+            whole = _mean([case.values.get(metric) for case in own if case.mode == mode], stored)
+            row = row if whole.n == row.current.n else replace(row, whole=whole)
+        yield row
+
+
+def _over_pairs(
+    mode: str, name: str, metric: str, like: MetricValue, both: Sequence[tuple[float | None, float | None]]
+) -> Delta:
+    """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
+    shared = [(was, now) for was, now in both if was is not None and now is not None]
+    had = [was for was, _ in both if was is not None]
+    before = _mean([was if now is not None or not shared else None for was, now in both], like)
+    after = _mean([now if was is not None or not had else None for was, now in both], like)
+    sign = 1 if like.direction == "higher" else -1
+    changes = [sign * (now - was) for was, now in shared]
+    row = _delta(mode, name, metric, before, after)
+    return replace(
+        row,
+        lost=sum(change < -EPSILON for change in changes),
+        gained=sum(change > EPSILON for change in changes),
+        binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
+        lapsed=len(had) - len(shared),
+    )
 
 
 def _unpaired(scorecard: Scorecard, baseline: Baseline) -> Iterable[Delta]:
     for mode, name, metric, stored in _all_rows(scorecard, baseline):
         current = scorecard.slices.get(mode, {}).get(name, {}).get(metric)
-        yield _delta(mode, name, metric, stored, current or _nothing(stored), None)
+        yield _delta(mode, name, metric, stored, current or _nothing(stored))
 
 
 def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, str, str, MetricValue]]:
@@ -91,35 +133,10 @@ def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, s
                     yield mode, name, metric, _nothing(current)
 
 
-def _delta(
-    mode: str,
-    name: str,
-    metric: str,
-    before: MetricValue,
-    after: MetricValue,
-    both: Sequence[tuple[CaseScore, CaseScore]] | None,
-) -> Delta:
+def _delta(mode: str, name: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
     known = before.value is not None and after.value is not None
-    lost = gained = None
-    binary = False
-    if both is not None:
-        sign = 1 if before.direction == "higher" else -1
-        values = [(old.values.get(metric), new.values.get(metric)) for old, new in both]
-        changes = [sign * (now - was) for was, now in values if was is not None and now is not None]
-        lost = sum(change < -EPSILON for change in changes)
-        gained = sum(change > EPSILON for change in changes)
-        binary = bool(both) and {value for pair in values for value in pair} <= {0, 1, None}
-    return Delta(
-        mode=mode,
-        slice=name,
-        metric=metric,
-        baseline=before,
-        current=after,
-        delta=after.value - before.value if known else None,  # type: ignore[operator]
-        lost=lost,
-        gained=gained,
-        binary=binary,
-    )
+    delta = after.value - before.value if known else None  # type: ignore[operator]
+    return Delta(mode=mode, slice=name, metric=metric, baseline=before, current=after, delta=delta)
 
 
 def _mean(values: Sequence[float | None], like: MetricValue) -> MetricValue:
@@ -144,9 +161,7 @@ def _golden_changes(
     modes = set(baseline.scorecard.slices) & set(scorecard.slices)
     refiled = {new.case_id for old, new in pairs if set(old.slices) != set(new.slices)}
     pairs_before = {(case.mode, case.case_id) for case in baseline.scorecard.cases}
-    pairs_now = {
-        (mode, case.id) for case in run.golden.cases for mode in modes if case.modes is None or mode in case.modes
-    }
+    pairs_now = {(mode, case.id) for case in run.golden.cases for mode in modes if asked_in(case.modes, mode)}
 
     def limited(pairs: set[tuple[str, str]]) -> set[str]:
         return {f"{case} ({mode})" for mode, case in pairs if mode in modes and case in both}

@@ -19,9 +19,11 @@ from pydantic import (
 from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice, Text, described
 from raggate.errors import UsageError
 from raggate.mapped_settings import Mapped
+from raggate.modes import told_apart
 from raggate.yamlio import Document, explain, parse
 
 Level = Literal["error", "warn", "off"]
+Compat = Literal["helloworld"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
 
@@ -79,7 +81,7 @@ class Ask(Slice):
 
     adapter: Name = "ask"
     """The protocol the API speaks."""
-    modes: Annotated[list[Name], Field(min_length=1)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
+    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(told_apart)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
     """Retrieval modes; every question is asked in each of them."""
     k: Annotated[int, Field(ge=1, le=1000)] = 10
     """How many chunks are asked for. An API may return more in its debug list, or cap it."""
@@ -114,6 +116,8 @@ class Score(Slice):
 
     k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
     """Cut-offs of the ranked metrics."""
+    compat: list[Compat] = []  # noqa: RUF012
+    """Systems whose own numbers stand in metrics.json too, under `compat`. They are never gated."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Score:

@@ -6,12 +6,26 @@ from collections.abc import Iterator, Sequence
 
 from raggate import wording
 from raggate.config import Gate
+from raggate.models import Run
+from raggate.modes import asked_in
 from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Judged, Operations, Reason
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
     """Say whether more calls failed than a run may have and still count as measured."""
     return operations.failed > gate.max_error_rate * operations.calls + EPSILON
+
+
+def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
+    """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
+
+    A case that names modes is expected in those of them only. A failed call is a result. A run that stopped early lacks
+    questions for that reason; this does not tell it from one whose results were lost.
+    """
+    asked = {(item.result.mode, item.case.id) for item in run.results}
+    modes = dict.fromkeys([*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)])
+    expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))
+    return tuple(one for one in expected if one not in asked)
 
 
 def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
@@ -24,10 +38,10 @@ def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> It
     if gate.on_removed_cases == "refuse":
         for message in fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
-    for name in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
-        yield Reason(code="vanished", message=f"{name} was measured in the baseline and is not any more")
+    for message in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
+        yield Reason(code="vanished", message=message)
     for row in _thinned(rows):
-        if row.delta.current.n < gate.min_overlap * row.delta.baseline.n - EPSILON:
+        if _too_thin(row.delta, gate):
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     if comparison.baseline is not None and not comparison.incomparable and not decides:
@@ -69,7 +83,7 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     """Name the metrics that apply to somewhat fewer cases than in the baseline, and those new since it."""
     for row in _thinned(rows):
-        if row.delta.current.n >= gate.min_overlap * row.delta.baseline.n - EPSILON:
+        if not _too_thin(row.delta, gate):
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
     new = [
         wording.name(row.delta)
@@ -90,18 +104,34 @@ def emptied(delta: Delta) -> bool:
     return delta.baseline.n > 0 and delta.current.n == 0 and delta.current.unscored == 0
 
 
+def before(delta: Delta) -> int:
+    """Say to how many cases a row's metric applied in the baseline, of those that are compared."""
+    # without a case that has a value on both sides, the baseline's own value stands there, over all that had one
+    return delta.baseline.n + (delta.lapsed if delta.delta is not None else 0)
+
+
+def _too_thin(delta: Delta, gate: Gate) -> bool:
+    return delta.current.n < gate.min_overlap * before(delta) - EPSILON
+
+
 def _small(delta: Delta, gate: Gate) -> bool:
     """Say whether a row is of a slice with too few cases to be judged."""
-    return delta.slice != OVERALL and delta.baseline.n < gate.min_slice
+    return delta.slice != OVERALL and before(delta) < gate.min_slice
 
 
-def _vanished(deltas: Sequence[Delta]) -> dict[str, None]:
-    """Name what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
+def _vanished(deltas: Sequence[Delta]) -> list[str]:
+    """Say what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
     modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
     whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
     left = [delta for delta in deltas if delta.mode not in modes]
     whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
-    return whole | dict.fromkeys(wording.name(delta) for delta in left if not emptied(delta))
+    metrics = [delta for delta in left if not emptied(delta)]
+    whole |= dict.fromkeys(wording.name(delta) for delta in metrics if not delta.own.n)
+    elsewhere = (wording.name(delta) for delta in metrics if delta.own.n)
+    return [
+        *(f"{name} was measured in the baseline and is not any more" for name in whole),
+        *(f"{name} has a value in none of the cases it had one in before, only in others" for name in elsewhere),
+    ]
 
 
 def fewer_cases(comparison: Comparison) -> Iterator[str]:
@@ -118,12 +148,12 @@ def fewer_cases(comparison: Comparison) -> Iterator[str]:
 def _thinned(rows: Sequence[Judged]) -> list[Judged]:
     """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
     return [
-        row
-        for row in rows
-        if row.gated and row.delta.slice == OVERALL and 0 < row.delta.current.n < row.delta.baseline.n
+        row for row in rows if row.gated and row.delta.slice == OVERALL and 0 < row.delta.current.n < before(row.delta)
     ]
 
 
 def _thinning(delta: Delta) -> str:
+    if delta.lapsed:
+        return f"{wording.name(delta)} applies to {delta.current.n} of the {before(delta)} cases it applied to before"
     now = wording.count(delta.current.n, "case")
     return f"{wording.name(delta)} applies to {now}, in the baseline to {delta.baseline.n}"

@@ -13,15 +13,23 @@ def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: 
     """Find the cases found before and not now, or the other way round.
 
     A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
-    does; an unanswerable one when the API abstains. Broken ones come first, must-pass and largest falls on top.
+    does; an unanswerable one when the API abstains. A question that a run did not come to, as it stopped before, is
+    neither. Broken ones come first, must-pass and largest falls on top.
     """
     items = {(item.result.mode, item.case.id): item for item in run.results}
+    left = {key for key, item in items.items() if _aborted(item)} if run.stopped is not None else set()
     flips = []
     for old, new in pairs:
+        if (new.mode, new.case_id) in left:
+            continue
         flip = _flip(old, new, items[new.mode, new.case_id], flip_at)
         if flip is not None:
             flips.append(flip)
     return tuple(sorted(flips, key=_order))
+
+
+def _aborted(item: Labelled) -> bool:
+    return item.result.failure is not None and item.result.failure.kind == "aborted"
 
 
 def _order(flip: Flip) -> tuple[object, ...]:

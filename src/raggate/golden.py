@@ -37,7 +37,9 @@ class _Row(BaseModel):
 
 
 class _SupportRow(_Row):
-    rel_path: _Text
+    rel_path: _Text | None = None
+    doc_id: _Label | None = None
+    chunk_id: _Label | None = None
     heading_path: _Text | None = None
     snippets: list[_Text] = []
     vault: _Label | None = None
@@ -120,12 +122,14 @@ def write_case(case: Case) -> bytes:
     row = {key: value for key, value in asdict(case).items() if value is not None and key not in {"hash", "line"}}
     if "modes" in row:
         row["retriever_types"] = row.pop("modes")
-    row["gold_supports"] = [
-        {key: value for key, value in support.items() if value is not None}
-        for support in row["gold_supports"]
-        if support["rel_path"]
-    ]
+    derived = case.gold_supports == complete(replace(case, gold_supports=())).gold_supports
+    row["gold_supports"] = [] if derived else [_written(support) for support in case.gold_supports]
     return dumps(row) + b"\n"
+
+
+def _written(support: Support) -> dict[str, Any]:
+    said = {key: value for key, value in asdict(support).items() if value is not None}
+    return said if support.rel_path else {key: value for key, value in said.items() if value not in ("", ())}
 
 
 def check_anchors(golden: Golden, vault: Vault) -> None:
@@ -198,6 +202,9 @@ def _read_case(line: bytes, number: int) -> Case:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
         raise ValueError("\n".join(shown + text for text in _explain(error))) from None
+    broken = next(filter(None, map(_broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
+    if broken:
+        raise ValueError(shown + broken)
     case = _to_case(row, number)
     broken = _broken_rule(case)
     if broken:
@@ -234,13 +241,7 @@ def _to_case(row: _CaseRow, number: int) -> Case:
         question=row.question,
         answerable=row.answerable,
         gold_supports=tuple(
-            Support(
-                rel_path=support.rel_path,
-                heading_path=support.heading_path,
-                snippets=tuple(support.snippets),
-                vault=support.vault,
-                grade=support.grade,
-            )
+            Support(**{**support.model_dump(), "rel_path": support.rel_path or "", "snippets": tuple(support.snippets)})
             for support in row.gold_supports
         ),
         required_support_groups=None if groups is None else tuple(tuple(group) for group in groups),
@@ -302,6 +303,20 @@ _SCORED_KEYS = (
     "forbidden",
 )
 _SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade", "chunk_id", "doc_id")
+
+
+def _broken_name(index: int, support: _SupportRow) -> str | None:
+    """Say what is wrong with how a support names what it is, if anything."""
+    where = f"gold_supports[{index}]"
+    names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
+    if not names:
+        return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"
+    if len(names) > 1:
+        return f"{where}: {' and '.join(names)} stand together, expected one of them"
+    beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key)]
+    if names != ["rel_path"] and beside:
+        return f"{where}.{beside[0]} goes with rel_path, not with {names[0]}"
+    return None
 
 
 def _broken_rule(case: Case) -> str | None:

@@ -141,7 +141,14 @@ def _holders(run: Run) -> dict[str, set[str]]:
     return holders
 
 
+def _vault_known(run: Run) -> bool:
+    """Say whether the notes of the vault are known; they are not of a run that another tool measured."""
+    return run.fingerprint.get("notes") is not None
+
+
 def _notes_exist(run: Run) -> Iterator[str]:
+    if not _vault_known(run):
+        return
     notes = _notes(run)
     paths = {note.split("/", 1)[1] for note in notes}
     for place, _item, response in _answered(run):
@@ -160,6 +167,8 @@ def _abstained_is_empty(run: Run) -> Iterator[str]:
 
 
 def _index_complete(run: Run) -> Iterator[str]:
+    if not _vault_known(run):
+        return
     counts = {
         str(response.coverage["docs_processed"])
         for _, _item, response in _answered(run)

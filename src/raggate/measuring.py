@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from raggate import __version__, boot, redaction, rundir, scoring, sources, suite
+from raggate import __version__, boot, redaction, rundir, scoring, sources, suite, waivers
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
 from raggate.backends import surroundings
+from raggate.compat_scores import compat_scores
 from raggate.config import Config
-from raggate.errors import Interrupted, RaggateError
+from raggate.errors import CannotTell, Interrupted, RaggateError
+from raggate.evidence import IMAGE
 from raggate.inputs import Inputs
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
 from raggate.models import Place, Result, Run
+from raggate.modes import asked_in
 from raggate.outcomes import Scorecard
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
 
@@ -44,51 +47,53 @@ def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -
         directory = below / "preview"
         directory.mkdir()
     results: list[Result] = []
+    images: list[str] = []
     with told(directory, settings):
         begin = time.monotonic()
         blank = _blank_run(directory, started, invocation, inputs)
         try:
-            stopped, log = _ask(invocation, inputs, directory, results)
-            finished = _finished(blank, results, begin, stopped=stopped, log=log)
+            stopped, log = _ask(invocation, inputs, directory, results, images.append)
+            finished = _finished(_of_image(blank, images), results, begin, stopped=stopped, log=log)
             return directory, finished, _write(directory, finished, invocation, settings)
         except KeyboardInterrupt:
             asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
-            partial = replace(_finished(blank, results, begin, stopped=asked), interrupted=True)
+            partial = _finished(_of_image(blank, images), results, begin, stopped=asked)
+            partial = replace(partial, interrupted=True)
             _write(directory, partial, invocation, settings)
-            raise Interrupted(asked, hint=f"Partial results are in {directory}.") from None
+            raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, invocation.root)}.") from None
 
 
 def _ask(
-    invocation: Invocation, inputs: Inputs, directory: Path, results: list[Result]
+    invocation: Invocation,
+    inputs: Inputs,
+    directory: Path,
+    results: list[Result],
+    identified: Callable[[str], None],
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
     settings = inputs.config
     secrets = _secrets(invocation, settings)
-
-    def say(line: str) -> None:
-        invocation.say(redaction.redact_cut(line, secrets))
-
-    idle = sum(case.modes is not None and not set(case.modes) & set(settings.ask.modes) for case in inputs.golden.cases)
+    idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
+    if idle == len(inputs.golden.cases):
+        raise CannotTell(
+            f"no question is for the modes that are asked ({', '.join(settings.ask.modes)}): nothing was measured",
+            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
+        )
     if idle:
         invocation.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
+    for mode in settings.ask.modes:
+        if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
+            invocation.say(f"no question is for mode {mode}")
     if settings.api.program is not None:
         return _ask_program(settings.api.program, invocation, inputs, results, secrets), ()
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), invocation.environment)
-    place = Place(
-        root=invocation.root,
-        out=directory.resolve(),
-        vaults=inputs.vault.directories,
-        environment=invocation.environment,
-        say=say,
-        in_container=surroundings.inside(),
-        secrets=secrets,
-    )
+    place = _place(invocation, inputs, directory, secrets, identified)
     ready = boot.up(
         settings.api,
         place,
         index_state=adapter.index_state,
         expected_documents=len(inputs.vault.texts),
-        say=say,
+        say=place.say,
         max_body_bytes=settings.ask.max_body_bytes,
     )
     with _hidden(secrets), ready as api, invocation.progress() as progress:
@@ -107,13 +112,35 @@ def _ask(
         return redaction.redact_cut(outcome.stopped, secrets), api.log_tail()
 
 
+def _place(
+    invocation: Invocation,
+    inputs: Inputs,
+    directory: Path,
+    secrets: tuple[str, ...],
+    identified: Callable[[str], None],
+) -> Place:
+    def say(line: str) -> None:
+        invocation.say(redaction.redact_cut(line, secrets))
+
+    return Place(
+        root=invocation.root,
+        out=directory.resolve(),
+        vaults=inputs.vault.directories,
+        environment=invocation.environment,
+        say=say,
+        in_container=surroundings.inside(),
+        secrets=secrets,
+        identified=identified,
+    )
+
+
 def _ask_program(
     program: Program, invocation: Invocation, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
 ) -> str | None:
     """Ask by a program that is run for the questions; every result goes into `results` at once."""
     ask, cases = inputs.config.ask, inputs.golden.cases
     passed = {name: invocation.environment[name] for name in program.pass_env if name in invocation.environment}
-    total = sum(mode in (case.modes or ask.modes) for case in cases for mode in ask.modes)
+    total = sum(asked_in(case.modes, mode) for case in cases for mode in ask.modes)
     with invocation.progress() as progress:
 
         def keep(result: Result) -> None:
@@ -203,6 +230,11 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
     )
 
 
+def _of_image(blank: Run, images: Sequence[str]) -> Run:
+    """Note which image was measured, where the API ran from one. Which it was does not make runs incomparable."""
+    return replace(blank, config={**blank.config, IMAGE: images[-1]}) if images else blank
+
+
 def _finished(
     blank: Run, results: list[Result], begin: float, *, stopped: str | None, log: tuple[str, ...] = ()
 ) -> Run:
@@ -228,7 +260,8 @@ def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) 
     rundir.write(directory, run, full_text=invocation.full_text)
     scorecard = scoring.score(run, settings.score.k)
     write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=invocation.full_text).encode())
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard).encode())
+    theirs = compat_scores(run, settings.score.compat)
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard, theirs).encode())
     return scorecard
 
 
@@ -238,7 +271,8 @@ def told(directory: Path, settings: Config) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        error = Interrupted("interrupted before there was a verdict", hint=f"What was done so far is in {directory}.")
+        hint = f"What was done so far is in {_shown(directory)}."
+        error = Interrupted("interrupted before there was a verdict", hint=hint)
         _write_failure(directory, error, settings)
         raise error from None
     except RaggateError as error:
@@ -246,6 +280,15 @@ def told(directory: Path, settings: Config) -> Iterator[None]:
         raise
 
 
+def _shown(directory: Path, root: Path | None = None) -> str:
+    """Name a run directory from where people are, or from the configuration: where a machine has it is nobody's."""
+    found = Path.cwd() / directory
+    above = (Path.cwd(), *((root,) if root is not None else ()))
+    inner = (found.relative_to(one) for one in above if found.is_relative_to(one))
+    return next(inner, Path(found.name)).as_posix()
+
+
 def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
+    error.waivers = waivers.standing(settings.waivers, datetime.now(UTC).isoformat())
     for name, render in FAILURE_REPORTS.items():
         write_atomic(directory / name, render(error, settings.suite, directory.name).encode())

@@ -16,7 +16,7 @@ class Support:
 
     `heading_path` is None for the whole note; `vault` is None when the case does not say. `grade` is a graded
     relevance, 1 or more. A chunk must contain one of `snippets` when there are any. A support that a case names by
-    `chunk_id` or `doc_id` alone has an empty `rel_path` and no other labels.
+    `chunk_id` or `doc_id` alone has an empty `rel_path` and no other labels but its grade.
     """
 
     rel_path: str
@@ -94,7 +94,8 @@ class Place:
     `root` is the directory of the configuration, `out` the run directory, `vaults` maps a name to its directory. All
     are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name. `say` takes
     a line about what it does or could not undo. `in_container` tells whether raggate runs in a container itself. No log
-    that it keeps may hold one of the `secrets`.
+    that it keeps may hold one of the `secrets`. `identified` takes what names the image of the API exactly, where it
+    runs from one: `name@sha256:...`, or `sha256:...` of an image that no registry knows.
     """
 
     root: Path
@@ -104,6 +105,7 @@ class Place:
     say: Callable[[str], None] = field(default=lambda _: None)
     in_container: bool = False
     secrets: tuple[str, ...] = ()
+    identified: Callable[[str], None] = field(default=lambda _: None)
 
 
 class Started(Protocol):
@@ -174,7 +176,8 @@ class Response:
 
     `selected_folders` is None when the API does not tell. `latency` maps a step (`retrieval_ms`) to milliseconds.
     `coverage` is the API's own account of its index; `answer` is None when no answer was asked for. `grounded` is the
-    API's own claim that the answer rests on the chunks, None when it makes none.
+    API's own claim that the answer rests on the chunks, None when it makes none. `cost` maps what the question cost,
+    unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as it is told.
     """
 
     chunks: tuple[Chunk, ...]
@@ -187,6 +190,7 @@ class Response:
     latency: dict[str, float] = field(default_factory=dict)
     coverage: dict[str, Any] | None = None
     grounded: bool | None = None
+    cost: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

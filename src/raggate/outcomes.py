@@ -52,7 +52,9 @@ class CaseScore:
 class Operations:
     """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
 
-    `latency` maps a step to its percentiles: `{"total_ms": {"p50": 12.0, "p95": 30.0}}`.
+    `latency` maps a step to its percentiles: `{"total_ms": {"p50": 12.0, "p95": 30.0}}`. `failures` counts the failed
+    calls by kind, and `said` is what most of them said; empty when none failed. `document_types` counts `documents` and
+    `chunks` that came back by file extension; `cost` has `sum`, `mean` and `n` of what responses say they cost.
     """
 
     calls: int
@@ -62,6 +64,9 @@ class Operations:
     latency: dict[str, dict[str, float]]
     coverage: dict[str, Any] | None
     failures: dict[str, int]
+    said: str = ""
+    document_types: dict[str, dict[str, int]] = field(default_factory=dict)
+    cost: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +84,7 @@ class Scorecard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowered:
-    """That a person accepted a drop beyond the tolerance: on which day, from and to which value, why, and who."""
+    """That a lower value was promoted: on which day, from and to which value, why, and by whom."""
 
     on: str
     before: float
@@ -96,18 +101,21 @@ class Accepted:
     drops: float
     since: str
     lowered: Lowered | None = None
+    moved: Lowered | None = None  # the last time that `best` became lower because the questions are others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool.
 
-    `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept.
+    `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
+    says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
     """
 
     source: str
     scorecard: Scorecard
     provenance: dict[str, Any]
+    unfit: tuple[str, ...] = ()
     accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
 
     @property
@@ -120,8 +128,10 @@ class Baseline:
 class Delta:
     """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
 
-    `lost` and `gained` count the cases that got worse or better, when cases can be paired. A side's value is None when
-    the metric applies to none of its cases. `binary` says that every case scores 0 or 1, so that counts tell more.
+    Where cases can be paired, both values are over those with a value on both sides, of which `lost` got worse and
+    `gained` better; `lapsed` more had one in the baseline only. Where no pair is left, the current value is None if the
+    baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell more.
+    `whole` is the run's own value over all its cases but those waived, where those are more than were compared.
     """
 
     mode: str
@@ -133,6 +143,13 @@ class Delta:
     lost: int | None = None
     gained: int | None = None
     binary: bool = False
+    lapsed: int = 0
+    whole: MetricValue | None = None
+
+    @property
+    def own(self) -> MetricValue:
+        """The run's own value, whatever it was compared with."""
+        return self.whole or self.current
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +206,8 @@ class Comparison:
     """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
 
     `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
-    at all; then `deltas` and `flips` are empty.
+    at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
+    case id.
     """
 
     baseline: Baseline | None
@@ -201,6 +219,7 @@ class Comparison:
     config_changes: tuple[tuple[str, str, str], ...] = ()
     compared: int = 0
     incomparable: tuple[str, ...] = ()
+    not_asked: tuple[tuple[str, str], ...] = ()
 
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "not gated"]
@@ -208,10 +227,7 @@ Status = Literal["worse", "below floor", "better", "same", "within", "vanished",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A delta with what the policy says of it: `allowed` is the tolerance, `floor` the limit, None where unset.
-
-    A `waived` row is worse or below its floor, which a waiver excuses.
-    """
+    """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row."""
 
     delta: Delta
     status: Status
@@ -257,21 +273,6 @@ class Verdict:
     warnings: tuple[Reason, ...] = ()
     rows: tuple[Judged, ...] = ()
     waivers: tuple[Waived, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A run that may become the baseline: the bytes of the file, and what a reviewer must know of it.
-
-    `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are
-    the gated metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
-    """
-
-    data: bytes
-    provenance: dict[str, Any]
-    comparison: Comparison
-    rows: tuple[Delta, ...]
-    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

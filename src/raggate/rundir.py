@@ -160,6 +160,9 @@ def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
     notes = stored.get("notes")
     if notes is not None and not (isinstance(notes, dict) and all("/" in note for note in notes)):
         raise ValueError("fingerprint.notes: expected vault/path -> hash")
+    modes = stored.get("modes", [])
+    if not (isinstance(modes, list) and all(isinstance(mode, str) for mode in modes)):
+        raise ValueError("fingerprint.modes: expected names")
     return dict(stored)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from raggate import baseline, config, golden, pipeline, promote, rundir, scoring, waivers
+from raggate import baseline, config, golden, invariants, pipeline, promote, rundir, scoring, waivers
+from raggate.compat_scores import compat_scores
 from raggate.config import Config
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
 from raggate.inputs import read_file
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
 from raggate.models import Golden, Labelled, Run
-from raggate.outcomes import Baseline, Proposal, Review, Scorecard
+from raggate.outcomes import Baseline, Review, Scorecard
+from raggate.proposals import Proposal
 from raggate.reports import METRICS_REPORT
 
 
@@ -29,11 +31,22 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
         rundir.write(directory, measured, full_text=True)
     settings = pipeline.config_of(measured)
     scorecard = scoring.score(measured, settings.score.k)
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard).encode())
+    theirs = compat_scores(measured, settings.score.compat)
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
     if (directory / "verdict.json").exists():
         # reports of an earlier scoring would contradict the metrics
         _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
     return measured, scorecard
+
+
+def promotable(review: Review) -> bool:
+    """Say whether a run was measured well enough to become a baseline."""
+    gate = pipeline.config_of(review.run).gate
+    try:
+        promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
+    except CannotTell:
+        return False
+    return True
 
 
 def report(directory: Path, name: str) -> str:
@@ -58,7 +71,8 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
 
     Args:
         directory: the run directory.
-        baseline_file: a baseline file or another run directory; None for the baseline the run was held against.
+        baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
+            the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
 
     Raises:
@@ -150,10 +164,17 @@ def _kept_baseline(directory: Path, run: Run, settings: Config) -> Baseline | No
 
 def _baseline_on_disk(path: Path, name: str, settings: Config) -> Baseline:
     if not path.is_dir():
-        return baseline.read(read_file(path), name, scoring.directions(settings.score.k))
+        return baseline.read(read_file(path), name, scoring.directions(settings.score.k), path.parent)
     other = rundir.read(path)
-    scorecard = scoring.score(other, pipeline.config_of(other).score.k)
-    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other))
+    own = pipeline.config_of(other)
+    scorecard = scoring.score(other, own.score.k)
+    unfit: tuple[str, ...] = ()
+    try:
+        promote.refuse_unmeasured(other, scorecard, invariants.check_answers(other, own.invariants), own.gate)
+    except CannotTell as error:
+        # what a run that was not measured scores is nothing that another could be worse than
+        unfit = (error.message,)
+    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other), unfit=unfit)
 
 
 def _relabelled(run: Run, cases: Golden) -> Run:

@@ -18,6 +18,7 @@ from raggate.adapters import Adapter
 from raggate.config import Ask
 from raggate.escape import plain
 from raggate.models import Call, Case, Failure, FailureKind, Response, Result, Started
+from raggate.modes import asked_in
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""
@@ -66,7 +67,7 @@ def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask
     """
     start = time.perf_counter()
     modes = dict.fromkeys(settings.modes)
-    questions = [(case, mode) for mode in modes for case in cases if case.modes is None or mode in case.modes]
+    questions = [(case, mode) for mode in modes for case in cases if asked_in(case.modes, mode)]
     suite = _Suite(questions, adapter, api, settings, on_result)
     if questions:
         asyncio.run(suite.run())

@@ -117,8 +117,9 @@ def judge(delta: Delta, gate: Gate) -> Judged:
     rule = gate.rule(delta.metric)
     overall = delta.slice == OVERALL
     floor = _limit(rule, delta) if rule is not None and overall else None
-    enough = delta.baseline.n > 0 if overall else gate.slices != "off" and delta.baseline.n >= gate.min_slice
-    gated = rule is not None and (enough or (floor is not None and delta.current.n > 0))
+    known = coverage.before(delta)
+    enough = known > 0 if overall else gate.slices != "off" and known >= gate.min_slice
+    gated = rule is not None and (enough or (floor is not None and delta.own.n > 0))
     return Judged(
         delta=delta,
         status=_status(delta, rule, floor) if gated and rule is not None else _ungated_status(delta),
@@ -131,7 +132,8 @@ def judge(delta: Delta, gate: Gate) -> Judged:
 def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
     if delta.baseline.n and not delta.current.n:
         return "vanished"
-    value = delta.current.value
+    # a limit holds for all the run asked, whatever could be compared
+    value = delta.own.value
     sign = 1 if delta.current.direction == "higher" else -1
     # written so that a NaN, which no comparison is true of, ends up as bad
     if floor is not None and value is not None and not sign * (value - floor) >= -EPSILON:
@@ -153,24 +155,15 @@ def _limit(rule: Rule, delta: Delta) -> float | None:
 
 
 def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, first_run: bool) -> Iterator[Reason]:
-    scorecard = comparison.scorecard
-    if not scorecard.cases:
-        yield Reason(code="zero-cases", message="no question was asked")
-    if stopped is not None:
-        yield Reason(code="stopped", message=stopped)
-    operations = scorecard.operations
-    if operations is not None and coverage.failed_too_often(operations, gate):
-        kinds = ", ".join(f"{count} {kind}" for kind, count in operations.failures.items())
-        yield Reason(
-            code="too-many-errors",
-            message=f"{operations.failed} of {operations.calls} calls failed ({kinds}), "
-            f"more than the allowed share of {gate.max_error_rate:g}",
-        )
+    problems = list(_incomplete(comparison, gate, stopped))
+    yield from problems
     if first_run:
         message = "this is a first run: the commit that would judge the change does not have raggate yet"
         yield Reason(code="first-run", message=message)
     elif comparison.baseline is None:
-        yield Reason(code="no-baseline", message="there is no baseline to compare with; review this run and promote it")
+        # what was not measured well cannot be promoted either
+        advice = "" if problems else "; review this run and promote it"
+        yield Reason(code="no-baseline", message=f"there is no baseline to compare with{advice}")
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=cause)
     if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
@@ -180,6 +173,24 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
                 code="little-overlap",
                 message=f"only {comparison.compared} of the baseline's {known} cases are still the same",
             )
+
+
+def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
+    scorecard = comparison.scorecard
+    if not scorecard.cases:
+        yield Reason(code="zero-cases", message="no question was asked")
+    if stopped is not None:
+        yield Reason(code="stopped", message=stopped)
+    if comparison.not_asked and scorecard.cases and stopped is None:
+        yield Reason(code="not-asked", message=wording.not_asked(comparison.not_asked))
+    operations = scorecard.operations
+    if operations is not None and coverage.failed_too_often(operations, gate):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in operations.failures.items())
+        yield Reason(
+            code="too-many-errors",
+            message=f"{operations.failed} of {operations.calls} calls failed ({kinds}), "
+            f"more than the allowed share of {gate.max_error_rate:g}{wording.failing(operations.said)}",
+        )
 
 
 def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason]:
@@ -236,16 +247,19 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> 
             waiver = waivers.for_case(waived, case.case_id, case.mode)
             excused.add((case.mode, case.case_id))
             yield _complain("must-pass", f"must-pass question {case.case_id} ({case.mode}): {missed}", waiver)
-    for case, one in waivers.worsened(waived, comparison, gate):
+    found = [("got worse", *item) for item in waivers.worsened(waived, comparison, gate)]
+    found += [("is beyond a floor or ceiling", *item) for item in waivers.limited(waived, comparison, gate)]
+    for what, case, one in found:
         if (case.mode, case.case_id) not in excused:
-            message = f"question {case.case_id} ({case.mode}) got worse and is left out of the means"
+            excused.add((case.mode, case.case_id))
+            message = f"question {case.case_id} ({case.mode}) {what} and is left out of the means"
             yield _complain("worse", message, one)
 
 
 def _missed(case: CaseScore, depth: int) -> str | None:
     """Say what a question that must pass lacks, None when it passes."""
     if case.failure is not None:
-        return f"the call failed ({case.failure})"
+        return "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
     if case.values.get("abstention_accuracy") is not None:
         return None if case.values["abstention_accuracy"] == 1 else "the API answered and should have abstained"
     if case.values.get("false_abstention_rate") == 1:

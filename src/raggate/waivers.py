@@ -66,6 +66,26 @@ def worsened(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> It
             yield case, waiver
 
 
+def limited(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> Iterator[tuple[CaseScore, Waived]]:
+    """Find the waived cases that a floor or ceiling would count against the run, each with its waiver."""
+    if comparison.baseline is None or comparison.incomparable or not comparison.baseline.paired:
+        return
+    for case in comparison.scorecard.cases:
+        waiver = for_case(waived, case.case_id, case.mode)
+        if waiver is not None and _beyond(case, comparison, gate):
+            yield case, waiver
+
+
+def _beyond(case: CaseScore, comparison: Comparison, gate: Gate) -> bool:
+    for metric, mean in comparison.scorecard.slices.get(case.mode, {}).get(OVERALL, {}).items():
+        rule, value = gate.rule(metric), case.values.get(metric)
+        limit = None if rule is None else rule.floor if mean.direction == "higher" else rule.ceiling
+        sign = 1 if mean.direction == "higher" else -1
+        if limit is not None and value is not None and sign * (value - limit) < -EPSILON:
+            return True
+    return False
+
+
 def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -> bool:
     values = comparison.scorecard.slices.get(new.mode, {}).get(OVERALL, {})
     for metric, value in values.items():

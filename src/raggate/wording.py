@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from raggate.escape import plain
 from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Outcome, Reason, Waived
 
+_PLAIN_QUOTES = str.maketrans("“”", '""')
+
 SOON = 14
 """Days before its last one from which on a waiver is said to expire soon."""
 
@@ -23,7 +25,15 @@ def change(row: Judged) -> str:
 def beyond(row: Judged) -> str:
     """Say that a metric is beyond its floor or ceiling."""
     limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
-    return f"{name(row.delta)} is {row.delta.current.value:.4f}, beyond its {limit} {row.floor:g}"
+    whole = row.delta.whole
+    over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
+    return f"{name(row.delta)} is {row.delta.own.value:.4f}{over}, beyond its {limit} {row.floor:g}"
+
+
+def failing(said: str) -> str:
+    """Quote what most of the failed calls said, to be appended; nothing where that is not known."""
+    # the words are the API's, or a run's that nobody has to believe: none of them may look like raggate's own
+    return f"; most often: “{plain(said, limit=160).translate(_PLAIN_QUOTES)}”" if said else ""
 
 
 def crept(row: Judged, total: float, since: str) -> str:
@@ -85,6 +95,15 @@ def name(delta: Delta) -> str:
 def removed(names: Sequence[str]) -> str:
     """Say which cases of the baseline are gone."""
     return f"{count(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
+
+
+def not_asked(missing: Sequence[tuple[str, str]]) -> str:
+    """Say which questions, by mode and case id, a run has no result for."""
+    names = [f"{plain(case)} ({plain(mode)})" for mode, case in missing]
+    return (
+        f"{count(len(names), 'question')} of the golden set {'has' if len(names) == 1 else 'have'} no result: "
+        + some(names)
+    )
 
 
 def count(number: int, noun: str) -> str:

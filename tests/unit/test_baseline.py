@@ -97,6 +97,19 @@ class TestStored:
             "wrong_rate": make_metric(0.333333333333, 1, unscored=1, direction="lower"),
         }
 
+    def test_what_other_questions_lowered(self) -> None:
+        """A best value that other questions lowered is kept with its record; files without one have no such key."""
+        moved = {"hybrid": {"hit_at_5": Accepted(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
+        data = baseline.write(SCORECARD, PROVENANCE, moved)
+        once = read(data)
+        assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
+        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
+        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
+        value = json.loads(data)
+        value["accepted"]["hybrid"]["hit_at_5"]["moved"] = None
+        with pytest.raises(UsageError, match=r"damaged at accepted\.hybrid\.hit_at_5\.moved"):
+            read(value)
+
     def test_unknown_metrics_are_ignored(self) -> None:
         """A metric this version does not know is left out of the means."""
         value = stored()
@@ -170,6 +183,7 @@ ACCEPTED = {
         ),
     }
 }
+MOVED = Lowered(on="2026-01-03", before=0.5, after=1 / 3, reason="other questions: 3 added", by="ada")
 KEPT = """\
 {
   "accepted": {

@@ -13,6 +13,7 @@ from builders import (
     make_baseline,
     make_case,
     make_case_score,
+    make_failure,
     make_golden,
     make_labelled,
     make_metric,
@@ -22,7 +23,7 @@ from builders import (
 )
 from raggate.compare import compare
 from raggate.models import Case
-from raggate.outcomes import OVERALL, Comparison, Delta, GoldenChanges, Scorecard
+from raggate.outcomes import OVERALL, Baseline, Comparison, Delta, GoldenChanges, Scorecard
 
 
 def compared(before: Scorecard, now: Scorecard, *, golden: tuple[Case, ...] | None = None, **rest: Any) -> Comparison:
@@ -84,11 +85,40 @@ def test_lost_and_gained(metric: str, lost: int, gained: int) -> None:
 
 
 def test_cases_that_do_not_apply() -> None:
-    """A case without a value is counted as unscored on its side and moves nothing."""
-    row = delta(compared(scores(1.0, None, 0.0), scores(None, None, 1.0)))
-    assert row.baseline == make_metric(0.5, 2, unscored=1)
-    assert row.current == make_metric(1.0, 1, unscored=2)
-    assert (row.lost, row.gained) == (0, 1)
+    """Values and delta are over the cases with a value on both sides; one that has none any more is counted apart."""
+    row = delta(compared(scores(1.0, None, 0.0, None), scores(None, None, 1.0, 0.0)))
+    assert row.baseline == make_metric(0.0, 1, unscored=3)
+    assert row.current == make_metric(1.0, 1, unscored=3)
+    assert (row.lost, row.gained, row.delta, row.lapsed) == (0, 1, 1.0, 1)
+
+
+def test_cases_that_lose_their_value_do_not_hide_those_that_get_worse() -> None:
+    """The misses of cases that a metric no longer applies to are not set off against new misses of others."""
+    before, now = [1.0] * 12 + [0.0] * 12, [None] * 12 + [1.0] * 6 + [0.0] * 6
+    row = delta(compared(scores(*before, metric="miss_rate"), scores(*now, metric="miss_rate")), "miss_rate")
+    assert (row.baseline.value, row.current.value, row.delta, row.lost) == (0.0, 0.5, 0.5, 6)
+    assert (row.baseline.n, row.current.n, row.lapsed) == (12, 12, 12)
+
+
+def test_metric_that_applies_to_other_cases_altogether() -> None:
+    """Where no case has a value on both sides, what the baseline measured has vanished and nothing is compared."""
+    row = delta(compared(scores(0.5, 0.5, None), scores(None, None, 0.5)))
+    assert (row.baseline, row.current, row.delta) == (
+        make_metric(0.5, 2, unscored=1),
+        make_metric(None, 0, unscored=3),
+        None,
+    )
+    assert (row.lapsed, row.whole) == (2, make_metric(0.5, 1, unscored=2))
+
+
+def test_own_value_over_all_cases() -> None:
+    """A row of all cases tells the run's own value but for waived cases, where that is over more than were compared."""
+    now = scores(1.0, 0.0, 0.0, 0.0)
+    comparison = compared(scores(1.0), now, waived=frozenset({("hybrid", "q3")}))
+    row = delta(comparison)
+    assert (row.current, row.whole, row.own) == (make_metric(1.0, 1), make_metric(1 / 3, 3), row.whole)
+    same = delta(compared(scores(1.0, 0.0), scores(1.0, 0.0)))
+    assert (same.whole, same.own) == (None, same.current)
 
 
 def test_metric_that_applies_to_no_case_any_more() -> None:
@@ -186,6 +216,26 @@ def test_cases_that_were_not_asked() -> None:
     comparison = compared(before, make_scorecard(make_case_score("q1")), golden=golden)
     assert comparison.golden == GoldenChanges(added=("q3",))
     assert comparison.compared == 1
+
+
+@pytest.mark.parametrize("held", [None, make_baseline(make_scorecard(make_case_score("q1")))])
+def test_questions_without_a_result(held: Baseline | None) -> None:
+    """A comparison tells which questions of the golden set the run has no result for, with a baseline or without."""
+    cases = (make_case("q1"), make_case("q2"), make_case("q3", modes=("bm25",)), make_case("q4", modes=("dense",)))
+    run = make_run(
+        make_labelled(cases[0], make_result("q1", failure=make_failure())),
+        golden=make_golden(*cases),
+        fingerprint={"modes": ["hybrid", "bm25"]},
+    )
+    comparison = compare(run, make_scorecard(make_case_score("q1")), held, flip_at=5)
+    assert comparison.not_asked == (("hybrid", "q2"), ("bm25", "q1"), ("bm25", "q2"), ("bm25", "q3"))
+
+
+def test_unfit_baseline() -> None:
+    """What says itself that nothing must be held against it is not compared with, and why is told."""
+    now = scores(1.0)
+    comparison = compare(make_run(), now, make_baseline(scores(1.0), unfit=("run x did not finish",)), flip_at=5)
+    assert (comparison.deltas, comparison.incomparable) == ((), ("run x did not finish",))
 
 
 def test_metric_the_baseline_does_not_have() -> None:

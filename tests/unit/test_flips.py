@@ -77,6 +77,22 @@ def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> 
 
 
 @pytest.mark.parametrize(
+    ("kind", "stopped", "flips"),
+    [
+        pytest.param("aborted", "the API exited", 0, id="never-asked"),
+        pytest.param("connection", "the API exited", 1, id="asked-and-failed"),
+        pytest.param("aborted", None, 1, id="no-result-in-a-whole-run"),
+    ],
+)
+def test_a_question_that_was_never_asked_did_not_break(kind: str, stopped: str | None, flips: int) -> None:
+    """What a run that stopped did not come to is no flip; a call that failed is one, and so is a result that lacks."""
+    now = answered(None, failure=make_failure(kind=kind))
+    old = score(make_run(answered(None, GOLD)), (5,)).cases[0]
+    new = score(make_run(now), (5,)).cases[0]
+    assert len(find_flips(make_run(now, stopped=stopped), [(old, new)], 5)) == flips
+
+
+@pytest.mark.parametrize(
     ("case", "now", "why"),
     [
         pytest.param({}, {"chunks": at(7)}, "fell, of 10 returned", id="rank-fell"),

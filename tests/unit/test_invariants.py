@@ -88,7 +88,9 @@ HOLDS = [
     pytest.param("notes_exist", [answer(make_chunk(vault="work"))], IN_VAULT, id="notes-in-that-vault"),
     pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
     pytest.param("abstained_is_empty", [answer(references=(REFERENCE,))], {}, id="answers-and-cites"),
+    pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
     pytest.param("index_complete", [covered(docs_processed=3)], IN_VAULT, id="as-many-documents-as-notes"),
+    pytest.param("index_complete", [covered(docs_processed=3)], {}, id="number-of-notes-not-known"),
     pytest.param("index_complete", [covered(other=1), answer()], IN_VAULT, id="documents-not-told"),
     pytest.param(
         "index_constant", [covered(index_version="1"), covered("q2", index_version="1")], {}, id="one-version"
@@ -156,6 +158,13 @@ BROKEN = [
         IN_VAULT,
         "q1 (hybrid): x.md is not in the vault",
         id="no-note",
+    ),
+    pytest.param(
+        "notes_exist",
+        [answer(*THREE)],
+        {"fingerprint": {"notes": {}}},
+        "q1 (hybrid): a.md is not in the vault",
+        id="vault-without-notes",
     ),
     pytest.param(
         "notes_exist",

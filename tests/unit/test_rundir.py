@@ -317,6 +317,8 @@ def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
             INCOMPLETE + "(ValueError(",
             id="note-without-vault",
         ),
+        pytest.param(("fingerprint", "modes"), 5, INCOMPLETE + "(ValueError(", id="modes-no-list"),
+        pytest.param(("fingerprint", "modes"), [["x"]], INCOMPLETE + "(ValueError(", id="mode-no-name"),
         pytest.param(("duration_s",), "long", INCOMPLETE + "(ValueError(", id="duration-no-number"),
         pytest.param(("log",), 5, INCOMPLETE + "(TypeError(", id="log-no-list"),
     ],

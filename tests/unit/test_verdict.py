@@ -50,6 +50,11 @@ def thinned(now: int) -> Delta:
     return replace(SAME, current=make_metric(0.8, now, unscored=10 - now))
 
 
+def lapsed(count: int) -> Delta:
+    """Build a delta over ten cases of a metric that applied to so many more in the baseline."""
+    return replace(SAME, lapsed=count)
+
+
 def with_gated(*deltas: Delta, **fields: Any) -> Comparison:
     """Build a comparison that would pass, but for what is given."""
     return make_comparison(SAME, *deltas, **fields)
@@ -96,6 +101,19 @@ CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
         pytest.param(slice_delta(0.8, 0.74), FLOOR, "within", id="no-floor-for-slices"),
         pytest.param(rate(0.1, 0.26), CEILING, "below floor", id="above-ceiling"),
         pytest.param(rate(0.1, 0.25), CEILING, "within", id="exactly-at-ceiling"),
+        pytest.param(
+            make_delta(0.8, 0.8, whole=make_metric(0.74, 20)), FLOOR, "below floor", id="below-over-all-cases"
+        ),
+        pytest.param(make_delta(0.8, 0.74, whole=make_metric(0.75, 20)), FLOOR, "within", id="above-over-all-cases"),
+        pytest.param(
+            make_delta(0.8, None, whole=make_metric(0.74, 20)), FLOOR, "vanished", id="below-but-not-compared"
+        ),
+        pytest.param(
+            make_delta(None, None, whole=make_metric(0.7, 5)), FLOOR, "below floor", id="below-in-added-cases"
+        ),
+        pytest.param(
+            rate(0.1, 0.1, whole=make_metric(0.26, direction="lower")), CEILING, "below floor", id="above-all"
+        ),
         pytest.param(make_delta(0.8, float("nan")), PLAIN, "worse", id="nan-is-never-green"),
         pytest.param(make_delta(0.8, float("nan")), FLOOR, "below floor", id="nan-is-never-above-a-floor"),
         pytest.param(make_delta(0.8, 0.2, metric="ndcg_at_7"), PLAIN, "not gated", id="metric-without-rule"),
@@ -106,6 +124,7 @@ CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
         pytest.param(emptied(metric="ndcg_at_7"), PLAIN, "vanished", id="vanished-mode-though-not-gated"),
         pytest.param(slice_delta(n=10), PLAIN, "worse", id="slice-large-enough"),
         pytest.param(slice_delta(n=9), PLAIN, "not gated", id="slice-too-small"),
+        pytest.param(slice_delta(n=5, lapsed=5), PLAIN, "worse", id="slice-large-enough-in-the-baseline"),
         pytest.param(slice_delta(n=99), Gate(slices="off"), "not gated", id="slices-off"),
     ],
 )
@@ -141,6 +160,22 @@ def test_failed_calls(operations: Any, expected: list[str]) -> None:
     """A run counts as not measured when more than the allowed share of its calls failed."""
     comparison = with_gated(scorecard=make_scorecard(make_case_score(), operations=operations))
     assert codes(comparison) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        pytest.param("", "3 of 3 calls failed (3 timeout), more than the allowed share of 0.02", id="not-known"),
+        pytest.param("HTTP 400: no\x1b[1m", "0.02; most often: “HTTP 400: no [1m”", id="one-harmless-line"),
+        pytest.param("no”. All is well", '0.02; most often: “no". All is well”', id="never-out-of-its-quotes"),
+        pytest.param("x" * 400, f"0.02; most often: “{'x' * 159}…”", id="cut"),
+    ],
+)
+def test_failed_calls_say_why(said: str, expected: str) -> None:
+    """The reason quotes what most of the failed calls said."""
+    scorecard = make_scorecard(make_case_score(), operations=make_operations(3, 3, said=said))
+    reasons = decide(with_gated(scorecard=scorecard), (), Gate()).reasons
+    assert next(reason.message for reason in reasons if reason.code == "too-many-errors").endswith(expected)
 
 
 def test_allowed_share_of_failures_is_exact() -> None:
@@ -261,6 +296,18 @@ SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
         ),
         pytest.param(make_comparison(thinned(5)), PLAIN, [], id="metric-covers-half"),
         pytest.param(make_comparison(thinned(4)), PLAIN, ["fewer-scored"], id="metric-covers-less-than-half"),
+        pytest.param(make_comparison(lapsed(10)), PLAIN, [], id="metric-is-compared-over-half"),
+        pytest.param(make_comparison(lapsed(11)), PLAIN, ["fewer-scored"], id="metric-is-compared-over-less-than-half"),
+        pytest.param(with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"], id="not-asked"),
+        pytest.param(
+            with_gated(not_asked=(("hybrid", "q2"),)), Gate(on_removed_cases="warn"), ["not-asked"], id="not-asked-warn"
+        ),
+        pytest.param(
+            with_gated(scorecard=make_scorecard(), not_asked=(("hybrid", "q2"),)),
+            PLAIN,
+            ["zero-cases"],
+            id="none-asked",
+        ),
         pytest.param(with_gated(slice_delta(0.8, 0.0, n=9)), Gate(slices="fail"), [], id="small-slice-never-judged"),
         pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), ["worse"], id="slices-fail"),
         pytest.param(with_gated(slice_delta(n=11)), Gate(slices="warn"), [], id="slices-warn"),
@@ -288,8 +335,10 @@ def test_stopped_run() -> None:
 
 def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
     """Cases, slices and overlap that a run lacks because it was cut short are no further reasons."""
-    comparison = with_gated(emptied(slice="tag=x"), baseline=make_baseline(cases(10)), compared=1)
-    assert codes(comparison) == ["little-overlap", "vanished"]
+    comparison = with_gated(
+        emptied(slice="tag=x"), baseline=make_baseline(cases(10)), compared=1, not_asked=(("hybrid", "q2"),)
+    )
+    assert codes(comparison) == ["not-asked", "little-overlap", "vanished"]
     assert codes(comparison, stopped="gave up") == ["stopped"]
 
 
@@ -298,6 +347,14 @@ def test_no_baseline() -> None:
     verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (), PLAIN)
     assert (verdict.outcome, verdict.exit_code) == ("cannot tell", 3)
     assert [reason.code for reason in verdict.reasons] == ["no-baseline"]
+    assert "promote" in verdict.reasons[0].message
+
+
+def test_no_baseline_and_nothing_to_make_one_of() -> None:
+    """A run that was not measured well is not recommended as the baseline that is missing."""
+    verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (), PLAIN, stopped="gave up")
+    assert [reason.code for reason in verdict.reasons] == ["stopped", "no-baseline"]
+    assert "promote" not in verdict.reasons[1].message
 
 
 @pytest.mark.parametrize(
@@ -523,6 +580,21 @@ def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
             id="vanished-slice",
         ),
         pytest.param(thinned(1), PLAIN, "hit_at_5 (hybrid) applies to 1 case, in the baseline to 10", id="thinned"),
+        pytest.param(
+            lapsed(15), PLAIN, "hit_at_5 (hybrid) applies to 10 of the 25 cases it applied to before", id="lapsed"
+        ),
+        pytest.param(
+            replace(emptied(), current=make_metric(None, 0, unscored=10), lapsed=10, whole=make_metric(0.8, 4)),
+            PLAIN,
+            "hit_at_5 (hybrid) has a value in none of the cases it had one in before, only in others",
+            id="only-elsewhere",
+        ),
+        pytest.param(
+            make_delta(1.0, 1.0, whole=make_metric(0.5, 48)),
+            FLOOR,
+            "hit_at_5 (hybrid) is 0.5000 over all 48 cases, compared or not, beyond its floor 0.75",
+            id="below-floor-over-all",
+        ),
     ],
 )
 def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
@@ -545,6 +617,7 @@ def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
             id="answered",
         ),
         pytest.param({"rank": None, "failure": "timeout"}, "the call failed (timeout)", id="failed-call"),
+        pytest.param({"rank": None, "failure": "aborted"}, "it was not asked", id="not-asked"),
     ],
 )
 def test_message_of_a_must_pass_question(fields: dict[str, Any], missed: str) -> None:

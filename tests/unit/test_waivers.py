@@ -232,11 +232,17 @@ def test_line_of_an_expired_one() -> None:
 FOUND, LOST = make_chunk(), make_chunk("c2", rel_path="b.md")
 
 
-def judged(lost: set[str], *given: Waiver, must_pass: bool = False) -> Any:
-    """Judge ten questions, all found in the baseline, of which some are lost now."""
+def judged(
+    lost: set[str], *given: Waiver, must_pass: bool = False, lost_before: frozenset[str] = frozenset(), **fields: Any
+) -> Any:
+    """Judge ten questions, all found in the baseline but for those said, of which some are lost now."""
     cases = [make_case(f"q{number}", must_pass=must_pass and number == 0) for number in range(10)]
     config = Config(
-        **BASE, score={"k": [5]}, invariants={"notes_exist": "off", "list_deep_enough": "off"}, waivers=list(given)
+        **BASE,
+        score={"k": [5]},
+        invariants={"notes_exist": "off", "list_deep_enough": "off"},
+        waivers=list(given),
+        **fields,
     )
 
     def run(missing: set[str]) -> Any:
@@ -253,7 +259,7 @@ def judged(lost: set[str], *given: Waiver, must_pass: bool = False) -> Any:
         )
 
     now = run(lost)
-    return pipeline.judge(now, scoring.score(now, (5,)), make_baseline(scoring.score(run(set()), (5,))))
+    return pipeline.judge(now, scoring.score(now, (5,)), make_baseline(scoring.score(run(set(lost_before)), (5,))))
 
 
 def test_waived_case() -> None:
@@ -267,6 +273,19 @@ def test_waived_case() -> None:
     row = next(row.delta for row in review.verdict.rows if (row.delta.metric, row.delta.slice) == ("hit_at_5", OVERALL))
     assert (row.baseline.value, row.current.value, row.baseline.n, row.current.n) == (1.0, 1.0, 9, 9)
     assert [(flip.case_id, flip.kind, flip.waived) for flip in review.comparison.flips] == [("q0", "broke", True)]
+    assert [one.state for one in review.waivers] == ["active"]
+
+
+def test_waived_case_does_not_count_against_a_floor() -> None:
+    """A case that missed before and misses still is left out of what a floor is held against, and that is a use."""
+    policy = {"gate": {"metrics": {"hit_at_5": {"floor": 0.95}}}}
+    missed = {"lost_before": frozenset({"q0"}), **policy}
+    assert codes(judged({"q0"}, **missed).verdict) == ("regression", ["below-floor"], [])
+    review = judged({"q0"}, waiver(case="q0"), **missed)
+    assert codes(review.verdict) == ("pass", [], ["waived"])
+    assert review.verdict.warnings[0].message.startswith(
+        "question q0 (hybrid) is beyond a floor or ceiling and is left"
+    )
     assert [one.state for one in review.waivers] == ["active"]
 
 

@@ -1,7 +1,7 @@
 """What to measure. A metric is one function of a labelled case; add it to a module here and one line to the dict.
 
 A function returns None where the metric does not apply. Its docstring is its documentation: the summary line, then
-`Formula:`, `Null:`, where others have a name for it `Also:`, and `Source:`, from which docs/metrics.md is generated.
+`Formula:`, `Null:`, `Also:` (who calls it what, or `nobody else.`) and `Source:`; docs/metrics.md is made of them.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ def abstention_accuracy(item: Labelled) -> float | None:
 
     Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
     Null: answerable cases.
+    Also: abstention_accuracy (the note system), refusal_correctness (kebab).
     Source: the note system's abstention accuracy.
     """
     if item.case.answerable:
@@ -23,6 +24,7 @@ def hallucination_rate_unanswerable(item: Labelled) -> float | None:
 
     Formula: 1 if the API did not abstain, else 0.
     Null: answerable cases. A failed call counts as 1: the rate is the inverse of abstention_accuracy.
+    Also: hallucination_rate_unanswerable (the note system).
     Source: the note system's hallucination rate on unanswerable.
     """
     accuracy = abstention_accuracy(item)
@@ -34,6 +36,7 @@ def false_abstention_rate(item: Labelled) -> float | None:
 
     Formula: 1 if the API abstained, else 0; a failed call is 1.
     Null: unanswerable cases.
+    Also: nobody else.
     Source: raggate; the note system has no such metric.
     """
     if not item.case.answerable:

@@ -14,9 +14,11 @@ from raggate.models import Labelled, Response
 def attribution_hit_rate(item: Labelled) -> float | None:
     """The answer cites a gold support: a reference of the API or a citation in the text names its note and section.
 
-    Formula: 1 if some gold support is cited, else 0; a refusal and a failed call are 0. A citation names a support by
-        its path (directories may be left out) and by its section, one inside it, or the end of its heading path.
+    Formula: 1 if some gold support is cited, else 0; a refusal and a failed call are 0. A reference matches as a chunk
+        does: path, and the section or one inside it. A citation in the text may leave out directories, and may name the
+        section by the end of its heading path.
     Null: unanswerable cases, cases labelled by ids alone, and responses without an answer.
+    Also: attribution_hit_rate (the note system).
     Source: the note system's attribution hit rate, by path elements in place of string prefixes.
     """
     if not _citable(item) or _unasked(item):
@@ -30,6 +32,7 @@ def citation_presence_rate(item: Labelled) -> float | None:
     Formula: 1 if the text holds `File: …, Section: …` or a number `[n]` of a reference, else 0; a failed call is 0.
         References alone do not count: an API may list all it read when nothing is cited.
     Null: unanswerable cases, refusals and blank answers, and responses without an answer.
+    Also: citation_presence_rate (human labels, by what people say of the answer).
     Source: raggate; the note system hides missing citations behind its references.
     """
     if not item.case.answerable or _unasked(item):
@@ -47,6 +50,7 @@ def key_fact_coverage(item: Labelled) -> float | None:
 
     Formula: expected_key_facts found in the answer / all of them; a failed call is 0.
     Null: cases without expected_key_facts, unanswerable cases, and responses without an answer.
+    Also: nobody else.
     Source: the note system's expected_key_facts, which its scripts do not use; a fact counts by its words as written.
     """
     facts = [fold(fact).casefold() for fact in item.case.expected_key_facts if fact.strip()]
@@ -63,6 +67,7 @@ def recency_conflict(item: Labelled) -> float | None:
         gold_supports, which are therefore listed oldest first. cite_both and acknowledge_both: 1 if every gold support
         is cited. Else 0; a failed call is 0. Whether the text acknowledges the conflict takes a judge.
     Null: cases without a rule, cases labelled by ids alone, and responses without an answer.
+    Also: nobody else.
     Source: the note system's recency_conflict_rule, which its scripts do not check.
     """
     rule = item.case.recency_conflict_rule
@@ -80,6 +85,7 @@ def answer_contains(item: Labelled) -> float | None:
 
     Formula: 1 if all of must_contain and none of forbidden are substrings of the answer, else 0; a failed call is 0.
     Null: cases with neither, and responses without an answer.
+    Also: groundedness (kebab).
     Source: kebab's groundedness by must_contain and forbidden.
     """
     case = item.case

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from raggate.anchors import covers, elements
-from raggate.models import Case, Labelled, Response, Support
+from raggate.models import Case, Labelled, Reference, Response, Support
 
 MAX_PATH = 400
 MAX_SECTION = 600
@@ -24,11 +24,10 @@ _QUOTES = " \t'\"`*"
 
 
 class Citation(NamedTuple):
-    """One cited place. `heading_path` is as the answer writes it, often the last heading alone; `vault` if known."""
+    """One place that a text cites, as it writes it: often without directories, and the last heading alone."""
 
     rel_path: str
     heading_path: str
-    vault: str | None = None
 
 
 def parse(answer: str) -> Iterator[Citation]:
@@ -58,23 +57,30 @@ def cited_supports(item: Labelled) -> frozenset[int]:
     response = item.result.response
     if response is None or response.abstained:
         return frozenset()
-    cited = [Citation(ref.rel_path, ref.heading_path, ref.vault or None) for ref in response.references]
-    cited += parse(response.answer or "")
-    supports = item.case.gold_supports
+    cited = tuple(parse(response.answer or ""))
     return frozenset(
         index
-        for index, support in enumerate(supports)
-        if any(_names(citation, support, item.case) for citation in cited)
+        for index, support in enumerate(item.case.gold_supports)
+        if any(_is_of(reference, support, item.case) for reference in response.references)
+        or any(_names(citation, support) for citation in cited)
     )
 
 
-def _names(citation: Citation, support: Support, case: Case) -> bool:
-    """Say whether a citation names a support: its note, and its section, one inside it, or the end of its path."""
-    # an answer may leave out the directories
-    if not support.rel_path or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
+def _is_of(reference: Reference, support: Support, case: Case) -> bool:
+    """Say whether a reference of the API is of a support, as a retrieved chunk is: the note, and the section."""
+    if not support.rel_path or reference.rel_path != support.rel_path:
         return False
     allowed = (support.vault,) if support.vault else case.vaults
-    if citation.vault is not None and allowed and citation.vault not in allowed:
+    # an API that does not tell the vault gets the benefit of the doubt
+    if reference.vault and allowed and reference.vault not in allowed:
+        return False
+    return support.heading_path is None or covers(support.heading_path, reference.heading_path)
+
+
+def _names(citation: Citation, support: Support) -> bool:
+    """Say whether a text names a support: its note, and its section, one inside it, or the end of its path."""
+    # a text may leave out the directories
+    if not support.rel_path or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
         return False
     if support.heading_path is None or covers(support.heading_path, citation.heading_path):
         return True

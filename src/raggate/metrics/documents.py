@@ -16,6 +16,7 @@ def document_precision(item: Labelled, k: int) -> float | None:
 
     Formula: documents of gold supports among the first k distinct documents / k.
     Null: unanswerable cases. A failed call is 0.
+    Also: P@k (TREC, of documents).
     Source: TREC P@k at the level of documents, with documents deduplicated first.
     """
     if not labelled(item.case):
@@ -35,6 +36,7 @@ def duplicate_doc_rate(item: Labelled, k: int) -> float | None:
 
     Formula: chunks among the first k that are not the first of their document / chunks among the first k.
     Null: empty lists and failed calls.
+    Also: duplicate_doc_rate (the search-improver).
     Source: the search-improver's duplicate-document rate.
     """
     diversity = diversity_rate(item, k)
@@ -46,6 +48,7 @@ def diversity_rate(item: Labelled, k: int) -> float | None:
 
     Formula: distinct documents among the first k chunks / chunks among the first k.
     Null: empty lists and failed calls.
+    Also: diversity_rate (the search-improver).
     Source: the search-improver's diversity rate; the inverse of duplicate_doc_rate.
     """
     chunks = _chunks(item)[:k]

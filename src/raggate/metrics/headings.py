@@ -18,6 +18,7 @@ def heading_only_hit(item: Labelled, k: int) -> float | None:
 
     Formula: chunks among the first k whose text is empty but for their heading / chunks among the first k.
     Null: empty lists, lists without any text, and failed calls.
+    Also: heading_only_hit_rate (the search-improver).
     Source: the search-improver's heading_only_hit_rate.
     """
     chunks = _told(item, k)
@@ -30,6 +31,7 @@ def lexical_dominance(item: Labelled, k: int) -> float | None:
     Formula: chunks among the first k with score_lexical / score_final >= 0.7 / chunks among the first k that tell both;
         with a final score of 0 or less a chunk is not dominated.
     Null: lists in which no chunk tells both scores, and failed calls.
+    Also: heading_dominance_rate (the search-improver's build_metrics).
     Source: heading_dominance_rate as the search-improver's build_metrics has it, for one query.
     """
     pairs = [
@@ -47,6 +49,7 @@ def heading_first(item: Labelled, k: int) -> float | None:
     Formula: documents with two or more of the first k chunks, of which the first has no text but its heading /
         documents with two or more of the first k chunks.
     Null: lists in which no document has several chunks, lists without any text, and failed calls.
+    Also: heading_dominance_rate (the search-improver's heading_bias).
     Source: heading_dominance_rate as the search-improver's heading_bias has it.
     """
     documents: dict[tuple[str | None, str], list[Chunk]] = {}

@@ -6,8 +6,9 @@ The names are those of the score reports the taxonomy comes from. A value is Non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
+from typing import Any
 
 from raggate.judgments import METRICS, Task
 from raggate.outcomes import Direction
@@ -21,55 +22,105 @@ Ranked = Sequence[ChunkLabels | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelMetric:
-    """A metric: the task and the labels it is computed from, which way is better, and what it asks.
+    """A metric: the task and the labels it is computed from, which way is better, what it asks and how.
 
     `binary` metrics are 0 or 1 for each query, so that their interval is Wilson's; the others are bootstrapped.
+    `formula`, `null`, `also` (who else has it under which name) and `source` are for docs/metrics.md.
     """
 
     task: Task
     labels: tuple[str, ...]
     question: str
+    formula: str
+    also: str
+    null: str = "never."
+    source: str = "the annotation taxonomy."
     direction: Direction = "higher"
     binary: bool = True
 
 
-def _metric(task: Task, labels: str, question: str, direction: Direction = "higher") -> LabelMetric:
-    return LabelMetric(task=task, labels=tuple(labels.split()), question=question, direction=direction)
+_NO_CHUNK = "no judged chunk while K is inferred, or while unjudged chunks are taken out (`join --unjudged skip`)."
+_NOBODY = "nobody else."
 
 
-def _ranked(labels: str, question: str, direction: Direction = "higher") -> LabelMetric:
+def _of_answer(task: Task, label: str, question: str, direction: Direction = "higher") -> LabelMetric:
     return LabelMetric(
-        task="retrieval", labels=tuple(labels.split()), question=question, direction=direction, binary=False
-    )
+        task=task, labels=(label,), question=question, formula=f"1 if {label}, else 0.", also=_NOBODY,
+        direction=direction,
+    )  # fmt: skip
+
+
+def _of_chunks(
+    labels: str, question: str, formula: str, also: str = _NOBODY, *, binary: bool = False, **more: Any
+) -> LabelMetric:
+    return LabelMetric(
+        task="retrieval", labels=tuple(labels.split()), question=question, formula=formula, also=also, binary=binary,
+        **{"null": _NO_CHUNK, **more},
+    )  # fmt: skip
 
 
 LABEL_METRICS: dict[str, LabelMetric] = {
-    "topical_precision_at_k": _ranked("topically_relevant", "Share of the first K chunks that are on topic."),
-    "sufficiency_hit_at_k": _metric(
-        "retrieval", "evidence_sufficient", "Is one of the first K chunks enough to answer from?"
+    "topical_precision_at_k": _of_chunks(
+        "topically_relevant", "Share of the first K chunks that are on topic.",
+        "chunks among the first K with topically_relevant / K.",
+        "precision_at_k (raggate and the note system, of gold supports), P@k (TREC).",
     ),
-    "sufficiency_rate_at_k": _ranked("evidence_sufficient", "Share of the first K chunks that are enough alone."),
-    "misleading_context_rate_at_k": _ranked("misleading", "Share of the first K chunks that mislead.", "lower"),
-    "mean_reciprocal_rank_at_k": _ranked("topically_relevant", "How high does the first chunk on topic stand?"),
-    "ndcg_at_k": _ranked("topically_relevant evidence_sufficient", "Do the best chunks stand first?"),
-    "grounding_presence_rate": _metric("grounding", "support_present", "Does the context support some claim?"),
-    "unsupported_claim_rate": _metric(
+    "sufficiency_hit_at_k": _of_chunks(
+        "evidence_sufficient", "Is one of the first K chunks enough to answer from?",
+        "1 if some chunk among the first K has evidence_sufficient, else 0.",
+        "hit_at_k (raggate, kebab, the search-improver), success@k (TREC).",
+        binary=True,
+    ),
+    "sufficiency_rate_at_k": _of_chunks(
+        "evidence_sufficient", "Share of the first K chunks that are enough alone.",
+        "chunks among the first K with evidence_sufficient / K.",
+        "precision_at_k (raggate, of gold supports).",
+    ),
+    "misleading_context_rate_at_k": _of_chunks(
+        "misleading", "Share of the first K chunks that mislead.", "chunks among the first K with misleading / K.",
+        direction="lower", null=f"failed calls (`join`), and {_NO_CHUNK}",
+    ),
+    "mean_reciprocal_rank_at_k": _of_chunks(
+        "topically_relevant", "How high does the first chunk on topic stand?",
+        "1 / rank of the first chunk among the first K with topically_relevant; 0 without one.",
+        "mrr_at_k (raggate, the search-improver), mrr_avg (the note system), mrr (kebab), reciprocal rank (TREC).",
+    ),
+    "ndcg_at_k": _of_chunks(
+        "topically_relevant evidence_sufficient", "Do the best chunks stand first?",
+        "sum of (2^w - 1) / log2(rank + 1) over the first K, divided by that of the best order; w is 2 for a "
+        "sufficient chunk, 1 for one that is only on topic; 0 where no chunk has a grade.",
+        "ndcg_exp_at_k (raggate), ndcg_burges (ranx).",
+        source="the annotation taxonomy, gains of Burges et al. 2005.",
+    ),
+    "grounding_presence_rate": _of_answer(
+        "grounding", "support_present", "Does the context support some claim?"
+    ),
+    "unsupported_claim_rate": _of_answer(
         "grounding", "unsupported_claim_present", "Is some claim not supported by the context?", "lower"
     ),
-    "contradiction_rate": _metric(
+    "contradiction_rate": _of_answer(
         "grounding", "contradicted_claim_present", "Does the context contradict some claim?", "lower"
     ),
     # more citations are better by convention only
-    "citation_presence_rate": _metric("grounding", "source_cited", "Does the answer cite anything?"),
-    "conditional_fabrication_rate": _metric(
-        "grounding", "source_cited fabricated_source", "Of the answers that cite: is some citation made up?", "lower"
+    "citation_presence_rate": replace(
+        _of_answer("grounding", "source_cited", "Does the answer cite anything?"),
+        also="citation_presence_rate (raggate, by the text of the answer).",
     ),
-    "proper_action_rate": _metric("generation", "proper_action", "Was answering, asking back or refusing right?"),
-    "on_topic_rate": _metric("generation", "response_on_topic", "Does the answer address the request?"),
-    "helpfulness_rate": _metric("generation", "helpful", "Does the answer get a typical user on?"),
-    "incompleteness_rate": _metric("generation", "incomplete", "Is a required part missing?", "lower"),
-    "unsafe_content_rate": _metric("generation", "unsafe_content", "Is something unsafe in it?", "lower"),
-}
+    "conditional_fabrication_rate": replace(
+        _of_answer("grounding", "fabricated_source", "Of the answers that cite: is some citation made up?", "lower"),
+        labels=("source_cited", "fabricated_source"),
+        null="the answer cites nothing.",
+    ),
+    "proper_action_rate": replace(
+        _of_answer("generation", "proper_action", "Was answering, asking back or refusing right?"),
+        also="nobody else; abstention_accuracy (raggate, the note system) and refusal_correctness (kebab) are of "
+        "refusals alone.",
+    ),
+    "on_topic_rate": _of_answer("generation", "response_on_topic", "Does the answer address the request?"),
+    "helpfulness_rate": _of_answer("generation", "helpful", "Does the answer get a typical user on?"),
+    "incompleteness_rate": _of_answer("generation", "incomplete", "Is a required part missing?", "lower"),
+    "unsafe_content_rate": _of_answer("generation", "unsafe_content", "Is something unsafe in it?", "lower"),
+}  # fmt: skip
 """Every metric, in the order of the taxonomy."""
 
 LOWER_IS_BETTER = frozenset(name for name, metric in LABEL_METRICS.items() if metric.direction == "lower")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, fsum
 
-from raggate.models import Response, Result
+from raggate.metrics.documents import coverage_by_document_type
+from raggate.models import Failure, Response, Result
 from raggate.outcomes import Direction, MetricValue, Operations
 
 
@@ -34,6 +35,9 @@ def operations(results: Sequence[Result]) -> Operations:
         latency=_latency(results),
         coverage=coverage,
         failures=dict(sorted(failures.items())),
+        said=_said([result.failure for result in results if result.failure is not None]),
+        document_types=coverage_by_document_type(results),
+        cost=_cost(responses),
     )
 
 
@@ -48,6 +52,14 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(ceil(share * len(values)), 1) - 1]
 
 
+def _said(failures: Sequence[Failure]) -> str:
+    """Give the most frequent message, the first of those that are equally frequent."""
+    # calls that were given up only say so
+    made = [failure.message for failure in failures if failure.kind != "aborted"]
+    most = Counter(made or [failure.message for failure in failures]).most_common(1)
+    return most[0][0] if most else ""
+
+
 def _latency(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     """Percentiles per step in milliseconds: `client_ms` as raggate saw it, the rest as the API reports it."""
     steps: dict[str, list[float]] = {}
@@ -59,6 +71,18 @@ def _latency(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     return {
         step: {"p50": percentile(values, 0.50), "p95": percentile(values, 0.95)}
         for step, values in sorted(steps.items())
+    }
+
+
+def _cost(responses: Sequence[Response]) -> dict[str, dict[str, float]]:
+    """Sum and average each cost over the responses that tell it; what none of them tells is not there, and not 0."""
+    costs: dict[str, list[float]] = {}
+    for response in responses:
+        for kind, value in response.cost.items():
+            costs.setdefault(kind, []).append(value)
+    return {
+        kind: {"sum": fsum(values), "mean": fsum(values) / len(values), "n": len(values)}
+        for kind, values in sorted(costs.items())
     }
 
 

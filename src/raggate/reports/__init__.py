@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from raggate.errors import RaggateError
 from raggate.models import Run
@@ -18,8 +19,8 @@ REPORTS: dict[str, Report] = {
 }
 """File name in the run directory -> report."""
 
-METRICS_REPORT: tuple[str, Callable[[Run, Scorecard], str]] = ("metrics.json", metrics_file.render)
-"""The one report that needs no verdict."""
+METRICS_REPORT: tuple[str, Callable[[Run, Scorecard, Mapping[str, Any]], str]] = ("metrics.json", metrics_file.render)
+"""The one report that needs no verdict; it takes other systems' numbers too, empty where none are asked for."""
 
 TRACE_REPORT: tuple[str, Callable[..., str]] = ("trace.jsonl", trace_file.render)
 """One line per retrieved chunk; takes the run, and `full_text` to keep whole texts."""

@@ -1,6 +1,6 @@
 """A review -> annotations: what to show at a line of a file in the pull request, and what beside the run. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -39,7 +39,7 @@ class Annotation:
 def annotations(review: Review, links: Links | None, *, changed: Collection[str] = ()) -> list[Annotation]:
     """Give the annotations of a review, most important first: verdict, invariants, questions that broke.
 
-    A pass without a warning has none.
+    A pass without a warning has none. Of a run that stopped early no question is named: it says nothing of any.
 
     Args:
         review: what was decided.
@@ -48,7 +48,7 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
             lines are not those of the run, so nothing is put on them.
     """
     prefix = links.prefix if links is not None else ""
-    broken = [flip for flip in review.comparison.flips if flip.kind == "broke"]
+    broken = [flip for flip in review.comparison.flips if flip.kind == "broke" and review.run.stopped is None]
     told = review.verdict.outcome != "pass" or review.verdict.warnings
     return [
         *([_verdict(review)] if told else []),
@@ -57,14 +57,23 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
     ]
 
 
-def for_log(found: Sequence[Annotation], *, most: int = 10) -> list[Annotation]:
-    """Keep at most `most` of each level, as many as the runner shows; the last of a level says how many are left."""
+def for_log(
+    found: Sequence[Annotation], *, most: int = 10, taken: Mapping[Level, int] | None = None
+) -> list[Annotation]:
+    """Keep at most `most` of each level, as many as the runner shows; the last of a level says how many are left.
+
+    Args:
+        found: in order of importance.
+        most: of each level.
+        taken: how many of a level are printed otherwise, which leaves so many fewer.
+    """
     kept: list[Annotation] = []
-    for level in ("error", "warning", "notice"):
+    levels: tuple[Level, ...] = ("error", "warning", "notice")
+    for level in levels:
         of_level = [annotation for annotation in found if annotation.level == level]
-        shown = of_level[:most]
-        if len(of_level) > most and shown:
-            more = f" (+{len(of_level) - most} more)"
+        shown = of_level[: max(most - (taken or {}).get(level, 0), 0)]
+        if len(of_level) > len(shown) and shown:
+            more = f" (+{len(of_level) - len(shown)} more)"
             message = plain(shown[-1].message, limit=MESSAGE_CHARACTERS - len(more)) + more
             shown[-1] = replace(shown[-1], message=message)
         kept += shown

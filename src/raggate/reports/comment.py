@@ -31,21 +31,43 @@ def render_ended(ended: Ended, publication: Publication, *, limit: int = COMMENT
     return fit(found, limit, utf16_units, elsewhere=sections.elsewhere(publication))
 
 
-def render_alert(review: Review, publication: Publication, *, sticky: str | None = None) -> str:
-    """Render the short comment that is posted anew when a push made a pass worse, so that somebody is notified.
+def render_alert(review: Review, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:
+    """Render the short comment that is posted anew when a pass was lost, so that somebody is notified.
 
-    `sticky` is the address of the comment that has everything.
+    Args:
+        review: what was decided.
+        publication: links.
+        sticky: the address of the comment that has everything.
+        rerun: whether the very commit that passed was judged again.
     """
-    verdict = review.verdict
-    head = f"{frame.sign(verdict.outcome)} **raggate (suite {safe(review.run.suite, limit=60)}): {verdict.outcome}"
-    lines = [f"{head} since the last push.** {safe(verdict.headline, limit=300)}"]
-    broken = questions.broken(review)
-    named = [questions.in_words(flip, 120) for flip in broken[:TOP]]
-    if not named:
+    named = [questions.in_words(flip, 120) for flip in questions.broken(review)[:TOP]]
+    if review.run.stopped is not None:
+        # what was asked by then says nothing of the change
+        named = []
+    elif not named:
         named = metric_tables.in_words(review, TOP)
-    if named:
-        lines.append("\n".join(named))
     everything = link("Everything that changed", sticky, publication.links)
-    if everything.startswith("["):
-        lines.append(everything)
-    return "\n\n".join(lines) + "\n"
+    head = _lost(review.verdict.outcome, review.run.suite, review.verdict.headline, rerun=rerun)
+    return _paragraphs(head, "\n".join(named), everything)
+
+
+def render_ended_alert(
+    ended: Ended, publication: Publication, *, sticky: str | None = None, rerun: bool = False
+) -> str:
+    """Render the short comment about a pass that was lost to a run without a verdict; see `render_alert`."""
+    first = next((line for line in ended.message.split("\n") if line.strip()), "no reason is known")
+    head = _lost(ended.label, ended.suite or "", first, rerun=rerun)
+    return _paragraphs(head, link("The whole message, and what to do next", sticky, publication.links))
+
+
+def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
+    when = "on a re-run of the same commit" if rerun else "since the last push"
+    of_suite = f" (suite {safe(suite, limit=60)})" if suite else ""
+    named = f"raggate{of_suite}: {safe(verdict, limit=40)} {when}."
+    return f"{frame.sign(verdict)} **{named}** {safe(sentence, limit=300)}"
+
+
+def _paragraphs(head: str, *others: str) -> str:
+    """Set paragraphs one below the other, without empty ones and links that lead nowhere."""
+    kept = [one for one in others if one.startswith(("[", "- "))]
+    return "\n\n".join([head, *kept]) + "\n"

@@ -41,6 +41,7 @@ def render_markdown(error: RaggateError, suite: str, run_id: str) -> str:
         hint=error.hint,
         log=error.log,
         suite=suite,
+        waivers=error.waivers,
     )
     parts = [section.variants[0] for section in _told(ended) if section.variants]
     return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(run_id)}</sub>"]) + "\n"
@@ -48,7 +49,7 @@ def render_markdown(error: RaggateError, suite: str, run_id: str) -> str:
 
 def sections_of(ended: Ended, publication: Publication) -> list[Section]:
     """Give the sections of a comment about a run without a verdict."""
-    opening, hint, log = _told(ended)
+    opening, hint, waivers, log = _told(ended)
     links = publication.links
     run = link("Workflow run with the log", links.run, links) if links is not None else ""
     return [
@@ -56,6 +57,7 @@ def sections_of(ended: Ended, publication: Publication) -> list[Section]:
         frame.notes(publication),
         hint,
         Section(name="what to do next", rank=KEPT, variants=(next_step(ended.exit_code),)),
+        waivers,
         log,
         frame.pushes(publication),
         Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run.startswith("[") else "",)),
@@ -67,7 +69,7 @@ def next_step(exit_code: int) -> str:
     return _NEXT.get(ExitCode(exit_code), _KILLED) if exit_code in list(ExitCode) else _KILLED
 
 
-def _told(ended: Ended) -> tuple[Section, Section, Section]:
+def _told(ended: Ended) -> tuple[Section, Section, Section, Section]:
     messages = [line for line in ended.message.split("\n") if line.strip()] or ["no reason is known"]
     suite = ended.suite or ""
     variants = []
@@ -80,6 +82,7 @@ def _told(ended: Ended) -> tuple[Section, Section, Section]:
     return (
         Section(name="the message", rank=KEPT, variants=tuple(variants)),
         Section(name="the hint", rank=1, variants=hints),
+        frame.waivers(ended.waivers),
         frame.log(ended.log),
     )
 
@@ -104,7 +107,7 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "vault_changes": [],
         "config_changes": [],
         "invariants": [],
-        "waivers": [],
+        "waivers": [asdict(waiver) for waiver in error.waivers],
         "first_run": False,
         "preview": None,
         "not_used": [],

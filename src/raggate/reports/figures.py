@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from raggate.config import DEFAULT_GATED
 from raggate.jsonio import rounded
@@ -105,6 +105,14 @@ def allowed(row: Judged) -> str:
     return f"{row.allowed:g}{limit}"
 
 
+def limited(row: Judged) -> str:
+    """Write what the policy allows, with the value that is beyond the limit where that is not the one compared."""
+    whole = row.delta.whole
+    if whole is None or row.status != "below floor":
+        return allowed(row)
+    return f"{allowed(row)} (all {whole.n}: {figure(whole, binary=False)})"
+
+
 def cases(delta: Delta) -> str:
     """Write how many cases a value covers and how many of them moved."""
     counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
@@ -138,9 +146,24 @@ def operations_line(operations: Operations) -> str:
     coverage = operations.coverage or {}
     if "docs_processed" in coverage:
         parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")
+    parts += _found(operations)
     return " · ".join(parts)
 
 
+def _found(operations: Operations) -> Iterator[str]:
+    """Write of which types the documents were that came back, where there are several, and what it all cost."""
+    types = sorted(operations.document_types.items(), key=lambda item: (-item[1]["documents"], item[0]))
+    if len(types) > 1:
+        rest = sum(counts["documents"] for _, counts in types[_SHOWN_TYPES:])
+        more = f", {rest} more" if rest else ""
+        counts = ", ".join(f"{counts['documents']} {kind}" for kind, counts in types[:_SHOWN_TYPES])
+        yield f"retrieved documents: {counts}{more}"
+    usd = operations.cost.get("judge_cost_usd")
+    if usd:
+        yield f"cost {usd['sum']:.4f} USD"
+
+
+_SHOWN_TYPES = 3
 _BAD = frozenset(("worse", "below floor", "vanished"))
 
 

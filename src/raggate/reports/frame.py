@@ -79,8 +79,9 @@ def notes(publication: Publication) -> Section:
 
 
 def pushes(publication: Publication) -> Section:
-    """Write how the last pushes were judged, oldest first, when there is more than one."""
-    last = publication.pushes[-SHOWN_PUSHES:]
+    """Write how the last pushes were judged, oldest first, when there is more than one; each by its newest run."""
+    newest = {push.head: push for push in sorted(publication.pushes, key=lambda push: push.order)}
+    last = sorted(newest.values(), key=lambda push: push.order)[-SHOWN_PUSHES:]
     strip = "" if len(last) < 2 else f"<sub>Pushes, oldest first: {_strip(last, publication)}</sub>"
     return Section(name="earlier pushes", rank=4, variants=(strip,))
 
@@ -104,12 +105,15 @@ def _untold(review: Review) -> Iterator[Reason]:
     if greeted(review):
         return
     broke = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
+    if review.run.stopped is not None:
+        # what the run did not come to did not fail
+        broke |= {(case.case_id, case.mode) for case in review.scorecard.cases if case.failure == "aborted"}
     told = {f"must-pass question {case_id} ({mode})" for case_id, mode in broke}
     tabled = {row.delta.metric for row in figures.main_rows(review.verdict.rows) if row.delta.slice == OVERALL}
     for position, reason in enumerate(review.verdict.reasons):
         in_sentence = position == 0 and review.verdict.outcome != "regression"
         in_table = reason.code in {"worse", "below-floor"} and bool(tabled)
-        in_questions = reason.code == "must-pass" and any(reason.message.startswith(name) for name in told)
+        in_questions = reason.code == "must-pass" and any(reason.message.startswith(f"{name}:") for name in told)
         if not (in_sentence or in_table or in_questions or reason.code.startswith("invariant-")):
             yield reason
 
@@ -123,9 +127,9 @@ def warnings(review: Review) -> Section:
     return Section(name="warnings", rank=3, variants=tuple(title + bullets(found, width) for width in (500, 120)))
 
 
-def waivers(review: Review) -> Section:
+def waivers(waived: Sequence[Waived]) -> Section:
     """List the waivers: what each excuses, for whom, why and until when; those that have expired first."""
-    found = sorted(review.waivers, key=lambda one: (_WAIVED.index(one.state), one.expires))
+    found = sorted(waived, key=lambda one: (_WAIVED.index(one.state), one.expires))
     if not found:
         return Section(name="waivers", rank=2, variants=())
     title = f"### Waivers ({len(found)})\n\n"

@@ -10,7 +10,7 @@ from typing import Literal
 from raggate.escape import log_line, plain
 from raggate.outcomes import EPSILON, OVERALL, Direction, MetricValue
 from raggate.reports import figures, markup
-from raggate.reports.plot import Moment, Plot, Series
+from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
 from raggate.revisions import History, Revision
 
 Mark = Literal["▲", "▼"]
@@ -126,6 +126,28 @@ def render_markdown(history: History, shown: Sequence[Column]) -> str:
     legend = "  \n".join(line.replace(OTHER, "\\*") for line in _legend(history, changed))
     numbers = ("cases", *head[4:])
     return markup.table(head, rows, numbers=numbers) + (f"\n\n{legend}" if legend else "") + "\n"
+
+
+def plots_of(history: History, shown: Sequence[Column], title: str) -> list[Plot]:
+    """Give the plots of all columns: shares apart from other numbers, whose axis is another, and so many each at most.
+
+    Args:
+        history: the history.
+        shown: the columns.
+        title: of every plot; those after the first say which they are.
+    """
+    alike: dict[bool, list[Column]] = {True: [], False: []}
+    for column in shown:
+        values = [value for one in history.revisions if (value := _value(one, column)) is not None]
+        # without any value there is nothing to draw, and no place for it
+        if values:
+            alike[all(0 <= value <= 1 for value in values)].append(column)
+    parts = [
+        found[start : start + MAX_SERIES] for found in alike.values() for start in range(0, len(found), MAX_SERIES)
+    ]
+    if len(parts) < 2:
+        return [plot_of(history, shown, title)]
+    return [plot_of(history, part, f"{title}, {number} of {len(parts)}") for number, part in enumerate(parts, 1)]
 
 
 def plot_of(history: History, shown: Sequence[Column], title: str) -> Plot:

@@ -46,7 +46,9 @@ def _line(row: Judged, *, several: bool) -> str:
 def _change(row: Judged) -> str:
     before, after = _values(row.delta)
     waived = ", waived" if row.waived and row.status in _BAD else ""
-    return f"{before} → {after}, {row.status}{waived}"
+    whole = row.delta.whole if row.status == "below floor" else None
+    over = "" if whole is None else f" ({figures.figure(whole, binary=False)} over all {whole.n})"
+    return f"{before} → {after}, {row.status}{over}{waived}"
 
 
 def unmoved(review: Review, *, now: str) -> Section:
@@ -98,7 +100,7 @@ def _row(row: Judged, *, several: bool) -> list[str]:
         f"{sign}{_name(delta, several=several)}",
         *_values(delta),
         f"{bold}{figures.change(delta)}{bold}",
-        figures.allowed(row).replace(" ", "&nbsp;"),
+        figures.limited(row).replace(" ", "&nbsp;"),
         _status(row),
         _moved(delta),
     ]

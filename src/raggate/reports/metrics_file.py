@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from raggate.jsonio import dumps, rounded
@@ -11,8 +12,14 @@ from raggate.outcomes import OVERALL, MetricValue, Scorecard
 SCHEMA = "raggate/metrics/1"
 
 
-def render(run: Run, scorecard: Scorecard) -> str:
-    """Serialise a scorecard. All but `run_id`, `timestamp` and the times is the same for the same answers."""
+def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = None) -> str:
+    """Serialise a scorecard. All but `run_id`, `timestamp` and the times is the same for the same answers.
+
+    Args:
+        run: the run.
+        scorecard: its scores.
+        compat: what other systems' code would say of the run, by system; it stands apart, and not at all without any.
+    """
     operations = scorecard.operations
     value: dict[str, Any] = {
         "schema": SCHEMA,
@@ -35,6 +42,13 @@ def render(run: Run, scorecard: Scorecard) -> str:
         }
         value["latency"] = {"total_s": round(run.duration_s, 3), **_rounded_times(operations.latency)}
         value["indexing_coverage"] = operations.coverage
+        value["coverage_by_document_type"] = operations.document_types
+        value["cost"] = {
+            kind: {name: round(amount, 6) for name, amount in amounts.items()}
+            for kind, amounts in operations.cost.items()
+        }
+    if compat:
+        value["compat"] = dict(compat)
     return dumps(value, pretty=True).decode()
 
 

@@ -15,7 +15,7 @@ from raggate.jsonio import rounded
 from raggate.outcomes import Direction
 
 MAX_SERIES = 12
-"""More are counted in a note and not drawn."""
+"""Of one plot. More are counted in a note and not drawn."""
 MAX_VALUE = 1e12
 """Larger values are left out, as are those that are no numbers."""
 MAX_MOMENTS = 1000
@@ -73,8 +73,18 @@ class _Drawn:
     points: tuple[tuple[float, float, float, int], ...]  # x, y, value, moment
 
 
-def render(plot: Plot) -> str:
-    """Draw a plot as a whole SVG file."""
+def render_all(plots: Sequence[Plot]) -> str:
+    """Draw plots, at least one, below each other as a whole SVG file."""
+    if len(plots) == 1:
+        return render(plots[0])
+    height = HEIGHT * len(plots)
+    head = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="group"'
+    parts = [render(plot, number) for number, plot in enumerate(plots)]
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {head}>\n{"".join(parts)}</svg>\n'
+
+
+def render(plot: Plot, place: int = 0) -> str:
+    """Draw a plot as a whole SVG file, which may stand in another below so many plots."""
     moments = plot.moments[-MAX_MOMENTS:]
     left_out = len(plot.moments) - len(moments)
     # without what lies outside the plot, each value beside its moment
@@ -86,7 +96,7 @@ def render(plot: Plot) -> str:
     low, high, step = _scale([value for one in shown for value in one.values if value is not None])
     drawn = [_drawn(number, one, places, low, high) for number, one in enumerate(shown)]
     body = [
-        *_head(plot, moments, drawn),
+        *_head(plot, moments, drawn, place),
         *_grid(low, high, step, right),
         *_dates(moments, places),
         *_marks(moments, places),
@@ -117,18 +127,21 @@ def _figure(value: float) -> str:
     return f"{rounded(value):.4f}" if abs(value) < 1000 else f"{value:.4g}"
 
 
-def _head(plot: Plot, moments: Sequence[Moment], drawn: Sequence[_Drawn]) -> Iterator[str]:
+def _head(plot: Plot, moments: Sequence[Moment], drawn: Sequence[_Drawn], place: int) -> Iterator[str]:
+    own = str(place + 1) if place else ""
+    below = f'y="{place * HEIGHT}" ' if place else ""
     title = _text(plot.title) or "Metrics over time"
     span = " to ".join(dict.fromkeys(_text(one.stamp[:10]) for one in (*moments[:1], *moments[-1:]) if one.stamp))
     count = f"{len(moments)} {'version' if len(moments) == 1 else 'versions'}"
     subtitle = ", ".join(part for part in (count, span) if part)
     told = (f"{_label(one.series)} from {_figure(one.points[0][2])} to {_figure(one.points[-1][2])}" for one in drawn)
     yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'role="img" aria-labelledby="title desc" font-family="{_FONT}" font-size="12">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {below}width="{WIDTH}" height="{HEIGHT}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="title{own} desc{own}" '
+        f'font-family="{_FONT}" font-size="12">'
     )
-    yield f'<title id="title">{title}</title>'
-    yield f'<desc id="desc">{escape("; ".join([plain(subtitle), *told]), quote=False)}</desc>'
+    yield f'<title id="title{own}">{title}</title>'
+    yield f'<desc id="desc{own}">{escape("; ".join([plain(subtitle), *told]), quote=False)}</desc>'
     yield f"<style>{_style()}</style>"
     yield f'<rect class="ground" x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8"/>'
     yield f'<text x="24" y="34" font-size="17" font-weight="600">{title}</text>'

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from raggate.escape import markdown as safe
 from raggate.evidence import Evidence
-from raggate.outcomes import EPSILON, Accepted, Delta, Flip, Proposal, Reason
+from raggate.outcomes import EPSILON, Accepted, Flip, Lowered, Reason
+from raggate.proposals import NOTES, Proposal, Replacement
 from raggate.publication import Links
 from raggate.reports import figures
 from raggate.reports.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
@@ -100,9 +101,10 @@ def _opening(proposal: Proposal, told: Circumstances) -> Section:
 
 
 def _accepts(proposal: Proposal) -> Section:
-    reasons = proposal.reasons
-    if not reasons:
+    if not proposal.reasons:
         return Section(name="what is accepted", rank=KEPT, variants=())
+    # what explains the others must not be cut off after them
+    reasons = sorted(proposal.reasons, key=lambda reason: reason.code not in NOTES)
     head = f"### What is accepted with it ({len(reasons)})\n\n"
     variants = tuple(head + _bullets(reasons, most, width) for most, width in ((SHOWN, 500), (_SHORT, 120)))
     return Section(name="what is accepted", rank=KEPT, variants=variants)
@@ -119,45 +121,74 @@ def _values(proposal: Proposal, told: Circumstances) -> Section:
     rows = sorted(proposal.rows, key=_worst_first)
     if not rows:
         return Section(name="values", rank=KEPT, variants=())
-    several = len({row.mode for row in rows}) > 1
+    several = len({row.change.mode for row in rows}) > 1
     head = ["", "metric", *(["mode"] if several else []), "before", "after", "change", "cases"]
     cells = [_row(row, several=several) for row in rows]
-    after = f'Values over all cases; "before" is the baseline on {safe(told.target, limit=120)}.'
     variants = []
     for most in (SHOWN, 30, _SHORT):
         more = f"\n\n… and {len(cells) - most} more" if len(cells) > most else ""
         shown = table(head, cells[:most], numbers=("before", "after", "change"))
-        variants.append(f"### Metrics\n\n{shown}{more}\n\n<sub>{after}</sub>")
+        variants.append(f"### Metrics\n\n{shown}{more}\n\n<sub>{_caption(rows, told)}</sub>")
     return Section(name="values", rank=KEPT, variants=tuple(variants))
 
 
-def _row(row: Delta, *, several: bool) -> list[str]:
-    mark = figures.MARKS["vanished" if _vanished(row) else _kind(row)]
-    change = figures.change(row)
+def _caption(rows: Sequence[Replacement], told: Circumstances) -> str:
+    target = safe(told.target, limit=120)
+    means = any(_by_means(row) for row in rows)
+    if not means and all(row.same_cases or not row.shared for row in rows):
+        return f'Values over all cases; "before" is the baseline on {target}.'
+    lines = [f'Values over all cases of each side; "before" is the baseline on {target}.']
+    if any(row.shared for row in rows):
+        lines.append(
+            "The change is over the shared cases; the values differ also by those added, removed or relabelled."
+        )
+    if means:
+        lines.append(
+            'Where "means" stands, the change is that of the values; other cases or settings can be part of it.'
+        )
+    return " ".join(lines)
+
+
+def _row(row: Replacement, *, several: bool) -> list[str]:
+    kind, change = _kind(row), figures.change(row.change)
+    # as a share of other cases a count would mislead
+    binary = row.change.binary and row.same_cases
     return [
-        mark,
-        safe(row.metric, limit=60),
-        *([safe(row.mode, limit=60)] if several else []),
-        figures.figure(row.baseline, binary=row.binary),
-        figures.figure(row.current, binary=row.binary),
-        f"**{change}**" if _kind(row) == "worse" else change,
-        figures.cases(row),
+        figures.MARKS[kind],
+        safe(row.change.metric, limit=60),
+        *([safe(row.change.mode, limit=60)] if several else []),
+        figures.figure(row.before, binary=binary),
+        figures.figure(row.after, binary=binary),
+        f"**{change}**" if kind == "worse" else change,
+        _cases_of(row),
     ]
 
 
-def _worst_first(row: Delta) -> tuple[object, ...]:
-    order = 0 if _vanished(row) else {"worse": 1, "better": 2, "same": 3}[_kind(row)]
-    return (order, -abs(row.delta or 0.0), row.mode, row.metric)
+def _cases_of(row: Replacement) -> str:
+    """Say how many cases the values are over, and what the change is over where that is not the same."""
+    if row.same_cases:
+        return figures.cases(row.change)
+    counts = f"{row.before.n} → {row.after.n}" if row.before.n else str(row.after.n)
+    if row.shared:
+        return f"{counts}; shared {figures.cases(row.change)}"
+    return f"{counts}; means" if _by_means(row) else counts
 
 
-def _kind(row: Delta) -> str:
-    if row.delta is None or abs(row.delta) <= EPSILON:
-        return "same"
-    return "better" if (row.delta > 0) == (row.current.direction == "higher") else "worse"
+def _by_means(row: Replacement) -> bool:
+    return not row.shared and row.change.delta is not None
 
 
-def _vanished(row: Delta) -> bool:
-    return row.baseline.n > 0 and row.current.n == 0
+def _worst_first(row: Replacement) -> tuple[object, ...]:
+    order = {"vanished": 0, "worse": 1, "better": 2, "same": 3}[_kind(row)]
+    return (order, -abs(row.change.delta or 0.0), row.change.mode, row.change.metric)
+
+
+def _kind(row: Replacement) -> str:
+    if row.vanished:
+        return "vanished"
+    if row.down:
+        return "worse"
+    return "better" if row.gain > EPSILON else "same"
 
 
 def _questions(proposal: Proposal, kind: str, name: str, *, rank: int) -> Section:
@@ -205,7 +236,8 @@ def _ratchet(told: Circumstances) -> Section:
         return Section(name="ratchet", rank=5, variants=())
     several = len(told.accepted) > 1
     # what has been given up most stands first
-    rows.sort(key=lambda row: (row[2].lowered is None, -row[2].drops, row[0], row[1]))
+    rows.sort(key=lambda row: (row[2].lowered is None, row[2].moved is None, -row[2].drops, row[0], row[1]))
+    moved = any(entry.moved for _, _, entry in rows)
     cells = [
         [
             safe(metric, limit=60),
@@ -213,19 +245,20 @@ def _ratchet(told: Circumstances) -> Section:
             f"{entry.best:.4f}",
             f"{entry.drops:.4f}" if entry.drops > EPSILON else "0",
             safe(entry.since, limit=20) or "–",
-            _lowered(entry),
+            _lowered(entry.lowered),
+            *([_lowered(entry.moved)] if moved else []),
         ]
         for mode, metric, entry in rows[:SHOWN]
     ]
     head = ["metric", *(["mode"] if several else []), "best accepted", "given up since", "since", "last lowered"]
+    head += ["last lowered by other questions"] if moved else []
     given = sum(entry.drops > EPSILON for _, _, entry in rows)
     heading = f"The ratchet: small drops since the best accepted value ({given} of {len(rows)} metrics)"
     full = folded(heading, table(head, cells, numbers=("best accepted", "given up since")))
     return Section(name="ratchet", rank=5, variants=(full, f"<sub>{heading}</sub>"))
 
 
-def _lowered(entry: Accepted) -> str:
-    low = entry.lowered
+def _lowered(low: Lowered | None) -> str:
     if low is None:
         return "–"
     by = f" by {said(low.by, limit=60)}" if low.by else ""

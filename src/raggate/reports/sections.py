@@ -32,7 +32,7 @@ def sections_of(
         closing.next_steps(review),
         frame.log(review.run.log),
         metric_tables.invariants(review),
-        frame.waivers(review),
+        frame.waivers(review.waivers),
         metric_tables.deltas(review, now=now),
         metric_tables.unmoved(review, now=now),
         metric_tables.measured(review),

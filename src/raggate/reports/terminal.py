@@ -21,7 +21,10 @@ _VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant br
 
 
 def render(review: Review, *, width: int, color: bool) -> str:
-    """Render a run for a console of `width` columns; without `color` there are no escape codes at all."""
+    """Render a run for a console of `width` columns; without `color` there are no escape codes at all.
+
+    The API's log is not part of it: whoever prints that keeps the runner from reading commands in it.
+    """
     stream = io.StringIO()
     console = Console(
         file=stream, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False, markup=False
@@ -36,10 +39,6 @@ def render(review: Review, *, width: int, color: bool) -> str:
             console.print(Text(f"  - {log_line(reason.message, limit=400)}"), soft_wrap=True)
         if len(reasons) > 12:
             console.print(f"  … and {len(reasons) - 12} more in summary.md")
-    if review.run.log:
-        console.print(Text("\nThe API's last log lines", style="bold"))
-    for line in review.run.log:
-        console.print(Text(f"  | {log_line(line, limit=300)}"), soft_wrap=True)
     verdict = review.verdict
     style = _VERDICT_STYLES.get(verdict.outcome, "bold yellow")
     console.print()

@@ -60,6 +60,8 @@ def _row(row: Judged) -> dict[str, Any]:
         "gained": delta.gained,
         "allowed": row.allowed,
         "limit": row.floor,
+        "whole": _shown(delta.own.value),
+        "whole_n": delta.own.n,
         "status": row.status,
     }
 

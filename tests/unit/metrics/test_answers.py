@@ -67,6 +67,9 @@ def test_labels_by_ids_alone_cannot_be_cited() -> None:
         pytest.param("x", (reference("n/a.md", "# T > ## A of B"),), 0, id="a longer heading is another"),
         pytest.param("x", (reference("n/b.md", "# T > ## A"),), 0, id="another note"),
         pytest.param("x", (reference("n/a.md", "# T > ## A", "work"),), 0, id="another vault"),
+        pytest.param("x", (reference("a.md", "# T > ## A"),), 0, id="a reference leaves out no directories"),
+        pytest.param("x", (reference("n/a.md", "# A"),), 0, id="nor headings"),
+        pytest.param("x", (reference("n/a.md", "# T > ## A", ""),), 1, id="a vault that is not told"),
         pytest.param("[File: n/a.md, Section: # T > ## A]", (), 1, id="the whole path in brackets"),
         pytest.param("(File: a.md, Section: A)", (), 1, id="file name and last heading"),
         pytest.param("file: a.md, section: T.", (), 0, id="the heading above it"),
@@ -135,6 +138,14 @@ def test_recency_conflict(
     case = {"gold_supports": supports, "category": "recency/conflict", "recency_conflict_rule": rule}
     assert answers.recency_conflict(answered("x", *references, case=case)) == expected
     assert answers.recency_conflict(answered("x", *references)) is None
+
+
+def test_one_reference_is_not_two_notes_of_its_name() -> None:
+    """A reference to a note at the root is none to notes of its name in directories; a text that names it may be."""
+    supports = (make_support("2023/Plan.md", "# Plan"), make_support("2024/Plan.md", "# Plan"))
+    case = {"gold_supports": supports, "category": "recency/conflict", "recency_conflict_rule": "cite_both"}
+    assert answers.recency_conflict(answered("x", reference("Plan.md", "# Plan"), case=case)) == 0
+    assert answers.recency_conflict(answered("[File: Plan.md, Section: Plan]", case=case)) == 1
 
 
 @pytest.mark.parametrize(

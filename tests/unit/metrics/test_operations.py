@@ -146,3 +146,41 @@ def test_p95_rank_is_exact(count: int) -> None:
     """For any number of values the rank of p95 is 95 hundredths of it rounded up, without rounding error."""
     # -(-a // b) is the ceiling in whole numbers
     assert percentile(range(1, count + 1), 0.95) == -(-95 * count // 100)
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        pytest.param([], "", id="none failed"),
+        pytest.param(["status a", "status b", "status b"], "b", id="most"),
+        pytest.param(["status a", "body b"], "a", id="the first of as many"),
+        pytest.param(["aborted gave up", "aborted gave up", "status a"], "a", id="not those that were given up"),
+        pytest.param(["aborted gave up"], "gave up", id="unless there are no others"),
+    ],
+)
+def test_what_most_failures_said(messages: list[str], expected: str) -> None:
+    """The most frequent message of the failed calls is kept."""
+    parts = [message.partition(" ") for message in messages]
+    failures = [make_failure(kind, message=message) for kind, _, message in parts]
+    assert operations([answered(), *(make_result(failure=failure) for failure in failures)]).said == expected
+
+
+def test_cost_of_what_is_told() -> None:
+    """A cost is added up and averaged over the responses that tell it; one that none of them tells is not there."""
+    results = [
+        answered(cost={"judge_tokens": 100, "judge_cost_usd": 0.1}),
+        answered(cost={"judge_tokens": 300}),
+        answered(),
+        failed(),
+    ]
+    assert operations(results).cost == {
+        "judge_cost_usd": {"sum": 0.1, "mean": 0.1, "n": 1},
+        "judge_tokens": {"sum": 400, "mean": 200, "n": 2},
+    }
+    assert operations([answered(), failed()]).cost == {}
+
+
+def test_document_types_are_counted() -> None:
+    """What came back is counted by document type over all calls of a run."""
+    found = operations([answered(), failed(), EMPTY]).document_types
+    assert found == {"md": {"documents": 1, "chunks": 1}}

@@ -61,7 +61,7 @@ def test_verdict_first_then_invariants_then_questions() -> None:
         ("slightly-worse", {"warning"}),
         ("placed", {"error"}),
         ("invariant-broken", {"error"}),
-        ("cannot-tell", {"error", "warning"}),
+        ("cannot-tell", {"error"}),
         ("first-run", {"error"}),
         ("introduced", {"notice"}),
     ],
@@ -69,6 +69,12 @@ def test_verdict_first_then_invariants_then_questions() -> None:
 def test_levels(name: str, levels: set[str]) -> None:
     """What makes a verdict red is an error; what is only worth knowing is a warning or a notice."""
     assert {item.level for item in annotations(review(name), None)} == levels
+
+
+def test_a_run_that_stopped_accuses_no_question() -> None:
+    """Of a run that stopped early only the verdict is told, not the questions that it came to or did not."""
+    titles = [item.title for item in annotations(review("cannot-tell"), LINKS)]
+    assert [title.split(" ")[0] for title in titles] == ["raggate"]
 
 
 def test_at_most_ten_of_a_level() -> None:
@@ -80,6 +86,14 @@ def test_at_most_ten_of_a_level() -> None:
     assert [item.level for item in kept] == ["warning"] * 10
     assert kept[9].message.endswith("(+5 more)")
     assert for_log(made, most=15) == made
+
+
+def test_what_is_printed_besides_leaves_fewer() -> None:
+    """With others of a level printed too, so many fewer are kept, and the last of those tells of all that are left."""
+    found = [Annotation(level="warning", path=None, line=None, title="t", message=str(number)) for number in range(12)]
+    kept = for_log(found, taken={"warning": 2, "error": 10})
+    assert [item.message for item in kept] == [*map(str, range(7)), "7 (+4 more)"]
+    assert for_log(found, taken={"warning": 11}) == []
 
 
 def test_note_of_what_is_left_fits() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -80,8 +81,16 @@ KINDS = {
     "killed": lambda: comment.render_ended(KILLED, LINKED),
     "internal-error": lambda: comment.render_ended(CRASHED, LINKED),
     "alert": lambda: comment.render_alert(review("placed"), LINKED, sticky=STICKY),
+    "alert-ended": lambda: comment.render_ended_alert(NOT_READY, LINKED, sticky=STICKY),
+    "alert-rerun": lambda: comment.render_alert(review("placed"), LINKED, sticky=STICKY, rerun=True),
     "alert-invariant": lambda: comment.render_alert(review("invariant-broken"), LINKED),
 }
+
+
+@cache
+def page_of(name: str) -> str:
+    """Render a kind of comment, once for all tests that only look at it."""
+    return KINDS[name]()
 
 
 def foreign_enough() -> Review:
@@ -95,7 +104,7 @@ def foreign_enough() -> Review:
 def test_page(name: str, pytestconfig: pytest.Config) -> None:
     """Each kind of comment is the page that is stored, byte for byte; `--snapshot-update` writes them anew."""
     path = PAGES / f"comment-{name}.md"
-    page = KINDS[name]()
+    page = page_of(name)
     if pytestconfig.getoption("update_snapshots", default=False):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(page.encode())
@@ -110,19 +119,19 @@ def test_no_page_is_left_over() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_nothing_is_live(name: str) -> None:
     """No comment of an ordinary review links anywhere but into the repository."""
-    assert list(problems(KINDS[name](), links=(OURS,))) == []
+    assert list(problems(page_of(name), links=(OURS,))) == []
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_same_input_same_bytes(name: str) -> None:
     """Two renderings of the same input are the same."""
-    assert KINDS[name]() == KINDS[name]()
+    assert page_of(name) == KINDS[name]()
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_begins_with_the_verdict(name: str) -> None:
     """The first words of a notification say which tool speaks and what it found."""
-    assert "raggate" in KINDS[name]().splitlines()[0]
+    assert "raggate" in page_of(name).splitlines()[0]
 
 
 class TestQuestions:
@@ -175,6 +184,16 @@ class TestPushes:
         one = replace(PUSHED, pushes=PUSHED.pushes[:1])
         assert "Pushes" not in comment.render(passing(), one)
 
+    def test_each_commit_once(self) -> None:
+        """A commit that was judged several times stands by its newest verdict, where that came."""
+        verdicts = (("a", "pass"), ("b", "regression"), ("b", "pass"), ("a", "regression"))
+        many = tuple(Push(head=head * 40, verdict=verdict, run=run) for run, (head, verdict) in enumerate(verdicts))
+        strip = next(
+            line for line in comment.render(passing(), replace(PUSHED, pushes=many)).splitlines() if "Pushes" in line
+        )
+        assert [strip.count(sign) for sign in "✅❌"] == [1, 1]
+        assert strip.index("/commit/bb") < strip.index("/commit/aa")
+
     def test_last_ten(self) -> None:
         """The strip has the last ten pushes, oldest first, each linked to its commit."""
         many = tuple(Push(head=f"{number:02}" + "e" * 38, verdict="pass", run=number) for number in range(12))
@@ -202,6 +221,11 @@ class TestAlert:
         found = review("placed")
         page = comment.render_alert(replace(found, comparison=replace(found.comparison, flips=())), LINKED)
         assert "- abstention_accuracy: 1/1 → 0/1, worse\n- hit_at_1: 0.9600 → 0.8000, worse" in page
+
+    def test_a_run_that_stopped_names_nothing_measured(self) -> None:
+        """What was asked until a run stopped is no cause: neither questions nor metrics are named."""
+        page = comment.render_alert(review("cannot-tell"), LINKED, sticky=STICKY)
+        assert not [line for line in page.splitlines() if line.startswith("- ")]
 
     def test_address_elsewhere(self) -> None:
         """An address that is not in the repository is not linked."""
@@ -262,6 +286,8 @@ def test_foreign_text_is_only_text(text: str) -> None:
         comment.render_ended(ended, publication),
         comment.render_alert(found, publication, sticky=STICKY),
         comment.render_alert(found, publication, sticky=text),
+        comment.render_ended_alert(ended, publication, sticky=STICKY),
+        comment.render_ended_alert(ended, publication, sticky=text, rerun=True),
     )
     for page in pages:
         assert list(problems(page, links=(OURS,))) == []

@@ -9,6 +9,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
 from raggate.escape import plain
+from raggate.outcomes import Waived
+from raggate.publication import Ended, Publication
 from raggate.reports import failure, verdict_file
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, passing
@@ -53,6 +55,31 @@ def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
     verdict = json.loads(verdict_file.render(passing()))
     assert set(value) == set(verdict)
     assert set(value["golden_changes"]) == set(verdict["golden_changes"])
+
+
+def test_waivers_that_stand() -> None:
+    """The waivers of the configuration are listed in page, file and comment, as they are beside a verdict."""
+    error = CannotTell("it broke")
+    error.waivers = (
+        Waived(
+            metric="hit_at_5", case=None, mode=None, owner="ada", reason="reindexing", expires="2030-01-01",
+            state="active", days_left=20,
+        ),
+        Waived(
+            metric=None, case="q1", mode="hybrid", owner="ben", reason="known", expires="2020-01-01",
+            state="expired", days_left=-9,
+        ),
+    )  # fmt: skip
+    page = visible(failure.render_markdown(error, "notes", "run-1"))
+    assert "Waivers (2)⛔ expired: question q1 (hybrid): known (ben, until 2020-01-01)" in page
+    assert "active: hit_at_5: reindexing (ada, until 2030-01-01)" in page
+    assert [one["owner"] for one in json.loads(failure.render_json(error, "notes", "run-1"))["waivers"]] == [
+        "ada",
+        "ben",
+    ]
+    ended = Ended(label="cannot tell", exit_code=3, message="it broke", waivers=error.waivers)
+    named = {section.name: section for section in failure.sections_of(ended, Publication())}
+    assert "reindexing" in visible(named["waivers"].variants[0])
 
 
 def test_nothing_is_shown_that_is_not_there() -> None:

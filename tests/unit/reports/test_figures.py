@@ -78,6 +78,13 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
     assert figures.allowed(judge(make_delta(metric=metric, direction=direction), gate)) == written
 
 
+@pytest.mark.parametrize(("value", "written"), [(0.4, "0.05, ≥ 0.5 (all 48: 0.4000)"), (0.6, "0.05, ≥ 0.5")])
+def test_limit_for_more_cases_than_were_compared(value: float, written: str) -> None:
+    """Where the value beyond a limit is not the one in the row, it stands beside the limit."""
+    gate = Gate.model_validate({"metrics": {"hit_at_5": {"floor": 0.5}}})
+    assert figures.limited(judge(make_delta(1.0, 1.0, whole=make_metric(value, 48)), gate)) == written
+
+
 @pytest.mark.parametrize(
     ("lost", "gained", "written"),
     [
@@ -148,6 +155,22 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
             make_operations(2, coverage={"docs_processed": 3}),
             "2 calls, 0 failed, 0 retried · index 3 documents, ? chunks",
             id="index-without-chunks",
+        ),
+        pytest.param(
+            make_operations(2, document_types={"md": {"documents": 3, "chunks": 9}}),
+            "2 calls, 0 failed, 0 retried",
+            id="one-type-of-document",
+        ),
+        pytest.param(
+            make_operations(
+                2,
+                document_types={
+                    name: {"documents": at, "chunks": 9} for at, name in enumerate(("q", "c", "b", "a", "z"))
+                },
+                cost={"judge_cost_usd": {"sum": 0.01234, "mean": 0.00617, "n": 2}},
+            ),
+            "2 calls, 0 failed, 0 retried · retrieved documents: 4 z, 3 a, 2 b, 1 more · cost 0.0123 USD",
+            id="types-and-cost",
         ),
         pytest.param(
             make_operations(2, coverage={"index_version": "1"}), "2 calls, 0 failed, 0 retried", id="index-not-counted"

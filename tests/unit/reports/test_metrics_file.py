@@ -103,11 +103,13 @@ def test_operations() -> None:
         "retrieval_ms": {"p50": 4.0, "p95": 4.0},
     }
     assert value["indexing_coverage"]["docs_processed"] == 31
+    assert value["coverage_by_document_type"].keys() == {"md"}
+    assert value["cost"] == {}
 
 
 def test_without_operations() -> None:
     """A scorecard that does not know how the calls went leaves those parts out rather than making them up."""
-    assert {"operational_metrics", "latency", "indexing_coverage"}.isdisjoint(
+    assert {"operational_metrics", "latency", "indexing_coverage", "coverage_by_document_type", "cost"}.isdisjoint(
         rendered(make_run(), make_scorecard(make_case_score()))
     )
 

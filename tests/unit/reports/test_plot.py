@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from raggate.reports import plot
-from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
+from raggate.reports.plot import HEIGHT, MAX_SERIES, Moment, Plot, Series, render, render_all
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 DAY = 86_400
@@ -152,6 +152,18 @@ def test_one_day_is_marked_by_the_hour() -> None:
     both = tuple(Moment(at=3600.0 * hour, stamp=f"2026-01-02T{hour}:30:00Z") for hour in (10, 17))
     root = ElementTree.fromstring(plot.render(Plot(title="T", moments=both, series=(series("a", 0.1, 0.2),))))  # noqa: S314
     assert {"10:30", "17:30", "2 versions, 2026-01-02"} <= set(texts(root))
+
+
+def test_below_each_other() -> None:
+    """Several plots stand below each other in one file, each with texts of its own for those who cannot see it."""
+    plots = [Plot(title=name, moments=moments(1, 4), series=(series("a", 0.1, 0.2),)) for name in ("one", "two")]
+    root = ElementTree.fromstring(render_all(plots))  # noqa: S314
+    first, second = root.findall("{http://www.w3.org/2000/svg}svg")
+    assert (root.get("height"), first.get("y"), second.get("y")) == (str(2 * HEIGHT), None, str(HEIGHT))
+    assert (first.get("aria-labelledby"), second.get("aria-labelledby")) == ("title desc", "title2 desc2")
+    ids = [one.get("id") for one in root.iter() if one.get("id")]
+    assert len(ids) == len(set(ids)) == 4
+    assert render_all(plots[:1]) == render(plots[0])
 
 
 def test_for_those_who_cannot_see_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,17 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import make_delta, make_flip
+from builders import make_delta, make_flip, make_labelled
+from raggate import baseline
 from raggate.config import Gate
 from raggate.evidence import Evidence
-from raggate.outcomes import Accepted, GoldenChanges, Lowered, Proposal, Reason
+from raggate.golden import with_hash
+from raggate.models import Labelled
+from raggate.outcomes import Accepted, Delta, GoldenChanges, Lowered, Reason
 from raggate.promote import Terms, proposal
+from raggate.proposals import Proposal, Replacement
 from raggate.publication import Links
 from raggate.reports import promotion
 from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
-from raggate.scoring import score
+from raggate.scoring import directions, score
 from rendered import problems, visible
-from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, good, others, run_of, worse
+from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, case_of, good, others, run_of, worse
 
 PAGES = Path(__file__).parent / "promotion_pages"
 OURS = "https://forge.example/team/notes-api/"
@@ -83,12 +88,43 @@ def first() -> Proposal:
     return proposed(good(), None)
 
 
-def proposed(now: Any, before: Any) -> Proposal:
+def proposed(now: Any, before: Any, **rest: Any) -> Proposal:
     """Promote these answers over those."""
     run = run_of(now, run_id="20260301_101112", config={"raggate_version": "1.2.3"})
     present = baseline_of(run_of(before)) if before is not None else None
     terms = Terms(reason="Chunks end at headings now, see the release notes.", by="octocat", allow_regression=True)
-    return proposal(run, score(run, CUTOFFS), present, Gate(), terms)
+    return proposal(run, score(run, CUTOFFS), present, Gate(), terms, **rest)
+
+
+def same_cases(change: Delta) -> Replacement:
+    """Give a row whose means are over the very cases that the change is over."""
+    return Replacement(before=change.baseline, after=change.current, change=change, shared=change.delta is not None)
+
+
+@cache
+def grown(*, lost: bool) -> Proposal:
+    """Give a promotion with half as many questions again, of which none is answered; perhaps an old one is lost."""
+    added = [answer(case_of(number), *others()) for number in range(50, 62)]
+    old = [answer(QUESTIONS[0], *others()), *good()[1:]] if lost else good()
+    return proposed([*old, *added], good())
+
+
+@cache
+def other() -> Proposal:
+    """Give a promotion with every question but one asked in other words, and lower values."""
+    return proposed([*worse()[:1], *map(reworded, worse()[1:])], good())
+
+
+def reworded(item: Labelled) -> Labelled:
+    """Ask the same in other words."""
+    case = with_hash(replace(item.case, question=f"{item.case.question} Please."))
+    return make_labelled(case, item.result)
+
+
+@cache
+def over() -> Proposal:
+    """Give a promotion over a baseline that must not be compared, with lower values."""
+    return proposed(worse(), good(), incomparable=("the adapter changed from mapped to ask",))
 
 
 def hostile() -> Proposal:
@@ -115,7 +151,7 @@ def foreign(text: str) -> Proposal:
         config_changes=((text, text, text),),
     )
     keys = ("reason", "promoted_by", "measured", "raggate_version", "previous")
-    rows = (make_delta(metric=text, mode=text), make_delta(metric=text, mode="other"))
+    rows = (same_cases(make_delta(metric=text, mode=text)), same_cases(make_delta(metric=text, mode="other")))
     reasons = (Reason(code="metric-down", message=text), Reason(code="starts-over", message=text))
     return replace(base, comparison=comparison, provenance=dict.fromkeys(keys, text), rows=rows, reasons=reasons)
 
@@ -127,14 +163,23 @@ def around(text: str) -> promotion.Circumstances:
         target=text,
         evidence=replace(EARLIER, event=text, commit=text, url=text, artifact=text, digest=text, image=text),
         hashes={text: text},
-        accepted={text: {text: Accepted(best=1.0, drops=0.1, since=text, lowered=low)}, "other": {}},
+        accepted={text: {text: Accepted(best=1.0, drops=0.1, since=text, lowered=low, moved=low)}, "other": {}},
         unsigned=text,
     )
+
+
+def accepted_with(found: Proposal) -> Any:
+    """Read from the proposed file what will have been accepted."""
+    return baseline.read(found.data, "the new baseline", directions(CUTOFFS)).accepted
 
 
 KINDS = {
     "better": lambda: promotion.render(better(), told()),
     "lower": lambda: promotion.render(lower(), told(evidence=EARLIER)),
+    "grown": lambda: promotion.render(grown(lost=False), told(accepted=accepted_with(grown(lost=False)))),
+    "grown-and-lower": lambda: promotion.render(grown(lost=True), told(accepted=accepted_with(grown(lost=True)))),
+    "other-questions": lambda: promotion.render(other(), told(accepted=accepted_with(other()))),
+    "starts-over": lambda: promotion.render(over(), told(accepted=accepted_with(over()))),
     "first": lambda: promotion.render(first(), told(accepted={})),
     "unsigned": lambda: promotion.render(better(), told(unsigned="unsigned")),
     "summary": lambda: promotion.render(better(), told(opened=False)),
@@ -186,7 +231,7 @@ def test_worst_first() -> None:
         make_delta(0.9, None, metric="gone"),
         make_delta(None, 0.2, metric="new"),
     )
-    page = promotion.render(replace(better(), rows=rows), told())
+    page = promotion.render(replace(better(), rows=tuple(map(same_cases, rows))), told())
     table = [line.split(" | ") for line in page.splitlines() if line.startswith("| ") and "metric" not in line]
     found = [(cells[0][2:], visible(cells[1])) for cells in table[: len(rows)]]
     assert found == [
@@ -233,7 +278,7 @@ def test_it_fits(limit: int) -> None:
     flips = tuple(
         make_flip(f"q{number}", kind, question="wide 𝕢 " * 60) for kind in ("broke", "fixed") for number in range(500)
     )
-    rows = tuple(make_delta(metric=f"metric_{number}", mode=f"mode{number % 9}") for number in range(500))
+    rows = tuple(same_cases(make_delta(metric=f"metric_{number}", mode=f"mode{number % 9}")) for number in range(500))
     reasons = tuple(Reason(code="metric-down", message="lower " * 100) for _ in range(500))
     many = {
         f"mode{number}": {f"metric_{one}": next(iter(ACCEPTED["hybrid"].values())) for one in range(90)}
@@ -245,3 +290,41 @@ def test_it_fits(limit: int) -> None:
     assert "Where it comes from" in page
     assert "metric_0" in visible(page)
     assert "Shortened to fit" in page
+
+
+def rows_of(page: str) -> dict[str, list[str]]:
+    """Give the cells of the first table of a page by metric."""
+    lines = [line for line in page.splitlines() if line.startswith("| ")]
+    split = [[visible(cell) for cell in line.strip("| ").split(" | ")] for line in lines]
+    found: dict[str, list[str]] = {}
+    for cells in split[1:]:
+        if cells[0] == "metric":
+            break
+        found.setdefault(cells[1], cells)
+    return found
+
+
+@pytest.mark.parametrize("name", ["grown", "grown-and-lower", "other-questions", "starts-over", "lower", "better"])
+def test_values_are_those_of_the_file(name: str) -> None:
+    """The value after is the mean that the proposed file holds, whatever the change is over."""
+    found = {
+        "grown": lambda: grown(lost=False),
+        "grown-and-lower": lambda: grown(lost=True),
+        "other-questions": other,
+        "starts-over": over,
+        "lower": lower,
+        "better": better,
+    }[name]()
+    stored = baseline.read(found.data, "the new baseline", directions(CUTOFFS)).scorecard.slices["hybrid"]["overall"]
+    rows = rows_of(KINDS[name]())
+    assert rows["hit_at_5"][3] == f"{stored['hit_at_5'].value:.4f}"
+    assert rows["mrr_at_10"][3] == f"{stored['mrr_at_10'].value:.4f}"
+
+
+@pytest.mark.parametrize("found", [over, other])
+def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], Proposal]) -> None:
+    """Lower means are marked, named and told in title and colour though no question could be compared."""
+    page = promotion.render(found(), told())
+    assert rows_of(page)["hit_at_5"][0] == "❌"
+    assert "> [!CAUTION]" in page
+    assert "accepting lower values" in promotion.title(found())

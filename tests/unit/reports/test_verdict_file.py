@@ -68,6 +68,8 @@ def test_rows() -> None:
         "gained": 1,
         "allowed": 0.05,
         "limit": 0.9,
+        "whole": 0.8132,
+        "whole_n": 26,
         "status": "below floor",
     }
     assert {"difficulty=hard", "vault=work"} < {row["slice"] for row in rows}
