@@ -19,6 +19,7 @@ from raggate.errors import CannotTell, RaggateError
 from raggate.escape import plain
 from raggate.evidence import Evidence
 from raggate.github import artifacts, commits
+from raggate.github.artifacts import Artifact
 from raggate.github.client import GitHub
 from raggate.github.failures import GitHubError
 from raggate.inputs import Inputs
@@ -81,11 +82,8 @@ def adopt(github: GitHub, wanted: Wanted, inputs: Inputs) -> Adopted:
     _check_origin(record, wanted)
     _check_outcome(record, wanted)
     _check_commit(github, record, wanted)
-    digest = _digest(github, wanted)
-    files = artifacts.fetch(github, wanted.repository, wanted.run, wanted.artifact)
-    if files is None:
-        raise _refusal(wanted, f"it left no artifact {plain(wanted.artifact)!r}", hint=_AGAIN)
-    run = _read(files, wanted)
+    artifact = _artifact(github, record, wanted)
+    run = _read(artifacts.download(github, wanted.repository, artifact), wanted)
     candidate.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {wanted.run}")
     return Adopted(
         run=run,
@@ -97,7 +95,7 @@ def adopt(github: GitHub, wanted: Wanted, inputs: Inputs) -> Adopted:
             url=plain(str(record.get("html_url") or ""), limit=500),
             adopted=True,
             artifact=wanted.artifact,
-            digest=digest,
+            digest=plain(str(artifact.digest), limit=100),
             image=candidate.image_of(run),
         ),
     )
@@ -166,14 +164,29 @@ def _check_commit(github: GitHub, record: Mapping[str, Any], wanted: Wanted) -> 
         )
 
 
-def _digest(github: GitHub, wanted: Wanted) -> str:
-    """Give the digest GitHub knows of the artifact that `artifacts.fetch` then takes and verifies."""
-    listed = github.pages(
-        f"/repos/{quote(wanted.repository)}/actions/runs/{wanted.run}/artifacts", key="artifacts", name=wanted.artifact
-    )
-    found = [one for one in listed if isinstance(one, dict) and one.get("name") == wanted.artifact]
-    newest = max(found, key=lambda one: (str(one.get("created_at") or ""), int(one.get("id") or 0)), default={})
-    return plain(str(newest.get("digest") or ""), limit=100)
+def _artifact(github: GitHub, record: Mapping[str, Any], wanted: Wanted) -> Artifact:
+    """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
+    latest = _attempt(record)
+    since = str(record.get("run_started_at") or "")
+    if not since and latest > 1:
+        raise _refusal(wanted, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
+    name = repr(plain(wanted.artifact))
+    found = artifacts.find(github, wanted.repository, wanted.run, wanted.artifact, since=since)
+    if found is None and latest > 1:
+        raise _refusal(
+            wanted,
+            f"its attempt {latest} left no artifact {name}, and what an earlier attempt left is not taken",
+            hint=f"Run all jobs of the workflow again, not only those that failed. {_AGAIN}",
+        )
+    if found is None:
+        raise _refusal(wanted, f"it left no artifact {name}", hint=_AGAIN)
+    if not found.digest:
+        raise _refusal(
+            wanted,
+            f"GitHub knows no digest of its artifact {name}, so nothing vouches for what is downloaded",
+            hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
+        )
+    return found
 
 
 def _read(files: Mapping[str, bytes], wanted: Wanted) -> Run:

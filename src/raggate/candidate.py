@@ -8,10 +8,12 @@ from raggate import pipeline, promote
 from raggate.config import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
+from raggate.evidence import image_in
 from raggate.inputs import Inputs
 from raggate.jsonio import dumps
 from raggate.models import Run
-from raggate.outcomes import Baseline, Proposal
+from raggate.outcomes import Baseline
+from raggate.proposals import Proposal
 
 ALLOW = "`allow-regression: true`, with a reason that says why"
 """What accepts a lower value, in a workflow."""
@@ -77,7 +79,12 @@ def configuration_hash(settings: Config) -> str:
 
 
 def image_of(run: Run) -> str:
-    """Give the container image of the API where the configuration of a run names it by digest; empty otherwise."""
+    """Give the container image of the API: as the engine knew it, or as the configuration names it by digest.
+
+    Empty when neither is known, as in run directories of earlier versions.
+    """
+    if found := image_in(run.config):
+        return found
     container = pipeline.config_of(run).api.container
     image = container.image if container is not None else None
     return image if image is not None and "@sha256:" in image else ""

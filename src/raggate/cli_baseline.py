@@ -67,6 +67,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
 @click.option(
     "--metric", "metrics", multiple=True, metavar="NAME", help="A metric in place of the gated ones. Repeatable."
 )
+@click.option("--all", "everything", is_flag=True, help="Show every metric, not only the gated ones.")
 @click.option(
     "--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True,
     help="How it is printed.",
@@ -74,11 +75,18 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
 @click.option(
     "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the values over time into this file."
 )
-def log(config_file: Path, *, limit: int, metrics: tuple[str, ...], form: str, svg: Path | None) -> None:
-    """Show the history of the baseline from git: every version with its values over all cases."""
+def log(
+    config_file: Path, *, limit: int, metrics: tuple[str, ...], everything: bool, form: str, svg: Path | None
+) -> None:
+    """Show the history of the baseline from git: every version with its values over all cases.
+
+    Shown are the gated metrics; --format json has every metric.
+    """
     from raggate import history
     from raggate.reports import history_table
 
+    if everything and metrics:
+        raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
     settings = _settings(config_file)
     told = history.revisions(
         config_file.resolve().parent, settings.baseline_path, limit=limit, cutoffs=_cutoffs(settings)
@@ -86,7 +94,8 @@ def log(config_file: Path, *, limit: int, metrics: tuple[str, ...], form: str, s
     every = history_table.columns(told, lambda _: True)
     _refuse_unknown(metrics, every, told)
     wanted = set(metrics)
-    shown = history_table.columns(told, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
+    gated = history_table.columns(told, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
+    shown = every if everything else gated
     if svg is not None:
         _draw(told, shown, settings.suite, svg)
     if form == "json":
@@ -127,7 +136,7 @@ def _draw(told: History, shown: Sequence[Column], suite: str, target: Path) -> N
     from raggate.jsonio import write_atomic
     from raggate.reports import history_table, plot
 
-    drawn = plot.render(history_table.plot_of(told, shown, f"Baseline of suite {suite}"))
+    drawn = plot.render_all(history_table.plots_of(told, shown, f"Baseline of suite {suite}"))
     try:
         write_atomic(target, drawn.encode())
     except OSError as error:
@@ -227,6 +236,7 @@ def _origin(found: Baseline, settings: Config | None, now: str) -> Iterator[str]
         "run": log_line(scorecard.run_id) or "unknown",
         "measured": when,
         "commit": commit + (", with changes that were not committed" if checkout.get("dirty") is True else ""),
+        "image": _said(known, "image"),
         "judged by": _said(known, "against"),
         "promoted by": _said(known, "promoted_by"),
         "reason": _said(known, "reason"),
@@ -268,11 +278,11 @@ def _accepted(found: Baseline) -> Iterator[str]:
         for metric, entry in metrics.items():
             since = f" since {log_line(entry.since)}" if entry.since else ""
             yield f"  {log_line(metric):32}best {_figure(entry.best)}{since}, drops {_figure(entry.drops)}"
-            low = entry.lowered
-            if low is not None:
-                by = f" by {log_line(low.by, limit=100)}" if low.by else ""
-                why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
-                yield f"    lowered on {log_line(low.on)}{by}, {_figure(low.before)} → {_figure(low.after)}{why}"
+            for what, low in (("lowered", entry.lowered), ("moved", entry.moved)):
+                if low is not None:
+                    by = f" by {log_line(low.by, limit=100)}" if low.by else ""
+                    why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
+                    yield f"    {what} on {log_line(low.on)}{by}, {_figure(low.before)} → {_figure(low.after)}{why}"
 
 
 def _figure(value: float | None) -> str:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+IMAGE = "api_image"
+"""The key of a run's configuration that names the API's image exactly."""
+
+_EXACT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +25,8 @@ class Evidence:
         adopted: whether an earlier workflow run measured, and not the one that promotes.
         artifact: name of the artifact the run was taken from; empty when it was measured on the spot.
         digest: of the artifact, `sha256:` and hexadecimal digits; empty when GitHub does not know it.
-        image: the API's container image by digest; empty when it is not known.
+        image: the API's container image, as `name@sha256:...` or, one that no registry knows, by its id `sha256:...`;
+            empty when it is not known.
     """
 
     run: int
@@ -30,3 +38,9 @@ class Evidence:
     artifact: str = ""
     digest: str = ""
     image: str = ""
+
+
+def image_in(config: Mapping[str, object]) -> str:
+    """Give the API's container image that the configuration of a run names; empty when it names none exactly."""
+    found = config.get(IMAGE)
+    return found if isinstance(found, str) and _EXACT.fullmatch(found) else ""

@@ -38,12 +38,12 @@ from raggate.outcomes import (
     Comparison,
     Finding,
     Preview,
-    Proposal,
     Review,
     Scorecard,
     SourceLine,
     Verdict,
 )
+from raggate.proposals import Proposal
 from raggate.reports import REPORTS
 
 KEPT_BASELINE = "baseline.json"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from raggate import baseline, compare, coverage, ratchet, wording
@@ -11,7 +12,9 @@ from raggate.config import Gate
 from raggate.dates import day
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
+from raggate.evidence import image_in
 from raggate.models import Run
+from raggate.modes import asked_in
 from raggate.outcomes import (
     EPSILON,
     OVERALL,
@@ -20,10 +23,10 @@ from raggate.outcomes import (
     Delta,
     Finding,
     MetricValue,
-    Proposal,
     Reason,
     Scorecard,
 )
+from raggate.proposals import NOTES, Proposal, Replacement
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
@@ -59,11 +62,7 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
     reasons = []
     if run.stopped is not None:
         reasons.append(f"it did not finish: {run.stopped}")
-    modes = set(run.fingerprint.get("modes", ()))
-    expected = {case.id for case in run.golden.cases if case.modes is None or modes & set(case.modes)}
-    missing = expected - {case.case_id for case in scorecard.cases}
-    if missing:
-        reasons.append(f"{len(missing)} of {len(expected)} cases not asked")
+    reasons += _not_asked(run)
     if operations is None or not operations.calls:
         reasons.append("no question was asked")
     elif coverage.failed_too_often(operations, gate):
@@ -79,7 +78,9 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
 
 def provenance(run: Run) -> dict[str, Any]:
     """Say where a run came from. Only facts of the run itself, so that promoting it twice gives the same bytes."""
+    image = image_in(run.config)
     return {
+        **({"image": image} if image else {}),
         "run_id": run.run_id,
         "measured": run.started,
         "raggate_version": run.config.get("raggate_version"),
@@ -106,53 +107,60 @@ def proposal(
         present: the baseline it replaces, None when there is none.
         gate: the policy.
         terms: why, by whom, and whether a lower value is accepted.
-        incomparable: why the two must not be compared; then what was accepted of each metric starts anew.
+        incomparable: why the two must not be compared; then their means decide.
         unreadable: why the present baseline cannot be read, which was accepted.
 
     Raises:
-        UsageError: for a baseline of another suite; for a gated metric that goes down by any amount, or cases that
-            are gone, unless a regression is allowed and has a reason.
+        UsageError: for a baseline of another suite; for a gated metric that goes down by any amount, whatever it is
+            judged by, or cases that are gone, unless a regression is allowed and has a reason.
     """
-    if present is not None and present.scorecard.suite not in {"", run.suite}:
-        raise UsageError(
-            f"{plain(present.source)} is the baseline of suite {plain(present.scorecard.suite)!r}, the run is of "
-            f"{plain(run.suite)!r}"
-        )
+    _refuse_another_suite(run, present)
     # waivers excuse a change before the gate; they never make what is promoted look better
     comparison = compare.compare(run, scorecard, present, flip_at=gate.flip_at, incomparable=incomparable)
-    rows = tuple(_rows(comparison, gate))
-    down = [*_down(rows), *_gone(comparison)]
+    changes = tuple(replacements(comparison, gate))
+    rows = tuple(row for row in changes if row.before.n or row.after.n)
+    down = [*_down(rows, comparison), *_gone(run, comparison)]
+    notes = tuple(_notes(comparison, gate, unreadable))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
-            f"run {run.run_id} is worse than the present baseline: {'; '.join(reason.message for reason in down)}",
+            f"run {run.run_id} is worse than the present baseline: "
+            f"{'; '.join(reason.message for reason in (*down, *notes))}",
             hint=f"If that is accepted: {ALLOW}.",
         )
     known = _provenance(run, present, terms)
-    accepted = ratchet.advance(
-        comparison, gate, ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
-    )
+    promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
+    accepted = ratchet.advance(changes, comparison, gate, promotion)
     return Proposal(
         data=baseline.write(scorecard, known, accepted),
         provenance=known,
         comparison=comparison,
         rows=rows,
-        reasons=(*down, *_starts_over(incomparable, unreadable)),
+        reasons=(*down, *notes),
     )
+
+
+def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
+    if present is not None and present.scorecard.suite not in {"", run.suite}:
+        raise UsageError(
+            f"{plain(present.source)} is the baseline of suite {plain(present.scorecard.suite)!r}, the run is of "
+            f"{plain(run.suite)!r}"
+        )
 
 
 def table(proposed: Proposal) -> list[str]:
     """Set the values before and after side by side, one line per gated metric, for a terminal."""
-    names = [plain(wording.name(row)) for row in proposed.rows]
+    names = [plain(wording.name(row.change)) for row in proposed.rows]
     width = max((len(name) for name in names), default=0)
     lines = []
     for name, row in zip(names, proposed.rows, strict=True):
-        change = "" if row.delta is None else f"  {row.delta:+.4f}"
-        lines.append(f"{name:{width}}  {_shown(row.baseline):>7} → {_shown(row.current):>7}{change}".rstrip())
+        delta = row.change.delta
+        change = "" if delta is None else f"  {delta:+.4f}{_over(row, proposed.comparison)}"
+        lines.append(f"{name:{width}}  {_shown(row.before):>7} → {_shown(row.after):>7}{change}".rstrip())
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
         found = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
         if found:
             lines.append(f"{wording.count(len(found), 'question')} {verb}: {plain(wording.some(found))}")
-    said = (f"{'note' if item.code == 'starts-over' else 'accepted'}: {item.message}" for item in proposed.reasons)
+    said = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
     return [*lines, *(plain(line, limit=500) for line in said)]
 
 
@@ -167,47 +175,100 @@ def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, A
     return {**provenance(run), **kept, "previous": present.provenance.get("previous")}
 
 
-def _rows(comparison: Comparison, gate: Gate) -> Iterator[Delta]:
-    """Give the gated metrics over all cases; without a comparison both sides as they are, or the new one alone."""
-    if comparison.deltas:
-        yield from (
-            row for row in comparison.deltas if row.slice == OVERALL and gate.rule(row.metric) and _measured(row)
-        )
-        return
+def replacements(comparison: Comparison, gate: Gate) -> Iterator[Replacement]:
+    """Set the gated metrics over all cases of the present baseline beside those of the run, in every mode of either."""
     stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
-    for mode, slices in comparison.scorecard.slices.items():
-        for metric, now in slices.get(OVERALL, {}).items():
-            nothing = MetricValue(value=None, n=0, unscored=0, direction=now.direction)
-            before = stored.get(mode, {}).get(OVERALL, {}).get(metric, nothing)
-            row = Delta(mode=mode, slice=OVERALL, metric=metric, baseline=before, current=now, delta=None)
-            if gate.rule(metric) and _measured(row):
-                yield row
+    paired = {(row.mode, row.metric): row for row in comparison.deltas if row.slice == OVERALL}
+    now = comparison.scorecard.slices
+    for mode in dict.fromkeys((*stored, *now)):
+        old, new = (side.get(mode, {}).get(OVERALL, {}) for side in (stored, now))
+        for metric in dict.fromkeys((*old, *new)):
+            if gate.rule(metric) is not None:
+                before = old.get(metric) or _nothing(new[metric])
+                after = new.get(metric) or _nothing(before)
+                means = _means(mode, metric, before, after)
+                yield _replacement(means, paired.get((mode, metric)), comparison, gate)
 
 
-def _measured(row: Delta) -> bool:
-    return row.baseline.n > 0 or row.current.n > 0
+def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> Replacement:
+    """Choose what decides: the shared cases, or the means where too few are shared to speak for the metric."""
+    before, after = means.baseline, means.current
+    whole = Replacement(before=before, after=after, change=means, shared=False)
+    held = comparison.baseline
+    if paired is None or held is None or not held.paired:
+        return whole
+    part = replace(whole, change=paired, shared=True)
+    if paired.delta is None:
+        return part if part.vanished and paired.baseline.n else whole
+    few = _little_overlap(comparison, gate) or paired.current.n < gate.min_overlap * before.n - EPSILON
+    # a loss over the few that are shared is one all the same
+    return whole if few and (whole.down or not part.down) else part
 
 
-def _down(rows: Sequence[Delta]) -> Iterator[Reason]:
+def _little_overlap(comparison: Comparison, gate: Gate) -> str:
+    """Say that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
+    held = comparison.baseline
+    if held is None or not held.paired or comparison.incomparable:
+        return ""
+    known = len({case.case_id for case in held.scorecard.cases})
+    if comparison.compared >= gate.min_overlap * known - EPSILON:
+        return ""
+    return f"only {comparison.compared} of the present baseline's {known} cases are still the same"
+
+
+def _means(mode: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
+    delta = None if before.value is None or after.value is None else after.value - before.value
+    return Delta(mode=mode, slice=OVERALL, metric=metric, baseline=before, current=after, delta=delta)
+
+
+def _nothing(like: MetricValue) -> MetricValue:
+    return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
+
+
+def _not_asked(run: Run) -> Iterator[str]:
+    missing = Counter(mode for mode, _ in coverage.not_asked(run))
+    several = len({*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)}) > 1
+    for mode, count in missing.items():
+        of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
+        yield f"{count} of {of} cases not asked{f' in mode {plain(mode)}' if several else ''}"
+
+
+def _down(rows: Sequence[Replacement], comparison: Comparison) -> Iterator[Reason]:
     for row in rows:
-        vanished = row.baseline.n > 0 and row.current.n == 0
-        # written so that a NaN, which no comparison is true of, counts as down
-        if vanished or (row.delta is not None and not ratchet.gain(row) >= -EPSILON):
-            yield Reason(
-                code="metric-down", message=f"{wording.name(row)} {_shown(row.baseline)} → {_shown(row.current)}"
-            )
+        if row.down:
+            values = f"{_shown(row.change.baseline)} → {_shown(row.change.current)}"
+            yield Reason(code="metric-down", message=f"{wording.name(row.change)} {values}{_over(row, comparison)}")
 
 
-def _gone(comparison: Comparison) -> Iterator[Reason]:
+def _over(row: Replacement, comparison: Comparison) -> str:
+    """Say what a change is over where that is not simply the cases of both sides."""
+    held = comparison.baseline
+    if row.same_cases or held is None or row.after.n == 0 or row.before.n == 0:
+        return ""
+    if row.shared:
+        shared = row.change.current.n or row.change.baseline.n
+        return f" over {wording.count(shared, 'shared question')}"
+    # of a baseline that cannot be compared with, or holds no cases, that is said once and for all
+    return ", means over different questions" if held.paired and not comparison.incomparable else ""
+
+
+def _gone(run: Run, comparison: Comparison) -> Iterator[Reason]:
     removed = comparison.golden.removed
+    if comparison.incomparable and comparison.baseline is not None:
+        # nothing was compared, but cases have names
+        known = {case.case_id for case in comparison.baseline.scorecard.cases}
+        removed = tuple(sorted(known - {case.id for case in run.golden.cases}))
     if removed:
         yield Reason(code="removed-cases", message=wording.removed(removed))
     for message in coverage.fewer_cases(comparison):
         yield Reason(code="fewer-cases", message=message)
 
 
-def _starts_over(incomparable: Sequence[str], unreadable: str) -> Iterator[Reason]:
-    for cause in incomparable:
+def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
+    few = _little_overlap(comparison, gate)
+    if few:
+        yield Reason(code="little-overlap", message=few)
+    for cause in comparison.incomparable:
         yield Reason(code="starts-over", message=f"the present baseline cannot be compared with: {cause}")
     if unreadable:
         yield Reason(code="starts-over", message=f"the present baseline cannot be read: {unreadable}")

@@ -1,7 +1,9 @@
 """What was accepted of each gated metric -> whether small accepted drops have added up to a large one. Pure.
 
 A drop within the tolerance passes the gate, and once it is promoted the next one is measured from there. So the
-baseline keeps, beside the values of its run, the best value ever accepted and what has been given up since.
+baseline keeps, beside the values of its run, the best value accepted and what has been given up since. Drops are
+counted over the same questions only. The best value is a mean over the questions of its day; it becomes a worse one
+only together with a record of why: a person accepted a loss, or the mean is over other questions now.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from math import isfinite
 
 from raggate.config import Gate
 from raggate.dates import day
-from raggate.outcomes import EPSILON, OVERALL, Accepted, Comparison, Delta, Judged, Lowered, MetricValue
+from raggate.outcomes import EPSILON, OVERALL, Accepted, Comparison, Delta, GoldenChanges, Judged, Lowered, MetricValue
+from raggate.proposals import Replacement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,33 +57,35 @@ def gain(delta: Delta) -> float:
     return (1 if delta.current.direction == "higher" else -1) * (delta.delta or 0.0)
 
 
-def advance(comparison: Comparison, gate: Gate, promotion: Promotion) -> dict[str, dict[str, Accepted]]:
+def advance(
+    rows: Sequence[Replacement], comparison: Comparison, gate: Gate, promotion: Promotion
+) -> dict[str, dict[str, Accepted]]:
     """Say what will have been accepted of every gated metric once the run is the baseline.
 
     Args:
-        comparison: the run to promote, held against the present baseline without waivers. Without a baseline, or
-            with one that must not be compared, everything starts.
-        gate: the policy, for what is gated and tolerated.
-        promotion: the day, the reason and the name that an accepted lower value is recorded with.
+        rows: every gated metric beside what it replaces.
+        comparison: the run to promote, held against the present baseline without waivers.
+        gate: the policy, for what is tolerated.
+        promotion: the day, the reason and the name that a lower value is recorded with.
     """
-    deltas = {(row.mode, row.metric): row for row in comparison.deltas if row.slice == OVERALL}
+    changed = _changes(comparison.golden)
     result: dict[str, dict[str, Accepted]] = {}
-    for mode, slices in comparison.scorecard.slices.items():
-        for metric, value in slices.get(OVERALL, {}).items():
-            rule = gate.rule(metric)
-            if rule is None:
-                continue
-            entry = _before(comparison, mode, metric)
-            after = _step(entry, value, deltas.get((mode, metric)), rule.tolerance or 0.0, promotion)
-            if after is not None:
-                result.setdefault(mode, {})[metric] = after
+    for row in rows:
+        mode, metric = row.change.mode, row.change.metric
+        rule = gate.rule(metric)
+        if rule is None or mode not in comparison.scorecard.slices:
+            continue
+        entry = _before(comparison, mode, metric)
+        after = _step(entry, row, rule.tolerance or 0.0, promotion, changed)
+        if after is not None:
+            result.setdefault(mode, {})[metric] = after
     return result
 
 
 def _before(comparison: Comparison, mode: str, metric: str) -> Accepted | None:
     """Give what is accepted so far; the baseline's own value where it keeps nothing yet."""
     baseline = comparison.baseline
-    if baseline is None or comparison.incomparable:
+    if baseline is None:
         return None
     kept = baseline.accepted.get(mode, {}).get(metric)
     if kept is not None:
@@ -92,34 +97,54 @@ def _before(comparison: Comparison, mode: str, metric: str) -> Accepted | None:
 
 
 def _step(
-    entry: Accepted | None, now: MetricValue, delta: Delta | None, tolerance: float, promotion: Promotion
+    entry: Accepted | None, row: Replacement, tolerance: float, promotion: Promotion, changed: str
 ) -> Accepted | None:
-    if not _known(now):
-        # it applies to no case any more: what was accepted stays until it is measured again
+    if row.vanished or not _known(row.after):
+        # it applies to no case any more, or to others: what was accepted stays until it is measured again
         return entry
-    value = now.value or 0.0
+    value = row.after.value or 0.0
     if entry is None:
         return Accepted(best=value, drops=0.0, since=promotion.on)
-    if delta is None or delta.delta is None or not isfinite(delta.delta):
+    if not isfinite(row.gain):
         return entry
-    change = gain(delta)
-    if change < -(tolerance + EPSILON):
-        lowered = Lowered(
-            on=promotion.on, before=_value(delta.baseline), after=value, reason=promotion.reason, by=promotion.by
-        )
-        return Accepted(best=value, drops=0.0, since=promotion.on, lowered=lowered)
-    if change < -EPSILON:
-        return replace(entry, drops=entry.drops - change)
+    # what is not of the same questions is no small drop that could be added up, so it is recorded whatever its size
+    if row.gain < -(EPSILON + (tolerance if row.shared else 0.0)):
+        return _begun(_lowered(entry, row, promotion), row, promotion, changed)
+    if not row.shared:
+        # nor does it show that anything was won back, unless the value is the best there was
+        return entry if _worse(value, entry.best, row) else _begun(entry, row, promotion, changed)
+    if row.gain < -EPSILON:
+        return replace(entry, drops=entry.drops - row.gain)
     # noise of floats is no gain: promoting one run twice must change nothing
-    left = entry.drops - (change if change > EPSILON else 0.0)
-    if left <= EPSILON:
-        return replace(entry, best=value, drops=0.0, since=promotion.on)
-    return replace(entry, drops=left)
+    left = entry.drops - (row.gain if row.gain > EPSILON else 0.0)
+    return replace(entry, drops=left) if left > EPSILON else _begun(entry, row, promotion, changed)
+
+
+def _lowered(entry: Accepted, row: Replacement, promotion: Promotion) -> Accepted:
+    """Record a lower value; both ends are over the same cases where such decided."""
+    before, after = row.change.baseline.value or 0.0, row.change.current.value or 0.0
+    low = Lowered(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
+    return replace(entry, best=after, lowered=low)
+
+
+def _begun(entry: Accepted, row: Replacement, promotion: Promotion, changed: str) -> Accepted:
+    """Begin at the new value; where that is worse than what was accepted, other questions are why, and it is said."""
+    value = row.after.value or 0.0
+    moved = entry.moved
+    if _worse(value, entry.best, row):
+        moved = Lowered(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
+    return replace(entry, best=value, drops=0.0, since=promotion.on, moved=moved)
+
+
+def _changes(golden: GoldenChanges) -> str:
+    counts = {"added": golden.added, "removed": golden.removed, "changed": golden.relabelled}
+    told = ", ".join(f"{len(names)} {word}" for word, names in counts.items() if names)
+    return f"other questions: {told}" if told else "other questions"
+
+
+def _worse(value: float, than: float, row: Replacement) -> bool:
+    return (than - value if row.after.direction == "higher" else value - than) > EPSILON
 
 
 def _known(value: MetricValue) -> bool:
     return value.value is not None and value.n > 0 and isfinite(value.value)
-
-
-def _value(side: MetricValue) -> float:
-    return side.value or 0.0

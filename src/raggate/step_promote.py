@@ -16,16 +16,16 @@ from raggate.config import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.escape import log_line, plain
 from raggate.evidence import Evidence
-from raggate.github import commands, commits, event, promotion, secrets
+from raggate.github import commits, event, promotion, secrets
 from raggate.github.client import GitHub
 from raggate.github.commits import Committed
 from raggate.github.contents import Commit
 from raggate.github.promotion import Change, Proposed
 from raggate.inputs import Checks, Inputs, Where, opened
 from raggate.models import Run
-from raggate.outcomes import Proposal
 from raggate.overrides import Overrides
 from raggate.promotion_inputs import Asked
+from raggate.proposals import Proposal
 from raggate.publication import Links
 from raggate.reports import promotion as report
 from raggate.reports.markup import link
@@ -77,13 +77,16 @@ def promote_baseline(
     if github is None:
         raise UsageError("the input github-token is empty, and `command: promote` needs it")
     place = _place(inputs, happened, github, runner)
-    run: Run | None = None
     if asked.run is None:
-        code = _measure(inputs, happened, github, place, runner, record)
-        if code != ExitCode.PASS or record.directory is None:
-            return code or int(ExitCode.INTERNAL)
-        run = rundir.read(record.directory)
-    with opened(_where(github, happened, place), _checks(inputs, record)) as trusted:
+        _check_checkout(place)
+    # opened first, so that what is wrong with them is told before anything is measured
+    with opened(_where(github, happened, place), _checks(inputs, record, place)) as trusted:
+        run: Run | None = None
+        if asked.run is None:
+            code = _measure(inputs, happened, github, place, runner, record)
+            if code != ExitCode.PASS or record.directory is None:
+                return code or int(ExitCode.INTERNAL)
+            run = rundir.read(record.directory)
         run, evidence = _vouched(run, trusted, github, _wanted(asked, inputs, happened, place, now()), happened, place)
         proposal = candidate.propose(run, trusted, asked.terms(happened.triggering_actor))
         told = _circumstances(happened, place, trusted, proposal, evidence)
@@ -130,15 +133,12 @@ def _default_branch(github: GitHub, repository: str) -> str:
     return str(found.get("default_branch") or "") if isinstance(found, dict) else ""
 
 
-def _measure(
-    inputs: Mapping[str, str],
-    happened: event.Event,
-    github: GitHub,
-    place: Place,
-    runner: Runner,
-    record: Record,
-) -> int:
-    """Measure the checkout, which must be the head of the branch, by the files of that commit."""
+def _check_checkout(place: Place) -> None:
+    """See that the checkout is the head of the branch.
+
+    Raises:
+        CannotTell: naming both.
+    """
     there = sources.head(place.config.parent).get("commit")
     if there != place.head:
         raise CannotTell(
@@ -147,9 +147,20 @@ def _measure(
             hint="Somebody may have pushed meanwhile. Start the workflow again.",
         )
 
+
+def _measure(
+    inputs: Mapping[str, str],
+    happened: event.Event,
+    github: GitHub,
+    place: Place,
+    runner: Runner,
+    record: Record,
+) -> int:
+    """Measure the checkout by the files of the head of the branch."""
+
     def created(directory: Path) -> None:
         record.directory = directory
-        commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
+        steps.announce(runner, directory)
 
     def configured(suite: str) -> None:
         record.suite = suite
@@ -182,13 +193,17 @@ def _where(github: GitHub, happened: event.Event, place: Place) -> Where:
     )
 
 
-def _checks(inputs: Mapping[str, str], record: Record) -> Checks:
+def _checks(inputs: Mapping[str, str], record: Record, place: Place) -> Checks:
     def adjust(settings: Config) -> Config:
         changed = Overrides(suite=inputs["suite"] or None).apply(settings)
         record.suite = changed.suite
         return changed
 
-    return Checks(adjust=adjust, check=pipeline.check_names)
+    def check(settings: Config, name: str) -> None:
+        pipeline.check_names(settings, name)
+        commits.check_file(place.path(settings))
+
+    return Checks(adjust=adjust, check=check)
 
 
 def _vouched(
@@ -262,6 +277,8 @@ def _change(
     proposal: Proposal,
     told: report.Circumstances,
 ) -> Change:
+    path = place.path(trusted.config)
+    commits.check_file(path, proposal.data)
     known, evidence = proposal.provenance, told.evidence
     lines = [
         f"Reason: {known.get('reason')}",
@@ -278,7 +295,7 @@ def _change(
         suite=trusted.config.suite,
         target=place.target,
         head=place.head,
-        path=place.path(trusted.config),
+        path=path,
         present=trusted.baseline[1] if trusted.baseline is not None else None,
         data=proposal.data,
         title=_inert(report.title(proposal)),

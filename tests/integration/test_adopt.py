@@ -194,6 +194,36 @@ def test_no_artifact(stage: Stage) -> None:
     stage.refused("it left no artifact 'raggate-run'")
 
 
+def test_an_artifact_of_an_earlier_attempt(stage: Stage) -> None:
+    """What an attempt that failed left is not taken for the work of the attempt that succeeded and left nothing."""
+    first = {"created_at": DAY, "run_started_at": DAY, "head_sha": stage.measured.commit}
+    stage.repository.add_run(77, **first, conclusion="failure")
+    stage.record["run_started_at"] = "2026-01-04T12:00:00Z"
+    stage.wanted["attempt"] = 2
+    stage.refused("its attempt 2 left no artifact 'raggate-run', and what an earlier attempt left is not taken")
+
+
+def test_an_attempt_of_an_unknown_time(stage: Stage) -> None:
+    """Without the time at which a later attempt began nothing tells its artifact from an earlier one's."""
+    stage.repository.add_run(77, head_sha=stage.measured.commit, conclusion="failure")
+    stage.record["run_started_at"] = ""
+    stage.refused("GitHub does not say when its attempt 2 began")
+    # GitHub's description promises the time
+    stage.fake.violations.clear()
+
+
+@pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
+def test_no_digest(measured: Measured, flavour: str) -> None:
+    """An artifact without a digest is refused, saying what to do instead, also where the server knows no digests."""
+    with FakeGitHub(flavour) as fake:
+        stage = Stage(fake, measured.on(fake), measured, artifact={"digest": ""})
+        with pytest.raises(CannotTell, match="knows no digest of its artifact 'raggate-run'") as caught:
+            stage.adopt()
+        assert "promote without `run-id`" in caught.value.hint
+        assert not fake.calls("actions/download-artifact")
+        fake.assert_clean()
+
+
 def test_an_expired_artifact(stage: Stage) -> None:
     """An artifact that is gone is refused."""
     stage.artifact = {"expired": True}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Repository, commit_then_status, status
+from raggate.errors import UsageError
 from raggate.github.client import GitHub
-from raggate.github.commits import Committed, Moved, contains, entry_at, head_of, update
+from raggate.github.commits import MOST_FILE_BYTES, Committed, Moved, check_file, contains, entry_at, head_of, update
 from raggate.github.failures import GitHubError
 
 NAME = "octo/notes"
@@ -82,6 +83,28 @@ def test_newer_files_become_a_second_parent(stage: Stage) -> None:
     made = stage.update("raggate/baseline-small", branch, onto=newer)
     assert stage.parents(made.sha) == (branch, newer)
     assert stage.repository.read("README.md", made.sha) == b"# New\n"
+
+
+def test_what_was_merged_and_taken_back(stage: Stage) -> None:
+    """A branch that was merged and whose change was reverted gets a commit that the other branch does not have."""
+    repository, before = stage.repository, stage.repository.head
+    branch = stage.update("raggate/baseline-small", None, onto=before).sha
+    merge = repository.add_commit(FILES, [before, branch], branch="main")
+    back = repository.add_commit({"baselines/small.json": "{}\n", "baselines/other.json": None}, [merge], branch="main")
+    made = stage.update("raggate/baseline-small", branch, onto=back)
+    assert made.changed
+    assert stage.parents(made.sha) == (back,)
+    assert repository.refs["refs/heads/raggate/baseline-small"] == made.sha
+    again = stage.update("raggate/baseline-small", made.sha, onto=back)
+    assert (again.sha, again.changed) == (made.sha, False)
+
+
+def test_what_was_merged_and_stands(stage: Stage) -> None:
+    """Where the other branch has these files too, nothing is committed."""
+    before = stage.repository.head
+    branch = stage.update("raggate/baseline-small", None, onto=before).sha
+    merge = stage.repository.add_commit(FILES, [before, branch], branch="main")
+    assert stage.update("raggate/baseline-small", branch, onto=merge).changed is False
 
 
 @pytest.mark.parametrize("expected", [None, "1" * 40])
@@ -165,12 +188,37 @@ def test_lost_answers(stage: Stage, operation: str, branch: str, fault: object) 
     assert stage.parents(made.sha) == (before,)
 
 
-@pytest.mark.parametrize("path", ["", "/a", "a/../b", ".git/config", "a//b", "a\nb", "a/.GIT/b", "../a"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("", "/a", "a/", "a//b", "a/../b", "../a", "./a", "a\\b", "a\nb", "a\x7fb", "a\u2028b", "a\ud800b"),
+        *(".git/config", "a/.GIT/b", "a/.git. /b", "a/.g\u200cit/b", "a/.git::$INDEX/b", "git~1/b", "é" * 2001),
+    ],
+)
 def test_paths_that_lead_elsewhere(stage: Stage, path: str) -> None:
     """A path that is none inside the repository is refused before anything is sent."""
-    with stage.github() as github, pytest.raises(ValueError, match="not a path"):
+    with stage.github() as github, pytest.raises(UsageError, match="cannot be committed: expected"):
         update(github, NAME, branch="main", expected_head=stage.repository.head, files={path: b""}, message="m")
     assert not stage.fake.requests
+
+
+@pytest.mark.parametrize(
+    "path", ["baselines/größe.json", "a(1)&b.json", "a%2fb?#[x]~'\".json", "日本/💥.json", ".github/x"]
+)
+def test_any_other_path(stage: Stage, path: str) -> None:
+    """Whatever git takes as a name is committed under exactly that name, and found again."""
+    with stage.github() as github:
+        made = update(github, NAME, branch="main", expected_head=stage.repository.head, files={path: b"1"}, message="m")
+        found = entry_at(github, NAME, commit=made.sha, path=path)
+    assert found is not None
+    assert stage.repository.read(path) == b"1"
+
+
+def test_a_file_that_is_too_large() -> None:
+    """A file beyond GitHub's limit is told by that."""
+    check_file("a", b"x" * MOST_FILE_BYTES)
+    with pytest.raises(UsageError, match="it is larger than 41943040 bytes"):
+        check_file("a", b"x" * (MOST_FILE_BYTES + 1))
 
 
 def test_reading(stage: Stage) -> None:

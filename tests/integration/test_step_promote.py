@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.github_api import FakeGitHub, Pull, Repository
-from promotable import NAME, NOW, Measured, client, edited, measure, packed
+from promotable import NAME, NOW, Measured, client, edited, git, measure, packed
 from raggate.errors import CannotTell, UsageError
-from raggate.github import step_inputs
+from raggate.github import commits, step_inputs
 from raggate.github.event import Event
 from raggate.promotion_inputs import Asked
 from raggate.runner import Record, Runner
@@ -170,6 +171,24 @@ def test_adopted(stage: Stage) -> None:
     assert stage.record.directory is None
 
 
+def test_the_image(stage: Stage) -> None:
+    """The image that was measured stands in the pull request and in the baseline, as the run recorded it."""
+    image = f"ghcr.io/octo/notes-api@sha256:{'a' * 64}"
+    files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
+    assert stage.step(run_id=stage.ran(files)) == 0
+    assert f"image of the API: `{image}`" in (stage.pull().body or "")
+    assert json.loads(stage.proposed())["provenance"]["image"] == image
+
+
+@pytest.mark.parametrize("image", [7, "", "notes-api:latest", "sha256:1", f"@everyone @sha256:{'a' * 64}"])
+def test_what_is_no_image(stage: Stage, image: object) -> None:
+    """What does not name an image exactly is not told as one."""
+    files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
+    assert stage.step(run_id=stage.ran(files)) == 0
+    assert "image of the API" not in (stage.pull().body or "")
+    assert "image" not in json.loads(stage.proposed())["provenance"]
+
+
 def test_dry_run(stage: Stage) -> None:
     """A dry run writes nothing and shows the values in the summary."""
     assert stage.step(run_id=stage.ran(), dry_run="true") == 0
@@ -271,6 +290,64 @@ def test_a_checkout_that_is_not_the_head(stage: Stage) -> None:
     with pytest.raises(CannotTell, match=rf"{stage.measured.commit[:11]}.*{newer[:12]}"):
         stage.step()
     assert stage.record.directory is None
+
+
+def elsewhere(stage: Stage, baseline: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a copy of the repository, whose configuration keeps the baseline in another place, be the one at hand."""
+    root = stage.files / "copy"
+    shutil.copytree(stage.measured.project.root, root, symlinks=True)
+    project = replace(stage.measured.project, root=root)
+    project.config.write_text(f"{project.config.read_text()}baseline: {json.dumps(baseline)}\n")
+    project.commit()
+    stage.measured = Measured(
+        project,
+        git(root, "rev-parse", "HEAD"),
+        {**stage.measured.files, "raggate.yml": project.config.read_bytes()},
+        stage.measured.run,
+    )
+    stage.repository.add_commit(stage.measured.files, [stage.repository.head], sha=stage.measured.commit, branch="main")
+    monkeypatch.chdir(root)
+
+
+def test_a_path_of_other_letters(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline whose path is not of plain letters is measured and proposed like any other."""
+    elsewhere(stage, "baselines/größe (1).json", monkeypatch)
+    assert stage.step() == 0
+    proposed = stage.repository.read("baselines/größe (1).json", stage.pull().head_sha)
+    assert proposed is not None
+    assert b'"suite": "small"' in proposed
+
+
+@pytest.mark.parametrize("path", ["baselines/.git/x.json", "baselines/a\tb.json"])
+def test_a_path_that_cannot_be_committed(stage: Stage, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline that git would not take is refused before anything is measured."""
+    elsewhere(stage, path, monkeypatch)
+    with pytest.raises(UsageError, match="cannot be committed: expected"):
+        stage.step()
+    assert stage.record.directory is None
+    assert stage.unwritten()
+
+
+def test_a_baseline_that_is_too_large(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline larger than GitHub takes is refused by that, also in a dry run."""
+    monkeypatch.setattr(commits, "MOST_FILE_BYTES", 100)
+    with pytest.raises(UsageError, match=r"'baselines/small\.json' cannot be committed: it is larger than 100 bytes"):
+        stage.step(run_id=stage.ran(), dry_run="true")
+    assert stage.unwritten()
+
+
+def test_again_after_a_revert(stage: Stage) -> None:
+    """A baseline that was merged and taken back is proposed again by a new pull request."""
+    number = stage.ran()
+    assert stage.step(run_id=number) == 0
+    repository, first = stage.repository, stage.pull()
+    merge = repository.add_commit({BASELINE: stage.proposed()}, [repository.head, first.head_sha], branch="main")
+    first.state, first.merged = "closed", True
+    back = repository.add_commit({BASELINE: stage.measured.files[BASELINE]}, [merge], branch="main")
+    assert stage.step(run_id=number, event={"head": back, "run_id": 91}) == 0
+    second = repository.pulls[max(repository.pulls)]
+    assert second.number != first.number
+    assert repository.read(BASELINE, second.head_sha) == repository.read(BASELINE, first.head_sha)
 
 
 def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,15 @@ def test_expired_waiver_is_settled_by_the_change_that_removes_it(promoted: Proje
     assert promoted.command("check", "--against", "HEAD").code == 1
 
 
+def test_waivers_are_told_without_a_verdict(promoted: Project) -> None:
+    """A run that ends without a verdict tells the waivers that stand all the same."""
+    waive(promoted, "2999-12-31", "hit_at_5")
+    assert promoted.command("check", FAKE_BEHAVIOUR="die_at_start").code == 3
+    (waived,) = promoted.verdict()["waivers"]
+    assert (waived["metric"], waived["owner"], waived["state"]) == ("hit_at_5", "ada", "active")
+    assert "reindexing" in (promoted.last_run() / "summary.md").read_text()
+
+
 def test_waiver_of_a_case_that_does_not_exist(promoted: Project) -> None:
     """A waiver of a case that is not in the golden set ends before anything is started."""
     with promoted.config.open("a") as stream:
@@ -113,3 +122,41 @@ def test_promoting_over_a_damaged_baseline(promoted: Project) -> None:
     done = promoted.command("promote", directory, "--allow-regression", "--reason", "damaged by a merge")
     assert done.code == 0, done.err
     assert "the present baseline cannot be read" in done.out
+
+
+@pytest.mark.parametrize("other", ["questions", "settings"])
+def test_promoting_a_loss_that_cannot_be_paired(promoted: Project, other: str) -> None:
+    """Neither relabelling every question nor a setting that rules out the comparison lets a lower value in unsaid."""
+    path = promoted.root / "baselines" / "small.json"
+    before = path.read_bytes()
+    if other == "questions":
+        promoted.write_cases([{**case, "question": f"{case['question']} please"} for case in promoted.cases()])
+    else:
+        promoted.edit("concurrency: 4", "concurrency: 4, k: 9")
+    assert promoted.command("run", FAKE_BEHAVIOUR="worse").code == 0
+    directory = str(promoted.last_run())
+    for terms in ((), ("--reason", "smaller model"), ("--allow-regression",)):
+        refused = promoted.command("promote", directory, *terms)
+        assert refused.code == 2
+        assert "hit_at_5 (hybrid) 1.0000 → 0.0000" in refused.err
+    assert path.read_bytes() == before
+    done = promoted.command("promote", directory, "--allow-regression", "--reason", "smaller model", "--by", "ada")
+    assert done.code == 0, done.err
+    assert "accepted: hit_at_5 (hybrid) 1.0000 → 0.0000" in done.out
+    entry = json.loads(path.read_bytes())["accepted"]["hybrid"]["hit_at_5"]
+    assert (entry["best"], entry["drops"]) == (0.0, 0.0)
+    low = entry["lowered"]
+    assert (low["from"], low["to"], low["reason"], low["by"]) == (1.0, 0.0, "smaller model", "ada")
+
+
+def test_promoting_a_run_without_half_of_a_mode(promoted: Project) -> None:
+    """A run that lacks questions in one of its modes has fewer cases than the golden set, and is refused."""
+    promoted.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vector]")
+    assert promoted.command("run").code == 0
+    results = promoted.last_run() / "results.jsonl"
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    left = [row for n, row in enumerate(rows) if row["mode"] == "hybrid" or n % 2]
+    results.write_text("".join(json.dumps(row) + "\n" for row in left))
+    refused = promoted.command("promote", str(promoted.last_run()), "--dry-run")
+    assert refused.code == 3
+    assert f"{len(rows) - len(left)} of 24 cases not asked in mode vector" in refused.err

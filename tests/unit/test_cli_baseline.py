@@ -36,6 +36,7 @@ ACCEPTED = {
             drops=0.0,
             since="2026-01-02",
             lowered=Lowered(on="2026-01-02", before=0.7, after=0.5, reason="Smaller index", by="ben"),
+            moved=Lowered(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
         ),
     }
 }
@@ -58,7 +59,14 @@ hybrid, accepted values (ratchet)
   hit_at_5                        best 0.9000 since 2026-01-01, drops 0.0400
   mrr_at_5                        best 0.5000 since 2026-01-02, drops 0.0000
     lowered on 2026-01-02 by ben, 0.7000 → 0.5000: Smaller index
+    moved on 2026-01-02 by maria, 0.6000 → 0.5000: other questions: 3 added
 """
+
+
+def test_show_image(folder: Path) -> None:
+    """The image that was measured is told where it is known."""
+    (folder / "baselines/notes.json").write_bytes(content(image=f"notes-api@sha256:{'a' * 64}"))
+    assert f"  image       notes-api@sha256:{'a' * 64}\n" in output("show")
 
 
 def content(run_id: str = "run-1", hit: float = 1.0, **provenance: Any) -> bytes:
@@ -208,6 +216,15 @@ def test_log_metric_and_limit() -> None:
 
 
 @pytest.mark.usefixtures("repository")
+def test_log_all(folder: Path) -> None:
+    """Every metric comes by one flag, in the table, in Markdown and in the plot."""
+    shown = output("log", "--all", "--svg", "all.svg").splitlines()
+    assert shown[0].split()[-2:] == ["hit_at_5", "mrr_at_5"]
+    assert output("log", "--all", "--format", "markdown").splitlines()[0].endswith("| hit_at_5 | mrr_at_5 |")
+    assert "mrr_at_5 0.5000" in (folder / "all.svg").read_text()
+
+
+@pytest.mark.usefixtures("repository")
 def test_log_markdown() -> None:
     """Markdown is one table."""
     lines = output("log", "--format", "markdown").splitlines()
@@ -260,6 +277,7 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param(["show", "--baseline", "none.json"], "none.json: No such file", id="no baseline"),
         pytest.param(["show", "--baseline", "raggate.yml"], "raggate.yml: not valid JSON", id="no JSON"),
         pytest.param(["log", "--config", "none.yml"], "none.yml: No such file", id="no configuration for log"),
+        pytest.param(["log", "--all", "--metric", "hit_at_5"], "--all and --metric exclude each other", id="all"),
         pytest.param(["log", "--metric", "hit_at_6"], "--metric 'hit_at_6': no version of", id="metric"),
         pytest.param(["log", "--svg", "raggate.yml/x.svg"], "cannot write raggate.yml/x.svg", id="svg"),
     ],

@@ -24,7 +24,8 @@ from builders import (
 from raggate import baseline, invariants, pipeline, promote, scoring
 from raggate.config import Config, Gate
 from raggate.models import Run
-from raggate.outcomes import OVERALL, Accepted, Baseline, Comparison, Lowered, Review
+from raggate.outcomes import OVERALL, Accepted, Baseline, Comparison, GoldenChanges, Lowered, Review
+from raggate.promote import replacements
 from raggate.ratchet import Promotion, advance, creeping
 from raggate.verdict import decide, judge
 
@@ -45,8 +46,68 @@ def advanced(entry: Accepted | None, before: float | None, now: float, metric: s
         baseline=make_baseline(stored, provenance={"measured": "2026-02-03T04:05:06Z"}, accepted=kept),
         scorecard=scorecard,
         deltas=(make_delta(before, now, direction=direction, metric=metric),),
+        compared=1,
     )
-    return advance(comparison, GATE, ON)["hybrid"][metric]
+    return accepted(comparison)["hybrid"][metric]
+
+
+def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, Accepted]]:
+    """Advance every gated metric of a comparison."""
+    return advance(tuple(replacements(comparison, gate)), comparison, gate, ON)
+
+
+def onto(
+    entry: Accepted, before: tuple[float, float], now: tuple[float, float], metric: str = "hit_at_5", **golden: Any
+) -> Accepted:
+    """Advance a metric between golden sets of ten shared and ten other questions: a pair is their two means."""
+    sets = [
+        [make_case_score(f"q{n}", {metric: shared}) for n in range(10)]
+        + [make_case_score(f"{name}{n}", {metric: other}) for n in range(10)]
+        for name, (shared, other) in (("old", before), ("new", now))
+    ]
+    direction = make_scorecard(*sets[0]).slices["hybrid"][OVERALL][metric].direction
+    comparison = Comparison(
+        baseline=make_baseline(make_scorecard(*sets[0]), accepted={"hybrid": {metric: entry}}),
+        scorecard=make_scorecard(*sets[1]),
+        deltas=(make_delta(before[0], now[0], direction=direction, metric=metric),),
+        golden=GoldenChanges(**golden),
+        compared=10,
+    )
+    return accepted(comparison)["hybrid"][metric]
+
+
+def test_other_questions_lower_the_best_only_with_a_record() -> None:
+    """A best value that is worse because the questions are others is recorded as that, and nothing is given up."""
+    entry = Accepted(best=0.75, drops=0.0, since="2026-01-01")
+    moved = Lowered(on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada")
+    after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
+    assert after == Accepted(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
+    assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
+    assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
+    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").moved
+    assert less is not None
+    assert (less.before, less.after, less.reason) == (0.1, pytest.approx(0.2), "other questions")
+
+
+def test_other_questions_do_not_hide_small_drops() -> None:
+    """Small drops over the shared questions are added, whatever the new ones do to the mean."""
+    entry = Accepted(best=0.8, drops=0.0, since="2026-01-01")
+    after = onto(entry, (0.8, 0.8), (0.77, 1.0))
+    assert (after.best, after.drops, after.since, after.moved) == (0.8, pytest.approx(0.03), "2026-01-01", None)
+
+
+def test_large_drop_among_other_questions() -> None:
+    """A large accepted drop is recorded over the shared questions, and what the others lowered beyond it as that."""
+    after = onto(Accepted(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.9))
+    assert after.lowered is not None
+    assert (after.best, after.lowered.before, after.lowered.after) == (pytest.approx(0.8), 0.8, 0.7)
+    assert after.moved is None
+    after = onto(Accepted(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.1))
+    assert after.lowered is not None
+    assert after.moved is not None
+    assert (after.lowered.before, after.lowered.after) == (0.8, 0.7)
+    assert (after.moved.before, after.moved.after) == (0.7, pytest.approx(0.4))
+    assert after.best == after.moved.after
 
 
 @pytest.mark.parametrize(
@@ -104,15 +165,43 @@ def test_new_metric() -> None:
     assert advanced(None, None, 0.6) == Accepted(best=0.6, drops=0.0, since="2026-03-01")
 
 
-@pytest.mark.parametrize("incomparable", [(), ("other adapter",)])
-def test_everything_starts(incomparable: tuple[str, ...]) -> None:
-    """Without a baseline, or with one that must not be compared, every gated metric starts, and no other."""
+def test_everything_starts() -> None:
+    """Without a baseline every gated metric starts, and no other."""
     scorecard = make_scorecard(make_case_score(values={"hit_at_5": 0.5, "ndcg_at_7": 0.4, "mrr_at_10": None}))
-    held = make_baseline(accepted={"hybrid": {"hit_at_5": ENTRY}}) if incomparable else None
-    comparison = Comparison(baseline=held, scorecard=scorecard, incomparable=incomparable)
-    assert advance(comparison, Gate(), ON) == {
+    assert accepted(Comparison(baseline=None, scorecard=scorecard), Gate()) == {
         "hybrid": {"hit_at_5": Accepted(best=0.5, drops=0.0, since="2026-03-01")}
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(0.7, 0.8, Accepted(best=0.8, drops=0.0, since="2026-03-01"), id="as-good-as-the-best"),
+        pytest.param(0.7, 0.75, ENTRY, id="not-won-back"),
+        pytest.param(0.7, 0.7, ENTRY, id="the-same"),
+        pytest.param(None, 0.5, ENTRY, id="not-measured-before"),
+        pytest.param(
+            0.7,
+            0.69,
+            Accepted(
+                best=0.69,
+                drops=0.0,
+                since="2026-03-01",
+                lowered=Lowered(on="2026-03-01", before=0.7, after=0.69, reason="smaller model", by="ada"),
+            ),
+            id="however-little-lower",
+        ),
+    ],
+)
+def test_baseline_that_must_not_be_compared(before: float | None, now: float, expected: Accepted) -> None:
+    """Where only means can be set side by side, a lower one is recorded, and nothing else is forgotten."""
+    stored = make_scorecard(make_case_score(values={"hit_at_5": before}))
+    comparison = Comparison(
+        baseline=make_baseline(stored, accepted={"hybrid": {"hit_at_5": ENTRY}}),
+        scorecard=make_scorecard(make_case_score(values={"hit_at_5": now})),
+        incomparable=("other adapter",),
+    )
+    assert accepted(comparison) == {"hybrid": {"hit_at_5": expected}}
 
 
 def test_metric_that_cannot_be_held_against_anything() -> None:
@@ -121,7 +210,7 @@ def test_metric_that_cannot_be_held_against_anything() -> None:
     for value, delta in ((None, make_delta(0.8, None)), (0.4, make_delta(None, None))):
         scorecard = make_scorecard(make_case_score(values={"hit_at_5": value}))
         comparison = Comparison(baseline=held, scorecard=scorecard, deltas=(delta,))
-        assert advance(comparison, Gate(), ON) == {"hybrid": {"hit_at_5": ENTRY}}
+        assert accepted(comparison, Gate()) == {"hybrid": {"hit_at_5": ENTRY}}
 
 
 @pytest.mark.parametrize(

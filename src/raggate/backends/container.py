@@ -51,6 +51,7 @@ def start(settings: ContainerBackend, place: Place) -> Iterator[Started]:
         logs = {name: stack.enter_context(Log(place.out / f"{name}.log", place.secrets)) for name in texts}
         run = _Run(client=client, place=place, labels=labels, settings=settings, texts=texts, logs=logs)
         api_image = run.image(_API, settings)
+        place.identified(images.identity(client, settings, api_image))
         found = {name: run.image(name, service) for name, service in settings.services.items()}
         stack.enter_context(_undone(place, labels))
         network = networking.create(client, run.name("net"), labels, internal=not settings.egress)

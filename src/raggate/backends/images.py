@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from raggate import interrupts
 from raggate.api_settings import Build, Contained
+from raggate.backends import pull_errors
 from raggate.backends.engine import Client, engine_errors, reason
 from raggate.backends.processes import Log
 from raggate.errors import CannotTell, UsageError
@@ -22,9 +22,6 @@ BUILT = "raggate.built"
 _TRIES = 3
 _PULL_SECONDS = 600.0
 _SILENCE = 120.0
-_REFUSED = re.compile(r"unauthorized|authentication required|denied|forbidden|no basic auth", re.IGNORECASE)
-_MISSING = re.compile(r"not found|manifest unknown|does not exist|no such image|name unknown", re.IGNORECASE)
-_TEMPORARY = re.compile(r"no such host|dial tcp|timeout|timed out|deadline|refused|reset|EOF|503|502", re.IGNORECASE)
 
 
 class _PullError(Exception):
@@ -49,7 +46,7 @@ def obtain(client: Client, settings: Contained, *, key: str, root: Path, out: Pa
     if settings.build is not None:
         return _build(client, settings.build, key=key, root=root, out=out, say=say)
     name = settings.image or ""
-    found = _local(client, name)
+    found = _local(client, name, key)
     if found is None and settings.pull == "never":
         raise CannotTell(
             f"{key}.image: there is no image {name!r} on this machine, and `pull: never` forbids to pull it",
@@ -57,10 +54,43 @@ def obtain(client: Client, settings: Contained, *, key: str, root: Path, out: Pa
         )
     if found is None:
         _pull(client, name, key, say)
-        found = _local(client, name)
+        found = _local(client, name, key)
     if found is None:
         raise CannotTell(f"{key}.image: {name!r} was pulled, but is not there")
     return found
+
+
+def identity(client: Client, settings: Contained, image: str) -> str:
+    """Name an image so that nothing else can be meant: by its name and digest where a registry has it, else by its id.
+
+    Args:
+        client: the engine.
+        settings: name the image or how to build it.
+        image: the id that `obtain` gave.
+    """
+    name = settings.image if settings.build is None else None
+    if name is None or "@sha256:" in name:
+        return name or image
+    try:
+        known = client.inspect_image(image).get("RepoDigests") or ()
+    except engine_errors():
+        # what it is to be used for says what is wrong
+        return image
+    wanted = _repository(name)
+    return next((one for one in sorted(map(str, known)) if _repository(one) == wanted), image)
+
+
+def _repository(name: str) -> str:
+    """Give the repository of an image's name, with the registry and the folder that Docker leaves out."""
+    path = name.partition("@")[0]
+    # a colon before a slash is that of a port
+    head, slash, last = path.rpartition("/")
+    path = f"{head}{slash}{last.partition(':')[0]}"
+    first, slash, rest = path.partition("/")
+    if not slash or not ({".", ":"} & set(first) or first == "localhost"):
+        first, rest = "docker.io", path
+    first = "docker.io" if first == "index.docker.io" else first
+    return f"{first}/{'library/' if first == 'docker.io' and '/' not in rest else ''}{rest}"
 
 
 def declared_volumes(client: Client, image: str) -> list[str]:
@@ -68,7 +98,7 @@ def declared_volumes(client: Client, image: str) -> list[str]:
     return sorted((client.inspect_image(image).get("Config") or {}).get("Volumes") or ())
 
 
-def _local(client: Client, name: str) -> str | None:
+def _local(client: Client, name: str, key: str) -> str | None:
     import docker
 
     try:
@@ -76,7 +106,7 @@ def _local(client: Client, name: str) -> str | None:
     except docker.errors.NotFound:
         return None
     except docker.errors.APIError as error:
-        raise CannotTell(f"image {name!r} cannot be looked up: {reason(error)}") from None
+        raise CannotTell(f"{key}.image: {name!r} cannot be looked up: {reason(error)}") from None
 
 
 def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> None:
@@ -90,24 +120,15 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
             why = plain(str(error)) if isinstance(error, _PullError) else reason(error)
         else:
             return
-        if not _TEMPORARY.search(why) and (problem := _lasting(why)):
-            raise CannotTell(
-                f"{key}.image: {name!r} {problem}: {why}",
-                hint="Is the name right? raggate pulls without credentials: for a private image, log in and "
-                "`docker pull` it in a step before; it is then used as it is.",
-            )
+        if (found := pull_errors.lasting(name, why)) is not None:
+            raise CannotTell(f"{key}.image: {name!r} {found.problem}: {why}", hint=found.hint)
         if attempt < _TRIES and time.monotonic() < end:
             _pause(attempt)
+    silent = "; the registry does not answer" if pull_errors.unanswered(name, why) else ""
     raise CannotTell(
-        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts; the registry does not answer: {why}",
+        f"{key}.image: {name!r} could not be pulled in {_TRIES} attempts{silent}: {why}",
         hint="Try again later, or pull it in a step before.",
     )
-
-
-def _lasting(why: str) -> str | None:
-    if _REFUSED.search(why):
-        return "may not be pulled, or does not exist (not authorised)"
-    return "does not exist (not found)" if _MISSING.search(why) else None
 
 
 def _pull_once(client: Client, name: str, end: float) -> None:

@@ -10,8 +10,8 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from raggate.dates import days_between
@@ -56,10 +56,34 @@ _BROKEN = (
 )
 
 
-def fetch(
-    github: GitHub, repository: str, run: int, name: str, *, since: str = "", most_bytes: int = MOST_BYTES
-) -> Mapping[str, bytes] | None:
-    """Download the newest artifact of a name that a workflow run left, and take the files of a run directory from it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """An artifact, as GitHub lists it.
+
+    Attributes:
+        id: by which it is downloaded.
+        name: its name, untrusted text.
+        run: the id of the workflow run that left it.
+        size: bytes of the archive; not known to be a number.
+        expired: whether it is gone; not known to be a truth value.
+        digest: of the archive, `sha256:` and hexadecimal digits; None where GitHub does not know any.
+    """
+
+    id: int
+    name: str
+    run: int
+    size: object
+    expired: object
+    digest: object
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return f"the artifact {plain(self.name, limit=80)!r} of run {self.run}"
+
+
+def find(github: GitHub, repository: str, run: int, name: str, *, since: str = "") -> Artifact | None:
+    """Find the newest artifact of a name that a workflow run left.
 
     Args:
         github: the API, with a token that may read actions.
@@ -68,34 +92,75 @@ def fetch(
         name: of the artifact.
         since: when the attempt started that left it, as `2026-01-01T00:00:00Z`: a run keeps those of its earlier
             attempts. Empty when that is not known, and any will do.
+
+    Returns:
+        The artifact. None when the run left none of that name since then.
+
+    Raises:
+        GitHubError: when GitHub refuses, or does not answer in time.
+    """
+    listed = github.pages(f"/repos/{quote(repository)}/actions/runs/{run}/artifacts", key="artifacts", name=name)
+    # a server that does not know the parameter gives all of them
+    found = [one for one in listed if isinstance(one, dict) and one.get("name") == name and type(one.get("id")) is int]
+    if since:
+        found = [one for one in found if _not_before(one.get("created_at"), since)]
+    if not found:
+        return None
+    newest = max(found, key=lambda one: (str(one.get("created_at") or ""), one["id"]))
+    return Artifact(
+        id=newest["id"],
+        name=name,
+        run=run,
+        size=newest.get("size_in_bytes"),
+        expired=newest.get("expired"),
+        digest=newest.get("digest"),
+    )
+
+
+def download(
+    github: GitHub, repository: str, artifact: Artifact, *, most_bytes: int = MOST_BYTES
+) -> Mapping[str, bytes]:
+    """Download an artifact, and take the files of a run directory from it.
+
+    Args:
+        github: the API, with a token that may read actions.
+        repository: `owner/name`, where the workflow ran.
+        artifact: as `find` gave it.
         most_bytes: of the archive, and of what is unpacked from it.
 
     Returns:
-        Name, one of `FILES`, -> content. None when the run left no artifact of that name since then.
+        Name, one of `FILES`, -> content.
 
     Raises:
         CannotTell: when the artifact has expired, is too large, is not what GitHub received, or is refused.
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    found = _newest(github, repository, run, name, since)
-    if found is None:
-        return None
-    which = f"the artifact {plain(name, limit=80)!r} of run {run}"
-    if found.get("expired") is not False:
+    which = artifact.shown
+    if artifact.expired is not False:
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
-    size = found.get("size_in_bytes")
-    if type(size) is not int or size > most_bytes:
-        shown = plain(repr(size), limit=40)
+    if type(artifact.size) is not int or artifact.size > most_bytes:
+        shown = plain(repr(artifact.size), limit=40)
         raise CannotTell(f"{which} is too large: at most {most_bytes} bytes are taken; found {shown}")
-    path = f"/repos/{quote(repository)}/actions/artifacts/{found['id']}/zip"
     try:
-        data = github.download(path, limit=most_bytes)
+        data = github.download(f"/repos/{quote(repository)}/actions/artifacts/{artifact.id}/zip", limit=most_bytes)
     except GitHubError as error:
         if error.status == 410:
             raise CannotTell(f"{which} has expired", hint=_AGAIN) from error
         raise
-    _verify(data, found.get("digest"), which)
+    _verify(data, artifact.digest, which)
     return unpack(data, most_bytes=most_bytes)
+
+
+def fetch(
+    github: GitHub, repository: str, run: int, name: str, *, since: str = "", most_bytes: int = MOST_BYTES
+) -> Mapping[str, bytes] | None:
+    """Find an artifact and download it, with or without a digest; see `find` and `download`.
+
+    Returns:
+        Name, one of `FILES`, -> content. None when the run left no artifact of that name since then.
+    """
+    found = find(github, repository, run, name, since=since)
+    return None if found is None else download(github, repository, found, most_bytes=most_bytes)
 
 
 def unpack(data: bytes, *, most_bytes: int = MOST_BYTES) -> Mapping[str, bytes]:
@@ -139,15 +204,6 @@ def write_run(files: Mapping[str, bytes], directory: Path) -> None:
     for name, content in files.items():
         with (directory / name).open("xb") as stream:
             stream.write(content)
-
-
-def _newest(github: GitHub, repository: str, run: int, name: str, since: str) -> dict[str, Any] | None:
-    listed = github.pages(f"/repos/{quote(repository)}/actions/runs/{run}/artifacts", key="artifacts", name=name)
-    # a server that does not know the parameter gives all of them
-    found = [one for one in listed if isinstance(one, dict) and one.get("name") == name and type(one.get("id")) is int]
-    if since:
-        found = [one for one in found if _not_before(one.get("created_at"), since)]
-    return max(found, key=lambda one: (str(one.get("created_at") or ""), one["id"]), default=None)
 
 
 def _not_before(created: object, since: str) -> bool:

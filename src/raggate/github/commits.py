@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
 from raggate.github.client import GitHub
 from raggate.github.failures import GitHubError
@@ -18,7 +18,11 @@ from raggate.github.git_objects import Entry, Objects, is_id
 MOST_FILE_BYTES = 40 << 20
 """GitHub takes no larger blob."""
 
-_PLACE = re.compile(r"[A-Za-z0-9._+@ -]+(/[A-Za-z0-9._+@ -]+)*")
+MOST_PATH_BYTES = 4000
+"""Of a path: git's own limit is the 4096 of most file systems."""
+
+_PLACED = "The key `baseline` of the configuration says where a baseline lies; one of a smaller suite is smaller."
+_NO_LETTERS = frozenset(("Cc", "Cs", "Zl", "Zp"))
 _REFUSED = (
     "The branch is protected, or a rule of the repository refuses the commit. A protected branch changes by pull "
     "requests only: leave `direct-commit` at `false`, and let no rule restrict branches named `raggate/**`."
@@ -85,34 +89,68 @@ def update(
         files: path in the repository -> content.
         message: of the commit.
         onto: full id of the commit whose other files the new one has; by default `expected_head`, and needed without
-            it. One that the branch does not have yet becomes a second parent, so the branch still only goes forward.
+            it. One that the branch does not have yet becomes a parent too, so the branch still only goes forward.
 
     Returns:
-        The commit; what the branch has already when nothing differs.
+        The commit; the branch's own when that has these files already and is not a part of `onto`.
 
     Raises:
         Moved: when the branch is, or gets, elsewhere.
         GitHubError: when GitHub refuses, also because the branch is protected or the token may not write.
-        ValueError: for no commit to start from, or a path that cannot be written.
+        UsageError: for a file that cannot be written.
+        ValueError: for no commit to start from.
     """
     start = _start(onto, expected_head)
-    _check(files)
-    found = head_of(github, repository, branch)
-    if found != expected_head:
+    for path, content in files.items():
+        check_file(path, content)
+    if (found := head_of(github, repository, branch)) != expected_head:
         raise Moved(branch, expected_head, found)
     base = f"/repos/{quote(repository)}/git"
     objects = Objects(github, repository)
     tree = _tree(github, base, objects.tree_of(start), files)
-    if tree == objects.tree_of(expected_head or start):
-        return _committed(github.get(f"{base}/commits/{expected_head or start}"), changed=False)
-    parents = [start] if expected_head is None else [expected_head]
-    if start not in parents and not contains(github, repository, commit=start, head=parents[0]):
-        parents.append(start)
+    standing = expected_head or start
+    parents = _parents(github, repository, standing, start, tree, objects)
+    if not parents:
+        return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
     body = {"message": message, "tree": tree, "parents": parents}
     # a second one that nothing points at does no harm
     made = _committed(github.send("POST", f"{base}/commits", body, repeatable=True), changed=True)
     _point(github, repository, branch, expected_head, made.sha)
     return made
+
+
+def check_file(path: str, content: bytes = b"") -> None:
+    """Refuse a file that `update` cannot write.
+
+    Args:
+        path: of the file in the repository.
+        content: what it is to hold.
+
+    Raises:
+        UsageError: saying what is in the way.
+    """
+    if problem := _problem(path, content):
+        raise UsageError(f"the file {plain(path)!r} cannot be committed: {problem}", hint=_PLACED)
+
+
+def _problem(path: str, content: bytes) -> str:
+    parts = path.split("/")
+    if "" in parts or "\\" in path or any(unicodedata.category(letter) in _NO_LETTERS for letter in path):
+        return "expected names between slashes, without a backslash or a control character"
+    if {".", ".."} & set(parts) or any(_means_git(part) for part in parts):
+        return "expected a path without `.`, `..` and `.git`"
+    if len(path.encode()) > MOST_PATH_BYTES:
+        return f"expected a path of at most {MOST_PATH_BYTES} bytes"
+    if len(content) > MOST_FILE_BYTES:
+        return f"it is larger than {MOST_FILE_BYTES} bytes, the most that GitHub takes"
+    return ""
+
+
+def _means_git(name: str) -> bool:
+    """Tell whether a name is `.git` on some machine, where git refuses to check it out and GitHub to take it."""
+    # macOS ignores characters that do not show, Windows spaces and dots at the end and what follows a colon
+    bare = "".join(letter for letter in name.lower() if unicodedata.category(letter) != "Cf")
+    return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
 
 
 def head_of(github: GitHub, repository: str, branch: str) -> str | None:
@@ -178,13 +216,14 @@ def _start(onto: str | None, expected_head: str | None) -> str:
     return start
 
 
-def _check(files: Mapping[str, bytes]) -> None:
-    for path, content in files.items():
-        parts = path.split("/")
-        if not _PLACE.fullmatch(path) or {".", "..", ".git"} & {part.lower() for part in parts}:
-            raise ValueError(f"not a path of a file in a repository: {path!r}")
-        if len(content) > MOST_FILE_BYTES:
-            raise ValueError(f"{path}: larger than {MOST_FILE_BYTES} bytes")
+def _parents(github: GitHub, repository: str, standing: str, start: str, tree: str, objects: Objects) -> list[str]:
+    """Give the parents of a commit with a tree on top of a branch, so that it has `start` too; none for no commit."""
+    if tree != objects.tree_of(standing):
+        newer = start != standing and not contains(github, repository, commit=start, head=standing)
+        return [standing, start] if newer else [standing]
+    # what was merged and taken back has to be proposed by a commit that the other branch does not have yet
+    merged = start != standing and contains(github, repository, commit=standing, head=start)
+    return [start] if merged and tree != objects.tree_of(start) else []
 
 
 def _tree(github: GitHub, base: str, start: str, files: Mapping[str, bytes]) -> str:
