@@ -5,6 +5,7 @@ Beside `cli.py` the only place that reads the environment. It runs as the first 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -34,7 +35,14 @@ _GREEN: Mapping[str, frozenset[int]] = {
 def main() -> NoReturn:
     """Run the step and exit with its code."""
     close_memory()
-    sys.exit(supervised(step) if os.getpid() == 1 else step())
+    if os.getpid() == 1:
+        sys.exit(supervised(step, crashed=cli.say_crash))
+    try:
+        code = step()
+    except Exception as error:  # noqa: BLE001 - Python's own code for it is that of a regression
+        cli.say_crash(error)
+        code = int(ExitCode.INTERNAL)
+    sys.exit(code)
 
 
 def step() -> int:
@@ -48,6 +56,9 @@ def step() -> int:
     except UsageError as error:
         cli.say_error(error)
         return int(ExitCode.USAGE)
+    except (OSError, ValueError) as error:
+        steps.say(f"the runner's files for outputs and state cannot be written, nothing was started: {error}")
+        return int(ExitCode.INTERNAL)
     record = Record()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
@@ -74,6 +85,9 @@ def post() -> NoReturn:
         except OSError as error:
             steps.say(f"the post step could not do all it should: {error}")
             code = int(ExitCode.INTERNAL)
+        except Exception as error:  # noqa: BLE001 - the next duty is done all the same
+            cli.say_crash(error)
+            code = int(ExitCode.INTERNAL)
     sys.exit(code)
 
 
@@ -85,7 +99,7 @@ def _run(runner: Runner, record: Record) -> int:
             print(command, flush=True)  # noqa: T201 - a log command
         inputs = step_inputs.read(os.environ)
         record.fail_on = inputs["fail-on"]
-        record.suite = inputs["suite"] or inputs["config"]
+        steps.check_places(inputs, runner.workspace)
         opted_in = inputs["allow-pull-request-target"] == "true"
         happened = event.read(os.environ, allow_pull_request_target=opted_in)
         with steps.opened_github(inputs, happened) as github:
@@ -109,6 +123,22 @@ def _report(runner: Runner, record: Record, code: int) -> int:
     """Tell the runner how it went; a step that cannot do so is never green."""
     waived = code in _GREEN[record.fail_on]
     try:
+        _hand_over(runner, record, code, waived=waived)
+    except Exception as error:  # noqa: BLE001 - a bug in a report must not leave the outputs of a pass behind
+        if isinstance(error, (OSError, ValueError)):
+            steps.say(f"the results could not be handed to the runner: {error}")
+        else:
+            cli.say_crash(error)
+        code = code or int(ExitCode.INTERNAL)
+        with contextlib.suppress(OSError, ValueError):
+            told = {**record.outputs, "verdict": results.name_of(code), "exit-code": str(code)}
+            commands.set_values(runner.output, {**results.outputs(record.directory, code, runner.workspace), **told})
+        return code
+    return 0 if waived else code
+
+
+def _hand_over(runner: Runner, record: Record, code: int, *, waived: bool) -> None:
+    try:
         results.give_back(record.directory, runner.workspace)
         commands.set_values(
             runner.output, {**results.outputs(record.directory, code, runner.workspace), **record.outputs}
@@ -121,11 +151,9 @@ def _report(runner: Runner, record: Record, code: int) -> int:
         commands.append_summary(
             runner.summary, _summary(record, code, room=commands.room(runner.summary), lenient=waived)
         )
+    finally:
+        # whatever went wrong, it was not killed
         commands.set_values(runner.state, {"FINISHED": "true"})
-    except (OSError, ValueError) as error:
-        steps.say(f"the results could not be handed to the runner: {error}")
-        return code or int(ExitCode.INTERNAL)
-    return 0 if waived else code
 
 
 def _summary(record: Record, code: int, *, room: int, lenient: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import ipaddress
 import re
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -13,10 +12,17 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from raggate.hosts import is_metadata
+
 DEFAULT_USER = "65534:65534"
-# where clouds tell a machine its own credentials; neither answers on a network that an API runs in
-_METADATA = frozenset(("168.63.129.16", "fd00:ec2::254", "100.100.100.200", "metadata.google.internal"))
 _WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy", re.IGNORECASE)
+# [domain/]path[:tag][@digest], as the engine reads it
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_IMAGE = (
+    rf"(?:{_LABEL}(?:\.{_LABEL})*(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?"
+)
 _OWN_LOGS = frozenset(("api", "build"))
 
 
@@ -38,18 +44,15 @@ def _http(url: str) -> str:
         raise problem
     if parts.username or parts.password:
         raise ValueError("expected a URL without user name and password")
-    if _is_metadata(parts.hostname):
+    if is_metadata(parts.hostname):
         raise ValueError("expected the URL of an API; this is a link-local or cloud metadata address")
     return url.rstrip("/")
 
 
-def _is_metadata(host: str) -> bool:
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host.rstrip(".").lower() in _METADATA
-    address = getattr(address, "ipv4_mapped", None) or address
-    return address.is_link_local or str(address) in _METADATA
+def _image(name: str) -> str:
+    if len(name) > 255 or not re.fullmatch(_IMAGE, name):
+        raise ValueError("expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case")
+    return name
 
 
 def _no_nul(text: str) -> str:
@@ -86,7 +89,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Text = Annotated[str, AfterValidator(_no_nul)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 MountPoint = Annotated[str, AfterValidator(_mount_point)]
-ImageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,254}$")]
+ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$")]
 # what Docker gives by default, without making devices and raw packets, and two that only concern memory and priority

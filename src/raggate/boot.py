@@ -17,6 +17,7 @@ from raggate.api_settings import Api, Readiness
 from raggate.backends import BACKENDS, Start
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line, plain
+from raggate.hosts import address_of
 from raggate.models import IndexState, Place, Started
 from raggate.wire import MAX_BODY_BYTES, Exchange, Wire
 
@@ -25,7 +26,7 @@ Probe = Callable[[httpx.Client, Readiness], IndexState]
 
 
 _TELLING = 0.5
-_OWN_NAMES = frozenset(("localhost", "::1", "0.0.0.0", "::", "ip6-localhost"))  # noqa: S104 - nothing listens here
+_OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,9 @@ def _start(api: Api, place: Place, say: Callable[[str], None], start: Start | No
 
 def _check_elsewhere(url: str, place: Place) -> None:
     host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    if not place.in_container or not (host in _OWN_NAMES or host.startswith("127.") or host.endswith(".localhost")):
+    address = address_of(host)
+    named = host in _OWN_NAMES or host.endswith(".localhost")
+    if not place.in_container or not (named if address is None else address.is_loopback or address.is_unspecified):
         return
     raise UsageError(
         f"api.url: {plain(host)!r} is the container that raggate runs in, not the machine around it",

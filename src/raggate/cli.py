@@ -219,12 +219,17 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
 
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path), default=Path())
-def init(directory: Path) -> None:
+@click.option(
+    "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
+)
+def init(directory: Path, action: str) -> None:
     """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
-    from raggate.scaffold import write_example
+    from raggate.scaffold import PLACEHOLDER, WORKFLOW, write_example
 
-    for path in write_example(directory):
+    for path in write_example(directory, action):
         click.echo(f"wrote {path}")
+    if not action:
+        click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
 
 
@@ -275,15 +280,18 @@ def _invocation(
 
 
 def _show(review: Review, directory: Path) -> None:
+    from raggate import stored
     from raggate.reports import terminal
 
     to_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if to_terminal else LOG_WIDTH
     color = to_terminal and "NO_COLOR" not in current().environment
+    # before the report, which ends with the verdict
+    _say_log(review.run.log, current().fence)
     click.echo(terminal.render(review, width=max(width, 60), color=color), color=True)
     baseline = review.comparison.baseline
     click.echo(f"report:  {_shown(directory / 'summary.md')}")
-    if baseline is None:
+    if baseline is None and stored.promotable(review):
         click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(_shown(directory)))}")
 
 
@@ -297,16 +305,21 @@ def say_error(error: RaggateError, fence: Callable[[], AbstractContextManager[No
     for number, line in enumerate(error.message.split("\n")):
         prefix = f"raggate: {error.label}: " if number == 0 else "  "
         click.echo(prefix + log_line(line, limit=1500), err=True)
-    if error.log:
-        click.echo("  the API's last log lines:", err=True)
-        with fence():
-            for line in error.log:
-                click.echo(f"  | {log_line(line, limit=500)}", err=True)
+    _say_log(error.log, fence)
     if error.hint:
         click.echo(f"  {log_line(error.hint, limit=1000)}", err=True)
 
 
-def say_crash(error: Exception) -> None:
+def _say_log(lines: Sequence[str], fence: Callable[[], AbstractContextManager[None]]) -> None:
+    """Print what the API logged last to standard error, which is where the fence stands."""
+    if lines:
+        click.echo("  the API's last log lines:", err=True)
+        with fence():
+            for line in lines:
+                click.echo(f"  | {log_line(line, limit=500)}", err=True)
+
+
+def say_crash(error: BaseException) -> None:
     """Say that raggate itself failed, and keep the details in a file, without secrets."""
     from raggate.jsonio import write_atomic
     from raggate.redaction import of_environment, redact

@@ -12,6 +12,10 @@ A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raggate.outcomes import Waived
 
 
 class ExitCode(IntEnum):
@@ -33,6 +37,9 @@ class RaggateError(Exception):
         message: what happened and where, one or two sentences, without a final newline.
         hint: what to do about it; empty when the message says it already.
         log: the last lines of the API's own log, when they help to see the cause. Untrusted text.
+
+    Attributes:
+        waivers: those that stand, once the configuration is known to whoever lets the error pass.
     """
 
     exit_code: ExitCode = ExitCode.INTERNAL
@@ -43,6 +50,7 @@ class RaggateError(Exception):
         self.message = message
         self.hint = hint
         self.log = log
+        self.waivers: tuple[Waived, ...] = ()
 
 
 class UsageError(RaggateError):

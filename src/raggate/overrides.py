@@ -11,6 +11,12 @@ from raggate.api_settings import Api
 from raggate.config import Config
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.yamlio import sentence
+
+_INSTEAD = {
+    "command": "Run it in a container of its own: section api.container.",
+    "program": "A program is only ever run beside raggate; an API can run in a container of its own.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +49,13 @@ class Overrides:
                 hint="`suite` only checks; the configuration names its suite.",
             )
         changed = self._changed(settings)
-        if self.contained and (changed.api.command or changed.api.program) is not None:
+        key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
+        if self.contained and key is not None:
             raise UsageError(
-                "api.command is refused for this event: the API would run code of the change inside raggate's own "
+                f"api.{key} is refused for this event: it would run code of the change inside raggate's own "
                 "container, next to the token, the files of the job and the Docker socket",
-                hint="Run it in a container of its own: section api.container. Where everybody who can open a pull "
-                "request is trusted with all of that, the input `allow-command: true` allows it, except on "
-                "pull_request_target.",
+                hint=f"{_INSTEAD[key]} Where everybody who can open a pull request is trusted with all of that, the "
+                "input `allow-command: true` allows it, except on pull_request_target.",
             )
         return changed
 
@@ -69,7 +75,8 @@ class Overrides:
         try:
             api = Api.model_validate(_api(settings.api, name, value), strict=True)
         except ValidationError as error:
-            raise UsageError(f"{name}: {plain(value)!r}: {plain(error.errors()[0]['msg'])}") from None
+            problem = error.errors(include_url=False)[0]
+            raise UsageError(sentence((name,), {**problem, "input": value}, ())) from None
         return settings.model_copy(update={"api": api})
 
 

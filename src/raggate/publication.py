@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from raggate.outcomes import Waived
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
@@ -54,6 +56,7 @@ class Ended:
     hint: str = ""
     log: tuple[str, ...] = ()
     suite: str | None = None
+    waivers: tuple[Waived, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

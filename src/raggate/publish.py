@@ -81,7 +81,8 @@ class Surface:
         settings: what the workflow asks for.
         say: takes a line about what could not be shown.
 
-    `failed` tells whether something could not, and `check` is the check run while it is open.
+    `failed` tells whether something could not, `said` how many lines `say` took, and `check` is the check run while it
+    is open.
     """
 
     def __init__(self, event: Event, github: GitHub | None, settings: Settings, say: Callable[[str], None]) -> None:
@@ -91,6 +92,7 @@ class Surface:
         self.say = say
         self.check: int | None = None
         self.failed = False
+        self.said = 0
 
     def begin(self) -> int | None:
         """Open the check run before anything is started, if there is to be one. Returns its id."""
@@ -155,18 +157,22 @@ class Surface:
         return self._clean(comment.render_ended(told.reason, publication, limit=limit))
 
     def annotate(self, told: Told, *, lenient: bool) -> list[str]:
-        """Give the log commands for the annotations of the step; in a step that is green all the same, no errors."""
+        """Give the log commands for the annotations of the step, as many as the runner shows.
+
+        Args:
+            told: how it ended.
+            lenient: whether the step is green all the same: then none is an error, and a warning says so already.
+        """
         if told.review is None:
             return []
+        found = _annotations(told.review, self._links(told))
+        if lenient:
+            found = [replace(note, level="warning") if note.level == "error" else note for note in found]
+        # what could not be shown has been said by warnings too
+        kept = for_log(found, taken={"warning": self.said + int(lenient)})
         return [
-            commands.annotation(
-                "warning" if lenient and note.level == "error" else note.level,
-                note.title,
-                self._clean(note.message),
-                path=note.path,
-                line=note.line,
-            )
-            for note in for_log(_annotations(told.review, self._links(told)))
+            commands.annotation(note.level, note.title, self._clean(note.message), path=note.path, line=note.line)
+            for note in kept
         ]
 
     def _check_annotations(self, told: Told) -> list[checks.CheckAnnotation]:
@@ -196,10 +202,11 @@ class Surface:
                 return self._clean(comment.render(told.review, shown, limit=room))
             return self._clean(comment.render_ended(told.reason, shown, limit=room))
 
-        def alert(url: str) -> str:
+        def alert(url: str, passed: Push) -> str:
+            rerun = passed.head == push.head
             if told.review is not None:
-                return self._clean(comment.render_alert(told.review, publication, sticky=url))
-            return render(())
+                return self._clean(comment.render_alert(told.review, publication, sticky=url, rerun=rerun))
+            return self._clean(comment.render_ended_alert(told.reason, publication, sticky=url, rerun=rerun))
 
         update = sticky.Update(
             suite=told.suite,
@@ -213,9 +220,9 @@ class Surface:
         )
         done = sticky.publish(github, event.repository, number=number, update=update, login=self.settings.login or None)
         for note in done.notes:
-            self.say(note)
+            self._say(note)
         if done.state in {"stale", "closed"}:
-            self.say(f"did not comment on pull request {number}: {_WHY_NOT[done.state]}")
+            self._say(f"did not comment on pull request {number}: {_WHY_NOT[done.state]}")
         return done.url
 
     def _publication(self, told: Told) -> Publication:
@@ -241,7 +248,11 @@ class Surface:
     def _could_not(self, what: str, error: RaggateError | ValueError) -> None:
         self.failed = True
         hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
-        self.say(f"could not {what}: {error}{hint}")
+        self._say(f"could not {what}: {error}{hint}")
+
+    def _say(self, text: str) -> None:
+        self.said += 1
+        self.say(text)
 
 
 _WHY_NOT: Mapping[str, str] = {

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 
 from raggate.errors import ExitCode
@@ -36,7 +37,12 @@ def close_memory() -> None:
             libc.prctl(*(ctypes.c_ulong(number) for number in (option, value, 0, 0, 0)))
 
 
-def supervised(work: Callable[[], int], *, grace: float = _GRACE_S) -> int:
+def supervised(
+    work: Callable[[], int],
+    *,
+    grace: float = _GRACE_S,
+    crashed: Callable[[BaseException], None] = traceback.print_exception,
+) -> int:
     """Do the work in a child process and give its exit code; returns in the parent, never in the child.
 
     The first process of a container has to collect every orphan, and no signal ends it by default. The parent does
@@ -46,9 +52,11 @@ def supervised(work: Callable[[], int], *, grace: float = _GRACE_S) -> int:
     Args:
         work: runs in the child with both signals blocked; it unblocks them when it is ready to be interrupted.
         grace: seconds between the first signal and the kill.
+        crashed: says in the child what the work raised, which nobody else would hear of.
 
     Returns:
-        The exit code of the work; 128 and the signal's number when a signal ended it; 130 when it was killed here.
+        The exit code of the work, and that of an internal error when it raises; 128 and the signal's number when a
+        signal ended it; 130 when it was killed here.
     """
     watched = {*_STOP, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -58,7 +66,12 @@ def supervised(work: Callable[[], int], *, grace: float = _GRACE_S) -> int:
         code = int(ExitCode.INTERNAL)
         try:
             code = work()
+        except BaseException as error:  # noqa: BLE001 - the process ends here, and says why
+            crashed(error)
         finally:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
             # never back into the code of the parent, whatever happened
             os._exit(code)
     deadline: float | None = None

@@ -10,9 +10,10 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from raggate import claims, config, pipeline, preview, rundir, scoring, sources, waivers
+from raggate import claims, config, pipeline, preview, rundir, scoring, sources, suite_names, waivers
 from raggate.config import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.escape import plain
@@ -175,12 +176,17 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
     Returns:
         The review, or why there is none.
     """
-    suite: str | None = None
+    trusted: Config | None = None
 
     def known(settings: Config) -> Config:
-        nonlocal suite
-        suite = settings.suite
+        nonlocal trusted
+        trusted = settings
         return settings
+
+    def without(ended: Ended) -> Told:
+        """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
+        stand = waivers.standing(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
+        return Told(code=ended.exit_code, ended=replace(ended, waivers=stand))
 
     def remote(commit: str, scratch: Path) -> Commit:
         return Commit(github, relay.repository, commit, relay.prefix, scratch, root=relay.root)
@@ -188,23 +194,28 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
     where = Where(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
     try:
         if not _has_configuration(where):
-            return Told(code=int(ExitCode.CANNOT_TELL), ended=_first_run(relay))
+            return without(_first_run(relay))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with opened(where, replace(_CHECKS, adjust=known)) as inputs, _scratch() as scratch:
             waivers.check_cases(inputs.config, inputs.golden, relay.config_name)
             files = _fetched(github, relay)
             if "results.jsonl" not in files:
-                ended = claims.without_results(files.get("verdict.json"), inputs.config.suite)
-                return Told(code=ended.exit_code, ended=ended)
+                return without(claims.without_results(files.get("verdict.json"), inputs.config.suite))
             change = remote(pull.head_sha, Path(scratch))
             told = _judged(_read(files), inputs, relay, change)
             return _previewed(told, lambda: _preview(github, relay, change, where, inputs))
     except RaggateError as error:
-        return Told(code=int(error.exit_code), ended=_ended(error, suite or relay.config_name))
+        return without(_ended(error, trusted.suite if trusted is not None else _suite(relay, where)))
 
 
 def _scratch() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=_SCRATCH)
+
+
+def _suite(relay: Relay, where: Where) -> str:
+    """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
+    found = suite_names.find(where.root, where.config_name, against=where.against, remote=where.remote)
+    return found or relay.config_name
 
 
 def _has_configuration(where: Where) -> bool:

@@ -101,7 +101,7 @@ class Record:
         from raggate.publish import Told
 
         waived = self.fail_on != "regression" and self.review is not None and code != ExitCode.PASS
-        notes = (f"`fail-on: {self.fail_on}` may keep the step itself green.",) if waived else ()
+        notes = (f"fail-on: {self.fail_on} may keep the step itself green.",) if waived else ()
         if self.review is not None and self.review.verdict.exit_code == code:
             return Told(code=code, review=self.review, notes=notes)
         error = self.error
@@ -112,6 +112,7 @@ class Record:
             hint=error.hint if error else "",
             log=error.log if error else (),
             suite=self.suite,
+            waivers=error.waivers if error else (),
         )
         return Told(code=code, ended=ended, notes=notes)
 

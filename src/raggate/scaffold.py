@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
 from raggate.errors import UsageError
 from raggate.jsonio import write_atomic
+from raggate.yamlio import shown
+
+WORKFLOW = ".github/workflows/rag-gate.yml"
+PLACEHOLDER = "OWNER/raggate@REF"
+"""Stands in the workflow for the action, until somebody says which one."""
 
 _TARGETS = {
     "raggate.yml": "raggate.yml",
     "eval_set.jsonl": "golden/eval_set.jsonl",
     "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md",
-    "rag-gate.yml": ".github/workflows/rag-gate.yml",
+    "rag-gate.yml": WORKFLOW,
 }
+_ACTION = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+@[0-9a-f]{40}")
 
 
-def write_example(directory: Path) -> list[Path]:
+def write_example(directory: Path, action: str = "") -> list[Path]:
     """Write the example files below a directory. Returns what was written.
 
+    Args:
+        directory: the top of the repository.
+        action: the action that the workflow uses, as `OWNER/raggate@` and a full commit id; empty for a placeholder.
+
     Raises:
-        UsageError: when one of them exists already; then nothing is written.
+        UsageError: for an action that is not named so, or when a file exists already; then nothing is written.
     """
+    if action and not _ACTION.fullmatch(action):
+        raise UsageError(
+            f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {shown(action, limit=80)}",
+            hint="A tag can be moved to other code; the commit of the release you trust cannot.",
+        )
     existing = [name for name in _TARGETS.values() if (directory / name).exists()]
     if existing:
         raise UsageError(
@@ -31,7 +47,8 @@ def write_example(directory: Path) -> list[Path]:
     written = []
     for template, name in _TARGETS.items():
         try:
-            write_atomic(directory / name, files("raggate").joinpath("templates", template).read_bytes())
+            text = files("raggate").joinpath("templates", template).read_text(encoding="utf-8")
+            write_atomic(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         except OSError as error:
             raise UsageError(f"{directory / name}: {error.strerror or error}") from None
         written.append(directory / name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
+import os
+import posixpath
+import shutil
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +19,9 @@ from typing import Protocol
 from raggate import git
 from raggate.errors import UsageError
 from raggate.escape import plain
+
+_LINK, _MODULE = "120000", "160000"
+_PURPOSE = "--against needs it"
 
 
 class Source(Protocol):
@@ -99,22 +104,41 @@ class Revision:
         return done.stdout
 
     def directory(self, path: str) -> Path:
-        """Unpack a directory of the commit; see `Source`."""
+        """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`."""
         # a place of its own for each path, as one may lie inside another
-        target = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16] / path
-        if not target.exists() and self._is_tree(path):
-            # below the top of the repository git archives only what the current folder holds
-            top = self.root / ("../" * self.prefix.count("/"))
-            done = _git(top, "archive", "--format=tar", self._object(path))
-            if done.returncode != 0:
-                raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {git.said(done)}")
-            target.mkdir(parents=True)
+        place = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
+        inner = posixpath.normpath(path)
+        target = place if inner.startswith(("..", "/")) else place / inner
+        if not place.exists() and self._is_tree(path):
+            # what was broken off is never taken for complete: it gets its name at the end
+            unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=self.scratch))
             try:
-                with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-                    _unpack(archive, target)
-            except tarfile.TarError as error:
-                raise UsageError(f"cannot unpack {path} at {self.commit[:12]}: {plain(str(error))}") from None
+                _fill(unfinished / target.relative_to(place), self._entries(path))
+                unfinished.rename(place)
+            except (OSError, ValueError) as error:
+                reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+                raise UsageError(f"cannot unpack {path} at {self.commit[:12]}: {plain(reason)}") from None
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
         return target
+
+    def _entries(self, path: str) -> Mapping[str, tuple[str, bytes]]:
+        """Read all that lies below a directory: mode and content by path, in the order of git."""
+        listed = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self._object(path))
+        entries = {}
+        for line in listed.stdout.split(b"\0")[:-1]:
+            about, _, name = line.partition(b"\t")
+            mode, _, object_id = about.split(b" ")
+            if os.fsdecode(name) in entries:
+                raise ValueError(f"{os.fsdecode(name)!r} is there twice")
+            entries[os.fsdecode(name)] = (mode.decode(), object_id)
+        wanted = b"".join(one + b"\n" for mode, one in entries.values() if mode != _MODULE)
+        read = _git(self.root, "cat-file", "--batch", stdin=wanted)
+        if listed.returncode != 0 or read.returncode != 0:
+            said = git.said(listed if listed.returncode != 0 else read)
+            raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {said}")
+        stream = io.BytesIO(read.stdout)
+        return {name: (mode, b"" if mode == _MODULE else _blob(stream)) for name, (mode, _) in entries.items()}
 
     def describe(self, path: str) -> str:
         """Name a file with the commit; see `Source`."""
@@ -124,7 +148,7 @@ class Revision:
         """Ask git, which also knows of files that are not tracked; see `Source`."""
         # a rename would be named by its new place only
         options = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative")
-        changed = _git(self.root, "diff", *options, self.commit, "--", *paths)
+        changed = git.differences(self.root, *options, self.commit, "--", *paths, purpose=_PURPOSE)
         new = _git(self.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
         names = (changed.stdout + new.stdout).decode(errors="replace").split("\0")
         return tuple(sorted({name for name in names if name}))
@@ -133,7 +157,10 @@ class Revision:
         return _git(self.root, "cat-file", "-t", self._object(path)).stdout.strip() == b"tree"
 
     def _object(self, path: str) -> str:
-        return f"{self.commit}:{self.prefix}{'' if path == '.' else path}"
+        whole = posixpath.normpath(f"{self.prefix}{path}")
+        # a name that begins with `..` would be one below the current folder again; none begins with a slash
+        outside = "/" if whole.split("/")[0] == ".." else ""
+        return f"{self.commit}:{outside}{'' if whole == '.' else whole}"
 
 
 @contextmanager
@@ -205,27 +232,39 @@ def head(root: Path) -> Mapping[str, object]:
     return {"commit": commit.stdout.decode().strip(), "dirty": bool(dirty.stdout.strip())}
 
 
-def _unpack(archive: tarfile.TarFile, target: Path) -> None:
-    if hasattr(tarfile, "data_filter"):
-        archive.extractall(target, filter="data")
-        return
-    # Python before 3.11.4, as in Debian 12: without `..` in any name or link nothing can lead out of the directory
-    for member in archive:
-        names = (PurePosixPath(member.name), PurePosixPath(member.linkname))
-        if any(name.is_absolute() or ".." in name.parts for name in names):
-            raise tarfile.TarError(f"{member.name!r} may lead out of the directory")
-        place = target / member.name
+def _blob(stream: io.BytesIO) -> bytes:
+    """Take the next object from what `git cat-file --batch` writes."""
+    about = stream.readline().split()
+    if len(about) != 3 or about[1] != b"blob":
+        raise ValueError(f"git does not have {b' '.join(about).decode(errors='replace')}")
+    content = stream.read(int(about[2]))
+    stream.read(1)
+    return content
+
+
+def _fill(target: Path, entries: Mapping[str, tuple[str, bytes]]) -> None:
+    """Write files, directories and links; nothing leads out of the target, and nothing is written through a link."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in entries:
+        above = [str(path) for path in PurePosixPath(name).parents]
+        if {"", ".", ".."} & set(name.split("/")) or any(path in entries for path in above):
+            raise ValueError(f"{name!r} may lead out of the directory")
+    # links come last
+    for name, (mode, content) in sorted(entries.items(), key=lambda one: one[1][0] == _LINK):
+        place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        content = archive.extractfile(member) if member.isfile() else None
-        if content is not None:
-            place.write_bytes(content.read())
-        elif member.isdir():
-            place.mkdir(exist_ok=True)
-        elif member.issym():
-            place.symlink_to(member.linkname)
+        if mode == _MODULE:
+            place.mkdir()
+        elif mode == _LINK:
+            place.symlink_to(os.fsdecode(content))
         else:
-            raise tarfile.TarError(f"{member.name!r} is neither a file nor a directory nor a link")
+            with place.open("xb") as stream:
+                stream.write(content)
+    for name, (mode, content) in entries.items():
+        inside = Path(os.path.realpath(target / name)).is_relative_to(os.path.realpath(target))
+        if mode == _LINK and (content.startswith(b"/") or not inside):
+            raise ValueError(f"{name!r} is a link that leads out of the directory")
 
 
-def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return git.run(root, *arguments, purpose="--against needs it")
+def _git(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return git.run(root, *arguments, purpose=_PURPOSE, stdin=stdin)

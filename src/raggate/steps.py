@@ -33,7 +33,7 @@ def gate(
     """
     from raggate.publish import Settings, Surface
 
-    arguments, by_event = _arguments(inputs, runner.workspace, happened.base)
+    arguments, by_event = _arguments(inputs, happened.base)
     asked = Settings(
         comment=inputs["comment"],
         check_run=inputs["check-run"],
@@ -48,6 +48,7 @@ def gate(
     if check is not None:
         commands.set_values(runner.state, {"CHECK_RUN": str(check)})
     code = cli.run_command(arguments, _caller(inputs, happened, github, runner, record, introducing=by_event))
+    record.suite = record.suite or _suite(inputs, happened, github, runner, introducing=by_event)
     record.outputs = surface.finish(record.told(code))
     if check is not None and surface.check is None:
         commands.set_values(runner.state, {"CHECK_RUN": ""})
@@ -80,11 +81,23 @@ def relay_comment(
     return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)
 
 
-def _arguments(inputs: Mapping[str, str], workspace: Path, base: str | None) -> tuple[list[str], bool]:
+def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
+    """Refuse files that the steps before and after this one do not share: elsewhere is the action's own container.
+
+    Raises:
+        UsageError: naming the input whose path leads out of the workspace.
+    """
+    for name in ("config", "baseline", "out"):
+        if not (workspace / inputs[name]).resolve().is_relative_to(workspace.resolve()):
+            raise UsageError(
+                f"input {name!r}: {log_line(inputs[name])!r} lies outside the workspace",
+                hint="Give a path relative to the workspace: what lies elsewhere belongs to the action's own "
+                "container, whose paths are not those of the other steps.",
+            )
+
+
+def _arguments(inputs: Mapping[str, str], base: str | None) -> tuple[list[str], bool]:
     """Give the command line, and whether the event chose the commit that the trusted inputs come from."""
-    config = workspace / inputs["config"]
-    if not config.resolve().is_relative_to(workspace.resolve()):
-        raise UsageError(f"input 'config': {log_line(inputs['config'])!r} lies outside the workspace")
     by_event = not inputs["against"] and base is not None
     against = "" if inputs["against"] == WORKING_TREE else inputs["against"] or base or ""
     flags = ("config", "suite", "api-image", "api-build", "api-url", "against", "baseline", "out")
@@ -102,17 +115,13 @@ def _caller(
     *,
     introducing: bool,
 ) -> Caller:
-    known = False
-
     def created(directory: Path) -> None:
         record.directory = directory
-        commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
+        announce(runner, directory)
 
     def configured(suite: str) -> None:
         # the change's own configuration, which is read for the preview, has no say
-        nonlocal known
-        record.suite = record.suite if known else suite
-        known = True
+        record.suite = record.suite or suite
 
     def failed(error: RaggateError) -> None:
         record.error = error
@@ -130,6 +139,25 @@ def _caller(
         contained=_contained(inputs, happened),
         fence=fence,
     )
+
+
+def _suite(
+    inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, *, introducing: bool
+) -> str:
+    """Name the suite of a configuration that could not be used, so that its one comment tells what is wrong."""
+    from raggate import suite_names
+
+    config = runner.workspace / inputs["config"]
+    against = None if inputs["against"] == WORKING_TREE else inputs["against"] or happened.base
+    remote = _remote(github, happened, runner, inputs) if github is not None and introducing else None
+    found = suite_names.find(config.parent, config.name, against=against, remote=remote)
+    return found or inputs["suite"] or inputs["config"]
+
+
+def announce(runner: Runner, directory: Path) -> None:
+    """Tell the post step and the steps that follow of the run directory, for the case that this step is killed."""
+    commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
+    commands.set_values(runner.output, {"run-directory": results.shown(directory, runner.workspace)})
 
 
 def _contained(inputs: Mapping[str, str], happened: event.Event) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from fakes import github_api
 from fakes.github.calls import Call, Response
 from fakes.github_api import DROP, FakeGitHub, Repository, Submodule, Symlink, status
-from raggate import sources
+from raggate import sources, vault
 from raggate.errors import UsageError
 from raggate.github import contents, git_objects
 from raggate.github.client import GitHub
@@ -381,3 +382,31 @@ def test_ids_of_sha256() -> None:
     empty = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
     assert git_objects.blob_id(b"", like="0" * 64) == empty
     assert git_objects.blob_id(b"", like="0" * 40) == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+ATTRIBUTES = "dropped.md export-ignore\nstamped.md export-subst\nwindows.md text eol=crlf\nmarked.md ident\n"
+
+
+def test_the_same_vault_as_by_git(fake: FakeGitHub, opened: Open, tmp_path: Path) -> None:
+    """A commit's notes have one hash, read by git or by the API: attributes that rewrite files have no part."""
+    text = "# Title\n\n$Format:%H$ and $Id$\n"
+    names = ("plain", "dropped", "stamped", "windows", "marked")
+    files = {f"vault/{name}.md": text for name in names} | {"vault/.gitattributes": ATTRIBUTES}
+    top = tmp_path / "clone"
+    for path, content in files.items():
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_bytes(content.encode())
+
+    def run(*words: str) -> str:
+        who = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+        return subprocess.run(["git", *who, *words], cwd=top, capture_output=True, text=True, check=True).stdout.strip()
+
+    run("init", "--quiet")
+    run("add", "--all")
+    run("commit", "--quiet", "--message", "x")
+    commit = run("rev-parse", "HEAD")
+    by_api = opened(add(fake.add_repository("octo/same", files=files), files), name="octo/same").directory("vault")
+    with sources.at(top, commit) as source:
+        by_git = source.directory("vault")
+        assert len(vault.load({"": by_git}).notes) == len(names)
+        assert vault.load({"": by_git}).hash == vault.load({"": by_api}).hash

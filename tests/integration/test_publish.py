@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
 from raggate.github.client import GitHub
 from raggate.github.event import Event
-from raggate.outcomes import Review
+from raggate.outcomes import Finding, Review
 from raggate.publication import Ended
 from raggate.publish import Settings, Surface, Told
+from raggate.runner import Record
 from rendered import visible
 from reviews import REVIEWS
 
@@ -141,6 +143,33 @@ def test_quiet_edits_loud_transitions(stage: Stage) -> None:
     assert [comment.minimized for comment in stage.repository.comments_of(7)] == [None, "resolved"]
 
 
+@pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error")])
+def test_a_pass_lost_to_no_verdict_is_told_in_short(stage: Stage, code: int, label: str) -> None:
+    """A loud comment without a review has the first line of the message and the way to the rest, and no log."""
+    stage.finish(told("pass"))
+    stage.pull.head_sha = "3" * 40
+    log = tuple(f"line {number} of the log" for number in range(60))
+    ended = Ended(label=label, exit_code=code, message="not ready\nsecond line", log=log, suite="notes")
+    stage.finish(Told(code=code, ended=ended), event={"head": "3" * 40, "run_id": 6})
+    sticky, loud = stage.comments()
+    assert "line 59" in sticky
+    assert f"raggate (suite notes): {label} since the last push" in visible(loud)
+    assert "not ready" in loud
+    assert "second line" not in loud
+    assert f"/pull/7#issuecomment-{stage.repository.comments_of(7)[0].id})" in loud
+    assert len(loud) < 500
+
+
+def test_a_rerun_is_no_push(stage: Stage) -> None:
+    """A commit that passed and fails when it is judged again is told loudly as such, and stands once in the strip."""
+    stage.finish(told("pass"))
+    stage.finish(told("regression"), event={"run_id": 6})
+    sticky, loud = stage.comments()
+    assert "on a re-run of the same commit" in loud
+    assert "since the last push" not in loud
+    assert "Pushes, oldest first" not in sticky
+
+
 @pytest.mark.parametrize(
     ("asked", "name", "count"),
     [
@@ -231,3 +260,30 @@ def test_annotations_name_lines_of_the_repository(stage: Stage) -> None:
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
     assert 0 < sum(line.startswith("::error") for line in lines) <= 10
     assert not any(line.startswith("::error") for line in surface.annotate(told("regression"), lenient=True))
+
+
+def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> None:
+    """With errors as warnings, and one for the step and one for what was not shown, the runner drops none of them."""
+    found = told("regression")
+    assert found.review is not None
+    flips = found.review.comparison.flips * 4
+    findings = tuple(
+        Finding(invariant=f"i{number}", level="warning", message="m", count=1, examples=()) for number in range(12)
+    )
+    many = replace(found.review, comparison=replace(found.review.comparison, flips=flips), findings=findings)
+    review = Told(code=1, review=many)
+    surface = stage.finish(review, permissions={"contents": "read", "pull-requests": "read"})
+    assert len(stage.said) == 1
+    lines = surface.annotate(review, lenient=True)
+    log = grammar.Log().feed("\n".join(["::warning::not shown", "::warning::green all the same", *lines]))
+    assert (len(log.annotations), log.dropped) == (10, 0)
+    broke = sum(flip.kind == "broke" for flip in flips)
+    assert log.annotations[-1].data.endswith(f"(+{1 + len(findings) + broke - 8} more)")
+
+
+def test_the_note_about_a_green_step_is_plain(stage: Stage) -> None:
+    """That the step may be green all the same is said in words that need no Markdown, which would be shown as text."""
+    found = Record(fail_on="never", review=REVIEWS["regression"]()).told(1)
+    page = stage.finish(found).summary(found, limit=1 << 20)
+    assert "fail-on: never may keep the step itself green." in visible(page)
+    assert "&#96;" not in page

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from e2e import grammar
+from here import Done, called
+from raggate import action, cli
+from raggate.caller import Caller
+from raggate.publish import Surface, Told
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 EVENT = {
@@ -22,19 +28,25 @@ EVENT = {
     "GITHUB_SHA": SHA,
 }
 NAMES = ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
+Command = Callable[[Sequence[str] | None, Caller], int]
 
 
-def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the step, or the post step, in a process of its own, with the command line replaced by a stub."""
+def surroundings(root: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Lay out what the runner gives to a step, and name it; `event` is the payload."""
     workspace = root / "workspace"
     workspace.mkdir(exist_ok=True)
     files = {name: str(root / name) for name in NAMES}
     (root / "event.json").write_text(environment.pop("event", "{}"))
     files |= {**EVENT, "GITHUB_EVENT_PATH": str(root / "event.json")}
+    return {"PATH": "/usr/bin:/bin", "GITHUB_WORKSPACE": str(workspace), **files, **environment}
+
+
+def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the step, or the post step, in a process of its own, with the command line replaced by a stub."""
     body = f"import sys, os\nfrom raggate import action, cli\n{stub}\nsys.exit(action.{call}())"
     return subprocess.run(
         [sys.executable, "-c", body],
-        env={"PATH": "/usr/bin:/bin", "GITHUB_WORKSPACE": str(workspace), **files, **environment},
+        env=surroundings(root, environment),
         cwd=root,
         capture_output=True,
         text=True,
@@ -43,9 +55,15 @@ def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> 
     )
 
 
-def ends_with(code: int) -> str:
+def step_here(root: Path, command: Command, **environment: str) -> Done:
+    """Run the step in this process, with the command line replaced by a stub."""
+    with mock.patch.object(cli, "run_command", command):
+        return called(action.step, at=root, environment=surroundings(root, environment), alone=True)
+
+
+def ends_with(code: int) -> Command:
     """Give a stub of the command line that ends with an exit code."""
-    return f"cli.run_command = lambda arguments, caller: {code}"
+    return lambda arguments, caller: code
 
 
 def outputs(root: Path) -> dict[str, str]:
@@ -60,12 +78,12 @@ RED = {0: "", 1: "regression", 4: "regression", 3: "regression cannot-tell"}
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 70, 130, 137])
 def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None:
     """A pass is green, a lenient choice waives verdicts alone, and what it waives is said loudly; outputs never lie."""
-    done = step(tmp_path, ends_with(code), **{"INPUT_FAIL-ON": choice})
+    done = step_here(tmp_path, ends_with(code), **{"INPUT_FAIL-ON": choice})
     red = code != 0 and (code not in RED or choice in RED[code].split())
-    assert done.returncode == (code if red else 0)
+    assert done.code == (code if red else 0)
     assert outputs(tmp_path)["exit-code"] == str(code)
     waived = code != 0 and not red
-    assert len(grammar.Log().feed(done.stdout + done.stderr).annotations) == waived
+    assert len(grammar.Log().feed(done.out + done.err).annotations) == waived
     assert ("green because of fail-on" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()) == waived
 
 
@@ -78,13 +96,35 @@ def test_inputs_become_flags(tmp_path: Path) -> None:
     assert done.stdout == f"{expected}\n"
 
 
+@pytest.mark.parametrize(
+    ("content", "suite"),
+    [("suite: small\nbogus: 1\n", "small"), ("vault: [\nsuite: small\n", "small"), ("[", "asked"), (None, "asked")],
+)
+def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(
+    tmp_path: Path, content: str | None, suite: str
+) -> None:
+    """What ends before the suite is known is told under the name that the configuration gives it, else the input's."""
+    (tmp_path / "workspace").mkdir()
+    if content is not None:
+        (tmp_path / "workspace" / "raggate.yml").write_text(content)
+    told: list[str] = []
+
+    def finish(_: Surface, what: Told) -> dict[str, str]:
+        told.append(what.suite)
+        return {}
+
+    with mock.patch.object(Surface, "finish", finish):
+        step_here(tmp_path, ends_with(2), INPUT_SUITE="asked")
+    assert told == [suite]
+
+
 @pytest.mark.parametrize("name", [*NAMES, "GITHUB_WORKSPACE"])
 def test_a_missing_variable_is_named(tmp_path: Path, name: str) -> None:
     """Outside a workflow the step says which variable it misses, and what to run instead."""
-    done = step(tmp_path, ends_with(0), **{name: ""})
-    assert done.returncode == 2
-    assert f"{name}: not set" in done.stderr
-    assert "raggate check" in done.stderr
+    done = step_here(tmp_path, ends_with(0), **{name: ""})
+    assert done.code == 2
+    assert f"{name}: not set" in done.err
+    assert "raggate check" in done.err
 
 
 def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> None:
@@ -93,6 +133,80 @@ def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> N
     assert done.returncode == -9
     assert (outputs(tmp_path)["verdict"], outputs(tmp_path)["exit-code"]) == ("interrupted", "130")
     assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED"}
+
+
+@pytest.mark.parametrize("name", ["GITHUB_OUTPUT", "GITHUB_STATE"])
+@pytest.mark.parametrize("first", [False, True], ids=["process", "first process of its container"])
+def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str, *, first: bool) -> None:
+    """A step that cannot even say that it has started ends with 70 and names the file, also where it is process 1."""
+    stub = "os.getpid = lambda: 1" if first else ""
+    done = step(tmp_path, stub, "main", **{name: str(tmp_path / "nowhere" / "x")})
+    assert done.returncode == 70
+    assert "nothing was started" in done.stderr
+    assert str(tmp_path / "nowhere" / "x") in done.stderr
+
+
+def test_a_bug_before_anything_is_set_up_is_told(tmp_path: Path) -> None:
+    """What goes wrong where nobody expects it is told as a bug, and is never the exit code of a regression."""
+    for first in ("os.getpid = lambda: 1", ""):
+        done = step(tmp_path, f"{first}\naction.Runner = None", "main")
+        assert done.returncode == 70
+        assert "internal error: AttributeError" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["config", "baseline", "out"])
+@pytest.mark.parametrize("path", ["/tmp/x", "../x", "sub/../../x", "link/x"])
+def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str, path: str) -> None:
+    """What the steps before and after cannot see is a usage error, whatever leads there, before anything is read."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "link").symlink_to(tmp_path)
+    done = step_here(tmp_path, ends_with(0), **{f"INPUT_{name.upper()}": path})
+    assert (done.code, outputs(tmp_path)["verdict"]) == (2, "usage error")
+    assert f"input {name!r}: {path!r} lies outside the workspace" in done.err
+
+
+def test_files_in_the_workspace_are_taken(tmp_path: Path) -> None:
+    """A path in the workspace is handed on as it is, relative or not."""
+    given = {"INPUT_OUT": f"{tmp_path}/workspace/runs", "INPUT_BASELINE": "sub/../b.json"}
+    done = step_here(tmp_path, show, **given)
+    assert done.code == 0, done.err
+    assert f"'--baseline=sub/../b.json', '--out={tmp_path}/workspace/runs'" in done.out
+
+
+def test_the_run_directory_of_a_killed_step_is_told(tmp_path: Path) -> None:
+    """A step that is killed while it measures has told of its run directory, for the post step and as an output."""
+    stub = """
+def killed(arguments, caller):
+    directory = action.Path('.raggate/runs/1').absolute()
+    directory.mkdir(parents=True)
+    caller.created(directory)
+    os.kill(os.getpid(), 9)
+cli.run_command = killed"""
+    done = step(tmp_path, stub)
+    assert done.returncode == -9
+    found = outputs(tmp_path)
+    assert (found["run-directory"], found["verdict"]) == (".raggate/runs/1", "interrupted")
+    state = grammar.values((tmp_path / "GITHUB_STATE").read_text())
+    assert state["RUN_DIRECTORY"] == str(tmp_path / "workspace/.raggate/runs/1")
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 70), (1, 1), (3, 3)])
+def test_a_summary_that_cannot_be_written(tmp_path: Path, code: int, ends: int) -> None:
+    """Outputs say what the step ends with, no leniency makes it green, and the post step does not call it killed."""
+    given = {"GITHUB_STEP_SUMMARY": str(tmp_path / "nowhere" / "x"), "INPUT_FAIL-ON": "never"}
+    done = step_here(tmp_path, ends_with(code), **given)
+    assert (done.code, outputs(tmp_path)["exit-code"]) == (ends, str(ends))
+    assert outputs(tmp_path)["verdict"] == {70: "internal error", 1: "regression", 3: "cannot tell"}[ends]
+    assert "could not be handed to the runner" in done.err
+    assert grammar.values((tmp_path / "GITHUB_STATE").read_text())["FINISHED"] == "true"
+
+
+def test_a_bug_in_a_report_is_never_a_pass(tmp_path: Path) -> None:
+    """A report that cannot be made leaves neither a green step nor the outputs of a pass behind."""
+    with mock.patch.object(action, "_summary", side_effect=ZeroDivisionError):
+        done = step_here(tmp_path, ends_with(0))
+    assert (done.code, outputs(tmp_path)["exit-code"]) == (70, "70")
+    assert "internal error: ZeroDivisionError" in done.err
 
 
 def test_results_that_cannot_be_written_are_never_green(tmp_path: Path) -> None:
@@ -141,6 +255,12 @@ GROUP = json.dumps(
 )
 BASE = ["check", "--config=raggate.yml", f"--against={'2' * 40}"]
 SHOW = "cli.run_command = lambda arguments, caller: print(arguments, caller.introducing, caller.contained) or 0"
+
+
+def show(arguments: Sequence[str] | None, caller: Caller) -> int:
+    """Print what the command line was given."""
+    print(arguments, caller.introducing, caller.contained)  # noqa: T201 - the tests read it
+    return 0
 
 
 @pytest.mark.parametrize(
@@ -204,18 +324,18 @@ def test_what_judges_which_event(tmp_path: Path, name: str, event: str, inputs: 
 
     On pull requests and merge groups an API beside the token is refused unless the workflow allows it.
     """
-    done = step(tmp_path, SHOW, event=event, GITHUB_EVENT_NAME=name, **inputs)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == expected
+    done = step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, **inputs)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == expected
 
 
 def test_pull_request_target_is_refused(tmp_path: Path) -> None:
     """Where the token can write and the workflow would run the change's code, nothing is started."""
-    done = step(tmp_path, SHOW, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "pull_request_target is refused" in done.stderr
-    assert "workflow_run" in done.stderr
+    done = step_here(tmp_path, show, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
+    assert done.code == 2
+    assert done.out == ""
+    assert "pull_request_target is refused" in done.err
+    assert "workflow_run" in done.err
 
 
 @pytest.mark.parametrize(
@@ -227,9 +347,9 @@ def test_pull_request_target_is_refused(tmp_path: Path) -> None:
 )
 def test_comment_is_for_its_event(tmp_path: Path, environment: dict[str, str], message: str) -> None:
     """The second stage says what it needs."""
-    done = step(tmp_path, SHOW, **environment)
-    assert done.returncode == 2
-    assert message in done.stderr
+    done = step_here(tmp_path, show, **environment)
+    assert done.code == 2
+    assert message in done.err
 
 
 def test_the_token_is_masked_before_anything_else_is_printed(tmp_path: Path) -> None:
@@ -251,10 +371,10 @@ def test_the_token_is_masked_before_anything_else_is_printed(tmp_path: Path) -> 
 )
 def test_the_token_is_masked_before_inputs_are_judged(tmp_path: Path, environment: dict[str, str]) -> None:
     """Inputs that are refused are refused after the masks, line by line, and without the token."""
-    done = step(tmp_path, SHOW, **environment)
-    assert done.returncode == 2
-    assert "ghs_" not in done.stderr + (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
-    masks = [line for line in done.stdout.splitlines() if line.startswith("::add-mask::")]
+    done = step_here(tmp_path, show, **environment)
+    assert done.code == 2
+    assert "ghs_" not in done.err + (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    masks = [line for line in done.out.splitlines() if line.startswith("::add-mask::")]
     for token in {line for value in environment.values() for line in value.splitlines()}:
         assert f"::add-mask::{token}" in masks
 

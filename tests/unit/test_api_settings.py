@@ -41,6 +41,25 @@ def test_defaults_are_the_hardened_profile() -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "api",
+        "acme/api",
+        "ghcr.io/acme/api:1.2",
+        "localhost:5000/a-b/c__d.e:_x",
+        "Registry.Example/a",
+        "sha256:" + "a" * 64,
+        "a" * 12,
+        "a@sha256:" + "0" * 64,
+        "a:1@sha256:" + "0" * 64,
+    ],
+)
+def test_names_of_images(name: str) -> None:
+    """What the engine takes for a name or an id of an image is one."""
+    assert load({"image": name, "port": 9000}).image == name
+
+
+@pytest.mark.parametrize(
     "key",
     ["privileged", "volumes", "mounts", "pid", "ipc", "network", "network_mode", "devices", "security_opt", "socket"],
 )
@@ -57,7 +76,16 @@ def test_what_cannot_be_said(key: str) -> None:
         ({"image": None}, "expected exactly one of 'image' and 'build'"),
         ({"port": None}, "key 'api.container.port' is missing"),
         ({"port": 0}, "greater than or equal to 1"),
-        ({"image": "-v /:/host"}, "expected text that matches"),
+        ({"image": "-v /:/host"}, "raggate.yml:3: api.container.image: expected the name of an image"),
+        ({"image": "a:b:c"}, "raggate.yml:3: api.container.image: expected the name of an image"),
+        ({"image": "Upper"}, "expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case"),
+        ({"image": "a/"}, "expected the name of an image"),
+        ({"image": "a//b"}, "expected the name of an image"),
+        ({"image": "a:"}, "expected the name of an image"),
+        ({"image": "a@b"}, "expected the name of an image"),
+        ({"image": "a:1\n"}, "expected the name of an image"),
+        ({"image": "a/" + "b" * 254}, "expected the name of an image"),
+        ({"services": {"db": {"image": "a:b:c"}}}, "api.container.services.db.image: expected the name of an image"),
         ({"pass_env": ["GITHUB_TOKEN"]}, "not the runner's, Docker's or a proxy's"),
         ({"pass_env": ["INPUT_X"]}, "not the runner's"),
         ({"pass_env": ["ACTIONS_RUNTIME_TOKEN"]}, "not the runner's"),
@@ -140,6 +168,7 @@ def test_what_is_withheld_in_any_spelling(name: str) -> None:
     [
         *("http://169.254.169.254/latest", "http://168.63.129.16", "http://[fe80::1]:80", "http://169.254.170.2"),
         *("http://[fd00:ec2::254]", "http://metadata.google.internal", "http://[::ffff:169.254.169.254]"),
+        *("http://2852039166", "http://0xa9fea9fe", "http://169.254.43518", "http://169.254.169.254."),
     ],
 )
 def test_metadata_addresses(url: str) -> None:

@@ -392,7 +392,14 @@ def test_a_bug_of_the_adapter_is_not_swallowed(bring_up):
     assert api.closed
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "api.localhost", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "LOCALHOST.", "localhost.localdomain", "ip6-loopback", "api.localhost"),
+        *("127.0.0.1", "127.1.2.3", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "0"),
+        *("[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1%25lo]"),
+    ],
+)
 def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
     """In a container, localhost as URL is explained before anything is asked; elsewhere it is an address like any."""
     place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_container=True)

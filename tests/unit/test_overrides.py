@@ -10,6 +10,7 @@ from raggate.errors import UsageError
 from raggate.overrides import Overrides
 
 COMMAND = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}, ready: {timeout: 7}}\n"
+PROGRAM = b"suite: notes\nvault: {a: b}\napi: {program: {run: [x]}}\nask: {adapter: kebab}\n"
 IMAGE = b"suite: notes\nvault: {a: b}\napi: {container: {image: old, port: 80, memory: 1g}}\n"
 BUILD = b"suite: notes\nvault: {a: b}\napi: {container: {build: {context: a, target: t}, port: 80}}\n"
 
@@ -54,9 +55,21 @@ def test_build_keeps_the_other_settings_of_the_build() -> None:
         (Overrides(suite="other"), IMAGE, "the configuration is of suite 'notes', not 'other'"),
         (Overrides(api_image="a", api_url="http://b"), IMAGE, "api-image and api-url: expected at most one of them"),
         (Overrides(api_image="a"), COMMAND, "api-image needs the section api.container"),
-        (Overrides(api_image="-v"), IMAGE, "api-image: '-v': "),
-        (Overrides(api_build="../x"), IMAGE, "api-build: '../x': "),
-        (Overrides(api_url="ftp://x"), IMAGE, "api-url: 'ftp://x': "),
+        (
+            Overrides(api_image="-v"),
+            IMAGE,
+            "api-image: expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case; found '-v'",
+        ),
+        (
+            Overrides(api_build="../x"),
+            IMAGE,
+            "api-build: expected a relative path inside the repository, without '..'; found '../x'",
+        ),
+        (
+            Overrides(api_url="ftp://x"),
+            IMAGE,
+            "api-url: expected a URL such as http://127.0.0.1:9000; found 'ftp://x'",
+        ),
     ],
 )
 def test_what_cannot_be_is_named(overrides: Overrides, data: bytes, message: str) -> None:
@@ -66,10 +79,13 @@ def test_what_cannot_be_is_named(overrides: Overrides, data: bytes, message: str
     assert message in caught.value.message
 
 
-def test_contained_refuses_a_command_alone() -> None:
-    """Where the API must not share raggate's surroundings, a child process is refused and other ways are not."""
+def test_contained_refuses_what_runs_beside_raggate_alone() -> None:
+    """Where the API must not share raggate's surroundings, what runs beside it is refused, by its key."""
     with pytest.raises(UsageError, match=r"api\.command is refused") as caught:
         Overrides(contained=True).apply(loaded(COMMAND))
     assert "api.container" in caught.value.hint
+    with pytest.raises(UsageError, match=r"api\.program is refused") as caught:
+        Overrides(contained=True).apply(loaded(PROGRAM))
+    assert "allow-command: true" in caught.value.hint
     assert Overrides(contained=True).apply(loaded(IMAGE)).api.container is not None
     assert Overrides(contained=True, api_url="http://api:9000").apply(loaded(COMMAND)).api.command is None

@@ -98,6 +98,16 @@ def test_work_that_is_killed_or_crashes_is_never_a_pass() -> None:
     assert ended(started("def work():\n    ready()\n    raise ValueError")) == 70
 
 
+def test_what_the_work_raises_is_told() -> None:
+    """Work that raises says what, by whatever means it is given for that, before its process ends with 70."""
+    for how, expected in (("", "ValueError: broken"), (", crashed=lambda error: print(repr(error))", "('broken')")):
+        body = f"{HEAD}def work():\n    raise ValueError('broken')\nsys.exit(supervised(work{how}))"
+        words = [sys.executable, "-I", "-c", body]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=20)
+        assert done.returncode == 70
+        assert expected in done.stdout + done.stderr
+
+
 def test_orphans_are_collected() -> None:
     """A process that loses its parent, as the first process of a container gets them, does not stay as a zombie."""
     body = """

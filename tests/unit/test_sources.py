@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -111,6 +112,19 @@ def test_differing_in_a_subfolder(git: Git, tmp_path: Path) -> None:
         (tmp_path / name).write_text("changed")
     with sources.at(tmp_path / "sub", base) as source:
         assert source.differing(("a.md", "new.md")) == ("a.md", "new.md")
+
+
+def test_reading_leaves_the_index_alone(git: Git, tmp_path: Path) -> None:
+    """Reading and comparing write nothing into the repository, and a file that was only touched does not differ."""
+    base = commit(git, tmp_path, a_md="x", b_md="x")
+    index = tmp_path / ".git" / "index"
+    (tmp_path / "b.md").write_text("y")
+    os.utime(tmp_path / "a.md", (1, 1))
+    before = (index.stat().st_ino, index.stat().st_mtime_ns, sorted((tmp_path / ".git").iterdir()))
+    with sources.at(tmp_path, base) as source:
+        assert source.differing(["."]) == ("b.md",)
+    sources.head(tmp_path)
+    assert (index.stat().st_ino, index.stat().st_mtime_ns, sorted((tmp_path / ".git").iterdir())) == before
 
 
 def test_worktree_never_differs(git: Git, tmp_path: Path) -> None:
@@ -225,14 +239,6 @@ def test_directory_is_unpacked_once_and_removed(git: Git, tmp_path: Path) -> Non
     assert not first.exists()
 
 
-@pytest.fixture(params=["filter", "no filter"])
-def _unpacking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unpack with tarfile's own filter, and as on a Python that does not have it yet."""
-    if request.param == "no filter":
-        monkeypatch.delattr("tarfile.data_filter", raising=False)
-
-
-@pytest.mark.usefixtures("_unpacking")
 def test_directory_holds_what_was_committed(git: Git, tmp_path: Path) -> None:
     """Files, folders and links within a directory are unpacked as they were committed."""
     (tmp_path / "notes" / "deep").mkdir(parents=True)
@@ -245,7 +251,6 @@ def test_directory_holds_what_was_committed(git: Git, tmp_path: Path) -> None:
         assert (found / "link.md").read_text() == "x"
 
 
-@pytest.mark.usefixtures("_unpacking")
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -270,7 +275,6 @@ def test_link_is_read_as_its_target(git: Git, tmp_path: Path) -> None:
         assert source.read("a.md") == b"/etc/passwd"
 
 
-@pytest.mark.usefixtures("_unpacking")
 def test_entry_named_dots_stays_harmless(git: Git, tmp_path: Path) -> None:
     """A commit made by hand with an entry `..` writes nothing outside the directory that is unpacked."""
     blob = git("hash-object", "-w", "--stdin", stdin="bad")
@@ -297,6 +301,49 @@ def test_attributes_of_the_working_tree_have_no_part(git: Git, tmp_path: Path) -
     with sources.at(tmp_path, base) as source:
         assert source.read("a.md") == b"a\r\n\x00b\n"
         assert contents(source.directory("notes")) == {"n.md": "n\n"}
+
+
+@pytest.mark.parametrize("attributes", ["export-ignore", "export-subst", "text eol=crlf", "ident", "text=auto"])
+def test_attributes_of_the_commit_change_nothing(git: Git, tmp_path: Path, attributes: str) -> None:
+    """A directory holds the bytes that were committed, whatever the commit's attributes would make of them."""
+    git("config", "core.autocrlf", "true")
+    text = "$Format:%H$ $Id$\n# N\n"
+    (tmp_path / ".gitattributes").write_text(f"*.md {attributes}\n")
+    base = commit(git, tmp_path, notes__n_md=text)
+    with sources.at(tmp_path, base) as source:
+        assert (source.directory("notes") / "n.md").read_bytes() == text.encode()
+
+
+def test_links_that_lead_out_together_are_refused(git: Git, tmp_path: Path) -> None:
+    """A link that leads out by way of another is refused, though its own text does not look like it."""
+    (tmp_path / "notes/a/b/c").mkdir(parents=True)
+    (tmp_path / "notes/a/b/c/up").symlink_to("../../..")
+    (tmp_path / "notes/x.md").symlink_to("a/b/c/up/../../secret.md")
+    base = commit(git, tmp_path)
+    with sources.at(tmp_path, base) as source, pytest.raises(UsageError, match="a link that leads out"):
+        source.directory("notes")
+
+
+def test_what_was_broken_off_is_not_taken_for_whole(git: Git, tmp_path: Path) -> None:
+    """A directory that could not be unpacked is refused again when it is asked for again."""
+    base = commit(git, tmp_path, notes__a_md="x", notes__b_md="y")
+    lost = git("rev-parse", "HEAD:notes/b.md")
+    (tmp_path / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    with sources.at(tmp_path, base) as source:
+        for _ in range(2):
+            with pytest.raises(UsageError, match=f"cannot unpack notes at {base[:12]}: git does not have {lost}"):
+                source.directory("notes")
+
+
+def test_paths_above_the_configuration(git: Git, tmp_path: Path) -> None:
+    """What lies beside the configuration's folder is read by a path with `..`, and nothing outside the repository."""
+    base = commit(git, tmp_path, sub__a_md="a", notes__n_md="n", x_md="top")
+    with sources.at(tmp_path / "sub", base) as source:
+        assert source.read("../notes/n.md") == b"n"
+        assert contents(source.directory("../notes")) == {"n.md": "n"}
+        assert not source.directory("../../notes").exists()
+        with pytest.raises(FileNotFoundError):
+            source.read("../../x.md")
 
 
 @pytest.mark.parametrize(("change", "dirty"), [(None, False), ("a.md", True), ("new.md", False)])

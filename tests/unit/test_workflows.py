@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from raggate.scaffold import PLACEHOLDER
+
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "src/raggate/templates/rag-gate.yml"]
@@ -27,13 +29,18 @@ MAY_WRITE = {
 IGNORES = re.compile(r"(?:zizmor: ignore\[[^]]+\]|hadolint ignore=\S+)(.*)")
 
 
+def filled(text: str) -> str:
+    """Fill in the one thing that a workflow for other repositories leaves open, as `raggate init --action` does."""
+    return text.replace(PLACEHOLDER, f"someone/raggate@{'0' * 40}")
+
+
 def examples() -> dict[str, str]:
-    """Give every workflow that stands in the documentation: where -> text."""
+    """Give every workflow that stands in the documentation: where -> text, filled in."""
     found = {}
     for page in PAGES:
         for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1):
             if isinstance(loaded := yaml.safe_load(block), dict) and "jobs" in loaded:
-                found[f"{page.name} {number}"] = block
+                found[f"{page.name} {number}"] = filled(block)
     return found
 
 
@@ -59,7 +66,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target.mkdir(parents=True)
     shutil.copy(ROOT / "action.yml", root)
     for path in WORKFLOWS:
-        shutil.copy(path, target / f"{path.parent.name}-{path.name}")
+        (target / f"{path.parent.name}-{path.name}").write_text(filled(path.read_text()))
     for number, text in enumerate(examples().values(), 1):
         (target / f"example-{number}.yml").write_text(text)
     return root
@@ -68,6 +75,13 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_documentation_shows_a_workflow() -> None:
     """At least the README's example is found, so that the tests below test something."""
     assert any(place.startswith("README.md") for place in examples())
+
+
+def test_readme_shows_what_init_writes() -> None:
+    """The README's workflow is that of the template, and leaves one thing open, in one place."""
+    text = (ROOT / "src/raggate/templates/rag-gate.yml").read_text()
+    assert text.count(PLACEHOLDER) == 1
+    assert filled(text.partition("\n")[2]) == next(iter(examples().values()))
 
 
 def test_schemas(repository: Path) -> None:
@@ -99,7 +113,7 @@ def test_dockerfile_relies_on_nothing_the_runner_overrides() -> None:
 
 def test_actions_are_pinned_and_tokens_small() -> None:
     """Every foreign action is named by its full hash, and a workflow may write only what it is there for."""
-    for text in (*(path.read_text() for path in WORKFLOWS), *examples().values()):
+    for text in (*(filled(path.read_text()) for path in WORKFLOWS), *examples().values()):
         for name in re.findall(r"uses: (\S+)", text):
             assert name == "./" or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
         loaded: dict[str, Any] = yaml.safe_load(text)

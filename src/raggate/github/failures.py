@@ -106,6 +106,14 @@ def advice(method: str, path: str, status: int, headers: Mapping[str, str]) -> s
     return " ".join(parts)
 
 
+def to_write(error: GitHubError) -> GitHubError:
+    """Restate a refusal to read for one who has to write there as well: the right to read would not be enough."""
+    hint = error.hint.replace("`pull-requests: read`", "`pull-requests: write`")
+    if hint == error.hint:
+        return error
+    return GitHubError(error.message, status=error.status, hint=hint, wait_s=error.wait_s, uncertain=error.uncertain)
+
+
 def said(body: bytes) -> str:
     """Give what GitHub says about a refusal, as one harmless line; empty when it says nothing that can be read."""
     try:

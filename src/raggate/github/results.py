@@ -38,10 +38,10 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
     return {
         "verdict": name_of(code),
         "exit-code": str(code),
-        "run-directory": _shown(directory, workspace),
-        "metrics-file": _shown(directory and directory / "metrics.json", workspace),
-        "summary-file": _shown(directory and directory / "summary.md", workspace),
-        "verdict-file": _shown(directory and directory / "verdict.json", workspace),
+        "run-directory": shown(directory, workspace),
+        "metrics-file": shown(directory and directory / "metrics.json", workspace) if _lines(directory) else "",
+        "summary-file": shown(directory and directory / "summary.md", workspace),
+        "verdict-file": shown(directory and directory / "verdict.json", workspace),
         "questions": str(_lines(directory)),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
@@ -115,7 +115,8 @@ def _lines(directory: Path | None) -> int:
         return 0
 
 
-def _shown(path: Path | None, workspace: Path) -> str:
+def shown(path: Path | None, workspace: Path) -> str:
+    """Name a path for the steps that follow: relative to the workspace where it lies in it, empty where it is not."""
     if path is None or not path.exists():
         return ""
     found, top = path.resolve(), workspace.resolve()

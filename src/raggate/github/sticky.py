@@ -14,7 +14,7 @@ from typing import Literal
 from raggate.errors import RaggateError
 from raggate.github import marker
 from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError
+from raggate.github.failures import GitHubError, to_write
 from raggate.github.marker import State
 from raggate.github.thread import Comment, Thread
 from raggate.publication import Push
@@ -22,8 +22,8 @@ from raggate.publication import Push
 MARKER_UNITS = marker.MARKER_UNITS
 """The most UTF-16 units that are put before what `Update.render` gives."""
 
-LOUD = frozenset(("regression", "invariant broken", "cannot tell"))
-"""Verdicts that are told by a comment of their own when they follow a pass."""
+LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error", "internal error"))
+"""Ends that are told by a comment of their own when they follow a pass. A cancelled run was somebody's own wish."""
 
 _MOST_ROUNDS = 8
 
@@ -38,7 +38,8 @@ class Update:
         suite: whose comment it is.
         push: how this push was judged.
         render: gives the comment's text, without marker lines, for the pushes so far, the last of which is this one.
-        alert: gives the text of the loud comment; takes the address of the one that is kept up to date.
+        alert: gives the text of the loud comment; takes the address of the one that is kept up to date, and the push
+            that passed, which may be of the same commit.
         mode: whether a comment is begun always, or only when there is something to tell.
         notable: whether there is: a difference from the baseline, or no pass.
         again: whether a push that is told already is told anew where verdict or text differ.
@@ -47,7 +48,7 @@ class Update:
     suite: str
     push: Push
     render: Callable[[tuple[Push, ...]], str]
-    alert: Callable[[str], str]
+    alert: Callable[[str, Push], str]
     mode: Literal["always", "on-change"]
     notable: bool
     again: bool = True
@@ -84,6 +85,13 @@ def publish(github: GitHub, repository: str, *, number: int, update: Update, log
         GitHubError: when GitHub refuses.
         ValueError: when what was rendered is too long, or the push is none that can be remembered.
     """
+    try:
+        return _publish(github, repository, number, update, login)
+    except GitHubError as error:
+        raise to_write(error) from error
+
+
+def _publish(github: GitHub, repository: str, number: int, update: Update, login: str | None) -> Published:
     path = f"/repos/{repository}/pulls/{number}"
     pull = github.get(path)
     head = pull.get("head") if isinstance(pull, dict) else None
@@ -234,7 +242,7 @@ class _Upsert:
         if known is None and not lost:
             return None
         if known is None:
-            kept = recent[0] if recent else self._shouted or self._shout(target)
+            kept = recent[0] if recent else self._shouted or self._shout(target, judged[-1])
             known = kept.id if kept else None
         for surplus in recent:
             if surplus.id != known:
@@ -244,9 +252,9 @@ class _Upsert:
     def _about(self, comment: Comment) -> tuple[int, int]:
         return marker.alert_order(comment.body, self._update.suite) or (-1, -1)
 
-    def _shout(self, target: Comment) -> Comment | None:
+    def _shout(self, target: Comment, passed: Push) -> Comment | None:
         order = self._update.push.order
-        body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url)}"
+        body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url, passed)}"
 
         def already() -> Comment | None:
             return next((one for one in self._look().alerts if self._about(one) == order), None)

@@ -30,11 +30,12 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
     flips = [{"kind": "broke"}, {"kind": "broke"}, {"kind": "fixed"}]
     (directory / "verdict.json").write_text(json.dumps({"flips": flips, "warnings": [{}]}))
     (directory / "results.jsonl").write_text("{}\n{}\n{}\n")
+    (directory / "metrics.json").write_text("{}")
     assert results.outputs(directory, 1, tmp_path) == {
         "verdict": "regression",
         "exit-code": "1",
         "run-directory": ".raggate/runs/1",
-        "metrics-file": "",
+        "metrics-file": ".raggate/runs/1/metrics.json",
         "summary-file": "",
         "verdict-file": ".raggate/runs/1/verdict.json",
         "questions": "3",
@@ -46,6 +47,16 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "commit": "",
         "verified": "",
     }
+
+
+@pytest.mark.parametrize("lines", [None, ""])
+def test_metrics_of_nothing_are_no_output(tmp_path: Path, lines: str | None) -> None:
+    """Where no question was asked, as when the build is cancelled, there is a metrics.json but no metrics-file."""
+    (tmp_path / "metrics.json").write_text("{}")
+    if lines is not None:
+        (tmp_path / "results.jsonl").write_text(lines)
+    found = results.outputs(tmp_path, 130, tmp_path)
+    assert (found["metrics-file"], found["questions"]) == ("", "0")
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"flips"'])
