@@ -90,6 +90,11 @@ def duplicates(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
     return tuple(found)
 
 
+def repeated(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
+    """Name the rows in which an annotator judges a unit again."""
+    return tuple(found for found in duplicates(judgments) if found.rule == REPEATED)
+
+
 def panels(judgments: Iterable[Judgment], discarded: Iterable[Discarded] = ()) -> tuple[Panel, ...]:
     """Say for each record of the retrieval task how many of its chunks are judged, in order of first appearance.
 

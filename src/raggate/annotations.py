@@ -2,6 +2,8 @@
 
 Several people may have judged the same unit. Per label the strict majority counts; on an exact tie, what the first row
 says that agrees with all strict majorities, or else the first row. That row also gives everything that is not a label.
+A named annotator has one vote: rows that repeat a unit are first made one by the same rule. Rows without a name are
+votes of their own.
 """
 
 from __future__ import annotations
@@ -52,10 +54,20 @@ def _majorities(judgments: Sequence[J], key: Callable[[J], Hashable]) -> tuple[J
     groups: dict[Hashable, list[J]] = {}
     for judgment in judgments:
         groups.setdefault(key(judgment), []).append(judgment)
-    return tuple(_majority(rows) if len(rows) > 1 else rows[0] for rows in groups.values())
+    return tuple(_majority(_voters(rows)) for rows in groups.values())
+
+
+def _voters(rows: Sequence[J]) -> list[J]:
+    """Make one row of all that a named annotator gave, at the place of the first."""
+    voters: dict[Hashable, list[J]] = {}
+    for place, row in enumerate(rows):
+        voters.setdefault(place if row.annotator is None else row.annotator, []).append(row)
+    return [_majority(given) for given in voters.values()]
 
 
 def _majority(rows: Sequence[J]) -> J:
+    if len(rows) == 1:
+        return rows[0]
     decided = {}
     for label in rows[0].labels:
         yes = sum(row.labels[label] for row in rows)

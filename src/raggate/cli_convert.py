@@ -71,7 +71,8 @@ def _say(found: Conversion) -> None:
     if len(found.lost) > SHOWN_NOTES:
         click.echo(f"… and {len(found.lost) - SHOWN_NOTES} more; --json lists all")
     filled = len(found.notes) - len(found.lost)
-    about = f"{found.cases} cases, {len(found.lost)} losses, {filled} defaults filled in"
+    count = f"{found.written} of {found.cases}" if found.files and found.written < found.cases else f"{found.cases}"
+    about = f"{count} cases, {len(found.lost)} losses, {filled} defaults filled in"
     written = ", ".join(str(path) for path in found.files)
     click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
 
@@ -83,6 +84,7 @@ def _json(found: Conversion) -> bytes:
 
     document = {
         "cases": found.cases,
+        "written": found.written,
         "files": [path.as_posix() for path in found.files],
         "lost": [asdict(one) for one in found.lost],
         "filled": [asdict(one) for one in found.notes if not one.lost],

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from raggate.errors import ExitCode, UsageError
 from raggate.escape import log_line
+from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
-    from raggate.compat.helloworld_compare import MetricDelta, RowFlip, RunComparison, Side, Thresholds
+    from raggate.compat.helloworld_compare import Level, MetricDelta, RowFlip, RunComparison, Thresholds
     from raggate.formats.helloworld import RunFiles
-    from raggate.models import Golden, Run
+    from raggate.models import Run
     from raggate.outcomes import Scorecard
 
 SHOWN_FLIPS = 10
+SHOWN_CASES = 20
+SHOWN_ID = 40
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _GOLDEN = click.Path(path_type=Path, dir_okay=False)
@@ -35,6 +38,23 @@ _COUNTERPARTS = {
 }
 
 
+def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Level]:
+    """Read `NAME=LEVEL` of every --invariant."""
+    from raggate.compat.helloworld_compare import LEVELS, Level
+
+    found: dict[str, Level] = {}
+    for text in given:
+        name, _equals, written = text.partition("=")
+        level = next((level for level in get_args(Level) if level == written), None)
+        if name not in LEVELS or level is None:
+            raise UsageError(
+                f"--invariant: expected NAME=LEVEL, found {text!r}",
+                hint=f"Names: {', '.join(LEVELS)}. Levels: error, warn, off.",
+            )
+        found[name] = level
+    return found
+
+
 @click.group()
 def helloworld() -> None:
     """Work with run directories of the note system's eval scripts (eval/results/<run_id>)."""
@@ -47,9 +67,10 @@ def helloworld() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
 def score(directory: Path, golden_file: Path, **flags: bool) -> None:
     """Score a run again: the note system's own numbers and raggate's side by side."""
+    from raggate import helloworld_inputs
     from raggate.compat import helloworld as compat
 
-    files, run, scorecard = _scored(directory, golden_file)
+    files, run, scorecard = helloworld_inputs.scored(directory, golden_file, _note)
     cases = {case.id: case for case in run.golden.cases}
     theirs = compat.aggregate(files.rows, cases, stored=flags["aggregate_only"])
     theirs = {
@@ -78,38 +99,50 @@ def score(directory: Path, golden_file: Path, **flags: bool) -> None:
 @click.argument("new", metavar="B", type=_DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, help="Score both runs again by this eval_set.jsonl.")
 @click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
+@click.option(
+    "--invariant", "levels", multiple=True, metavar="NAME=LEVEL", callback=_levels,
+    help="What a difference of a setting does: error (the runs cannot be compared), warn or off. Repeatable. error by "
+    "default: eval_set_commit_hash, judge_model, judge_prompt_version, judge_temperature, k; warn: folder_mode, "
+    "embedding_model, index_version, chunker_version.",
+)  # fmt: skip
+@click.option("--allow-vanished", is_flag=True, help="Let questions of A be without a row in B.")
 @click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
 @click.option(
-    "--regression-threshold-recall", "recall", type=click.FloatRange(0, 1), default=0.05, show_default=True,
+    "--regression-threshold-recall", "recall", type=FiniteRange(0, 1), default=0.05, show_default=True,
     help="Largest allowed fall of recall_at_k_avg.",
 )  # fmt: skip
 @click.option(
-    "--regression-threshold-scope-miss", "scope_miss", type=click.FloatRange(0, 1), default=0.10, show_default=True,
+    "--regression-threshold-scope-miss", "scope_miss", type=FiniteRange(0, 1), default=0.10, show_default=True,
     help="Largest allowed rise of scope_miss_rate.",
 )  # fmt: skip
 @click.option(
-    "--regression-threshold-groundedness", "groundedness", type=click.FloatRange(0, 5), default=0.5, show_default=True,
+    "--regression-threshold-groundedness", "groundedness", type=FiniteRange(0, 5), default=0.5, show_default=True,
     help="Largest allowed fall of groundedness_avg, in points.",
 )  # fmt: skip
 def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
     """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
 
-    Exits 1 when a mean fell too far, and 3 when the runs cannot be compared.
+    Exits 1 when a mean fell too far, and 3 when the runs cannot be compared: they were measured differently, no gated
+    mean is on both sides, or questions of A have no row in B.
     """
+    from raggate import helloworld_inputs
     from raggate.compat import helloworld_compare as compat
 
-    ignore, allow = settings.pop("ignore_invariants"), settings.pop("allow_regressions")
-    sides = [_side(directory, golden_file) for directory in (baseline, new)]
-    comparison = compat.compare(*sides)
+    ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
+    allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
+    sides = helloworld_inputs.sides((baseline, new), golden_file, _note)
+    comparison = compat.compare(sides[0], sides[1], levels)
     for invariant in comparison.invariants:
-        what = "differs" if invariant.level == "fail" else "is missing on one side"
+        what = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
         _note(f"invariant {invariant.name} {what}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
         _note("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
         return ExitCode.CANNOT_TELL
     for line in _comparison_lines(comparison):
         click.echo(line)
-    return _gate(comparison, compat.Thresholds(**settings), allow=allow)
+    if golden_file is None and (comparison.vanished or comparison.added):
+        _note("the means are over other questions on each side; with --golden they are over those of both")
+    return _gate(comparison, compat.Thresholds(**settings), **allow)
 
 
 @helloworld.command()
@@ -153,9 +186,9 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
 @click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 def import_run(directory: Path, golden_file: Path, out: Path) -> None:
     """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""
-    from raggate import rundir
+    from raggate import helloworld_inputs, rundir
 
-    files, run, _ = _scored(directory, golden_file)
+    files, run, _ = helloworld_inputs.scored(directory, golden_file, _note)
     _refuse_existing(out)
     # what was cut stays marked as cut
     rundir.write(out, run, full_text=True)
@@ -164,72 +197,8 @@ def import_run(directory: Path, golden_file: Path, out: Path) -> None:
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
 
 
-def _scored(directory: Path, golden_file: Path) -> tuple[RunFiles, Run, Scorecard]:
-    from raggate import scoring
-    from raggate.formats import helloworld as formats
-
-    files = formats.read(directory)
-    golden = _asked(files, _load(golden_file))
-    run = formats.to_run(files, golden, lambda case, result, cut: scoring.label(case, result, truncated=cut))
-    return files, run, scoring.score(run, sorted({1, 3, 5, 10, files.k}))
-
-
-def _asked(files: RunFiles, golden: Golden) -> Golden:
-    """Give the part of the golden set that a run asked, and say what does not fit."""
-    from dataclasses import replace
-
-    from raggate.compat.helloworld import failed_calls
-    from raggate.formats.helloworld import asked_cases
-    from raggate.golden import digest
-
-    if not files.rows:
-        raise UsageError(
-            f"run {files.run_id}: results.jsonl is missing or empty, so there is nothing to score",
-            hint="It is kept out of git there: run this where the run was made.",
-        )
-    known = {case.id for case in golden.cases}
-    strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in known]
-    if strangers:
-        _note(f"{len(strangers)} rows are left out, of cases that {golden.name} does not have: {strangers[0]}")
-    rates = files.aggregates.get("operational_metrics") or {}
-    rate = rates.get("error_rate") if isinstance(rates, dict) else None
-    failed = failed_calls(len(files.rows), rate) if isinstance(rate, int | float) else 0
-    cases = asked_cases(files, golden, failed)
-    if not cases:
-        raise UsageError(f"no row of {files.run_id} is of a case in {golden.name}", hint="Is it the right eval set?")
-    if len(cases) < len(golden.cases):
-        _note(f"{len(golden.cases) - len(cases)} questions of {golden.name} were not asked")
-        golden = replace(golden, cases=cases, hash=digest(list(cases)))
-    return golden
-
-
-def _load(golden_file: Path) -> Golden:
-    from raggate import golden
-    from raggate.inputs import read_file
-
-    return golden.load(read_file(golden_file), str(golden_file))
-
-
-def _side(directory: Path, golden_file: Path | None) -> Side:
-    """Read one run; with a golden set its rows and means are computed again."""
-    from raggate.compat import helloworld as compat
-    from raggate.compat.helloworld_compare import Side
-    from raggate.formats import helloworld as formats
-
-    files = formats.read(directory)
-    rows, aggregates = list(files.rows), files.aggregates
-    if golden_file is not None and rows:
-        cases = {case.id: case for case in _load(golden_file).cases}
-        rows = compat.scored(rows, cases)
-        aggregates = {**aggregates, **compat.aggregate(rows, cases)}
-    elif not files.scored:
-        _note(f"{files.run_id}: metrics.json holds no scores; with --golden they are computed from results.jsonl")
-    metrics = {**files.metrics, "aggregate_metrics": aggregates}
-    return Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows)
-
-
-def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow: bool) -> int:
-    from raggate.compat.helloworld_compare import check_regressions
+def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regressions: bool, allow_vanished: bool) -> int:
+    from raggate.compat.helloworld_compare import GATED, check_regressions
 
     regressions, missing = check_regressions(comparison, thresholds)
     for metric in missing:
@@ -240,9 +209,17 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow: bool) -> 
             f"REGRESSION {delta.metric}: {delta.baseline:.3f} → {delta.new:.3f} ({delta.delta:+.3f}, "
             f"allowed {regression.threshold:g})"
         )
-    if regressions and allow:
+    if regressions and not allow_regressions:
+        return ExitCode.REGRESSION
+    if regressions:
         _note("regressions are allowed")
-    return ExitCode.REGRESSION if regressions and not allow else ExitCode.PASS
+    if set(GATED) <= set(missing):
+        _note("cannot tell: no gated mean is on both sides; with --golden means are computed from results.jsonl")
+        return ExitCode.CANNOT_TELL
+    if comparison.vanished and not allow_vanished:
+        _note("cannot tell: questions of the baseline have no row now; --allow-vanished lets them go")
+        return ExitCode.CANNOT_TELL
+    return ExitCode.PASS
 
 
 def _score_table(files: RunFiles, theirs: dict[str, Any], scorecard: Scorecard) -> Iterator[str]:
@@ -268,6 +245,11 @@ def _comparison_lines(comparison: RunComparison) -> Iterator[str]:
         if flips:
             yield f"{title}: {len(flips)} questions"
             yield from (_flip_line(flip) for flip in flips[:SHOWN_FLIPS])
+    for title, cases in (("only in the baseline", comparison.vanished), ("only in the new run", comparison.added)):
+        if cases:
+            more = f", … {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else ""
+            shown = ", ".join(case[:SHOWN_ID] for case in cases[:SHOWN_CASES])
+            yield log_line(f"{title}: {len(cases)} questions: {shown}{more}", limit=1200)
 
 
 def _delta_line(delta: MetricDelta) -> str:

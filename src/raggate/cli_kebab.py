@@ -1,8 +1,7 @@
-"""`raggate kebab`: files of kebab in; its metrics, comparison with a verdict, paraphrase report or list of runs out."""
+"""`raggate kebab`: files of kebab in; its metrics, comparison with a verdict, reports, and raggate's own runs out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +9,16 @@ import click
 
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line
+from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
-    from raggate.compat.kebab import Queries, Rules
-    from raggate.compat.kebab_compare import Side
-    from raggate.compat.kebab_spans import Place
+    from raggate.compat.kebab import Queries
     from raggate.formats.kebab import GoldenFile
     from raggate.formats.kebab_rows import StoredRun
 
 _DEFAULT_GOLDEN = Path("fixtures/golden_queries.yaml")
 _FILE = click.Path(path_type=Path)
+_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _SHOWN = 20
 
 _GOLDEN = click.option(
@@ -36,10 +35,17 @@ _REFUSALS = click.option(
     help="Which queries should be refused: those without expected_doc_ids, or those that say `answerable: false`.",
 )  # fmt: skip
 
+_GROUNDEDNESS = click.option(
+    "--groundedness", type=click.Choice(["code", "spec"]), default="code", show_default=True,
+    help="Whose answers count: all that can be judged, as in kebab's code, or without what should be refused, as in "
+    "its specification.",
+)  # fmt: skip
+_OUT = click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+
 
 @click.group()
 def kebab() -> None:
-    """Read runs of kebab and compare them.
+    """Read runs of kebab, compare them, and turn them into runs of raggate and back.
 
     A SOURCE is a per_query.jsonl, a directory that holds one, or kebab's SQLite file: FILE#RUN_ID, or FILE alone
     when it holds one run only.
@@ -52,20 +58,21 @@ def kebab() -> None:
 @_JSON
 @_STRICT_CITATIONS
 @_REFUSALS
+@_GROUNDEDNESS
 @click.option("--check-ids", is_flag=True, help="Refuse labels that the index in SOURCE does not have.")
 def aggregate(
-    *, source: str, golden_file: Path, as_json: bool, index: Path | None, refusals: str, check_ids: bool
+    *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
 ) -> None:
     """Compute the metrics of a run as kebab does."""
+    from raggate import kebab_inputs as inputs
     from raggate.compat import kebab as metrics
     from raggate.jsonio import dumps
 
     golden, queries = _golden(golden_file)
     if check_ids:
-        _check_ids(source, golden)
-    stored = _stored(source)
-    _check_rows(stored, golden)
-    values = metrics.aggregate(stored.rows, queries, _rules(index, refusals))
+        inputs.check_ids(source, golden)
+    stored = _stored(source, golden)
+    values = metrics.aggregate(stored.rows, queries, inputs.rules(index, **settings))
     for difference in metrics.differences(stored.aggregate, values):
         _say(f"not as stored in the file: {difference}")
     if as_json:
@@ -89,9 +96,10 @@ def aggregate(
     "--kinds", type=click.Choice(["code", "spec"]), default="code", show_default=True,
     help="What is called a regression: as kebab's code does, or as its specification says.",
 )  # fmt: skip
-@click.option("--max-drop", type=click.FloatRange(0, 1), help="Largest drop of a metric, absolute.  [default: 0.05]")
+@click.option("--max-drop", type=FiniteRange(0, 1), help="Largest drop of a metric, absolute.  [default: 0.05]")
 @_STRICT_CITATIONS
 @_REFUSALS
+@_GROUNDEDNESS
 @_JSON
 @click.option("--report", "report_file", type=_FILE, help="Write report.md here.")
 def compare(
@@ -104,30 +112,29 @@ def compare(
     kinds: Any,
     max_drop: float | None,
     index: Path | None,
-    refusals: str,
     as_json: bool,
     report_file: Path | None,
+    **settings: Any,
 ) -> int:
     """Compare run B with run A.
 
     Ends with 1 when a question that was answered is not any more, or a metric fell too far; with 3 when the runs cannot
-    be compared.
+    be compared, or nothing of them can be measured.
     """
+    from raggate import kebab_inputs as inputs
     from raggate.compat import kebab_compare, kebab_report, kebab_verdict
     from raggate.jsonio import dumps, write_atomic
 
     golden, queries = _golden(golden_file)
-    sides = [_stored(source) for source in (source_a, source_b)]
-    for stored in sides:
-        _check_rows(stored, golden)
+    sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
     options = kebab_compare.Options(
-        rules=_rules(index, refusals), strict_chunker_version=strict, fallback=fallback, kinds=kinds,
-        places=_places((source_a, source_b), queries),
+        rules=inputs.rules(index, **settings), strict_chunker_version=strict, fallback=fallback, kinds=kinds,
+        places=inputs.places((source_a, source_b), queries),
     )  # fmt: skip
-    report = kebab_compare.compare(_side(sides[0]), _side(sides[1]), queries, options)
+    report = kebab_compare.compare(sides[0], sides[1], queries, options)
     report["raggate"]["golden_hash"] = golden.hash
     if report_file is not None:
-        _write(report_file, kebab_report.report_md(report), write_atomic)
+        _write(report_file, kebab_report.report_md(report).encode(), write_atomic)
     if as_json:
         click.echo(dumps(report, pretty=True), nl=False)
     else:
@@ -150,8 +157,7 @@ def variants(*, source: str, golden_file: Path, as_json: bool) -> None:
     from raggate.jsonio import dumps
 
     golden, queries = _golden(golden_file)
-    stored = _stored(source)
-    _check_rows(stored, golden)
+    stored = _stored(source, golden)
     report = kebab_variants.variants(stored.rows, queries, stored.snapshot)
     if not report["total_groups"]:
         raise CannotTell(
@@ -182,119 +188,85 @@ def runs(*, database: Path, as_json: bool) -> None:
         click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {run.queries} queries"))
 
 
+@kebab.command(name="import")
+@click.argument("source")
+@_GOLDEN
+@_OUT
+@click.option(
+    "--unlabelled", type=click.Choice(["refuse-to-guess", "refusal", "skip"]), default="refuse-to-guess",
+    show_default=True, help="What queries are that have no labels and do not say.",
+)  # fmt: skip
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
+def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None) -> None:
+    """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
+    from raggate import kebab_inputs as inputs
+    from raggate import rundir
+    from raggate.formats.kebab_run import said_depth
+
+    golden, _ = _golden(golden_file)
+    stored = _stored(source, golden)
+    run = inputs.imported(stored, golden, unlabelled=unlabelled, k=k)
+    _refuse_existing(out)
+    # what is stored of a chunk is a snippet of it already
+    rundir.write(out, run, full_text=True)
+    if k is None and said_depth(stored) is None:
+        _say(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
+    asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
+    hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]
+    for count, what in (
+        (len(rows.keys() - asked), "rows are left out, of queries that are no cases"),
+        (len(asked - rows.keys()), "cases have no row and count as failed calls"),
+        (len(hidden), "queries failed after their search: their hits stay behind"),
+    ):
+        if count:
+            _say(f"{count} {what}")
+    click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+
+
+@kebab.command()
+@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
+@_OUT
+@click.option("--mode", help="Which retrieval mode; needed when the run has several.")
+def export(*, directory: Path, out: Path, mode: str | None) -> None:
+    """Write a raggate run as a per_query.jsonl of kebab."""
+    from raggate import kebab_inputs as inputs
+    from raggate import rundir
+    from raggate.formats.kebab_rows import write_rows
+    from raggate.jsonio import write_atomic
+
+    rows = inputs.rows_of(rundir.read(directory), mode)
+    _refuse_existing(out)
+    _write(out / inputs.ROWS, write_rows(rows), write_atomic)
+    failed = sum(row["error"] is not None for row in rows)
+    click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
+
+
 def _golden(path: Path) -> tuple[GoldenFile, Queries]:
-    from raggate.formats.kebab import read_golden
+    from raggate import kebab_inputs as inputs
 
-    golden = read_golden(_bytes(path), str(path))
+    golden, queries = inputs.golden(path)
     _say_all(list(golden.ignored))
-    return golden, {query.id: query for query in golden.queries}
+    return golden, queries
 
 
-def _stored(source: str) -> StoredRun:
-    """Read a run from wherever it stands.
+def _stored(source: str, golden: GoldenFile) -> StoredRun:
+    from raggate import kebab_inputs as inputs
 
-    Raises:
-        UsageError: when it cannot be read, or a file holds several runs and the source names none.
-    """
-    from raggate.formats.kebab_rows import StoredRun, read_rows
-    from raggate.formats.kebab_store import is_store, open_store
-
-    path, run_id = _split(source)
-    if path.is_dir():
-        path = path / "per_query.jsonl"
-    if not is_store(path):
-        if run_id:
-            raise UsageError(f"{path}: not an SQLite file, so it has no run {log_line(run_id)!r}")
-        return StoredRun(run_id=path.resolve().parent.name, rows=read_rows(_bytes(path), str(path)))
-    with open_store(path) as store:
-        if run_id:
-            return store.run(run_id)
-        known = store.runs()
-        if len(known) != 1:
-            names = ", ".join(log_line(run.run_id, limit=60) for run in known[-5:])
-            raise UsageError(
-                f"{path}: {len(known)} runs, expected one to be named as {path}#RUN_ID",
-                hint=f"The newest: {names}." if known else "",
-            )
-        return store.run(known[0].run_id)
+    stored = inputs.stored(source)
+    _say_all(inputs.reworded(stored, golden))
+    return stored
 
 
-def _split(source: str) -> tuple[Path, str]:
-    name, mark, run_id = source.rpartition("#")
-    return (Path(name), run_id) if mark and not Path(source).exists() else (Path(source), "")
+def _refuse_existing(out: Path) -> None:
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise UsageError(f"--out: {out} exists and is not empty")
 
 
-def _check_rows(stored: StoredRun, golden: GoldenFile) -> None:
-    """Tell of questions that were asked in other words than the golden set has now.
-
-    Raises:
-        CannotTell: when the run holds no row, or none of a golden query.
-    """
-    asked = {query.id: query.query for query in golden.queries}
-    if not any(row["query_id"] in asked for row in stored.rows):
-        raise CannotTell(
-            f"run {log_line(stored.run_id)}: none of its {len(stored.rows)} queries is in {golden.name}",
-            hint="Name the golden set it was made with: --golden FILE.",
-        )
-    changed = [
-        row["query_id"]
-        for row in stored.rows
-        if row["query_id"] in asked and row.get("query") not in (None, asked[row["query_id"]])
-    ]
-    _say_all([f"run {stored.run_id}: query {one} was asked in other words" for one in changed])
-
-
-def _check_ids(source: str, golden: GoldenFile) -> None:
-    from raggate.formats import kebab as golden_yaml
-    from raggate.formats.kebab_store import open_store
-
-    with open_store(_split(source)[0]) as store:
-        golden_yaml.check_ids(golden.queries, store.documents(), store.chunk_ids())
-
-
-def _side(stored: StoredRun) -> Side:
-    from raggate.compat.kebab_compare import Side
-
-    return Side(run_id=stored.run_id, rows=stored.rows, snapshot=stored.snapshot)
-
-
-def _rules(index: Path | None, refusals: Any) -> Rules:
-    from raggate.compat.kebab import Rules
-    from raggate.formats.kebab_store import open_store
-
-    if index is None:
-        return Rules(refusals=refusals)
-    with open_store(index) as store:
-        return Rules(paths=frozenset(store.documents().values()), refusals=refusals)
-
-
-def _places(sources: tuple[str, str], queries: Queries) -> Mapping[str, Place]:
-    """Find where labelled chunks stand, as far as a source is a file that tells it."""
-    from raggate.compat.kebab_spans import Place, read_spans
-    from raggate.formats.kebab_store import is_store, open_store
-
-    wanted = {name for query in queries.values() for name in query.expected_chunk_ids}
-    found: dict[str, Place] = {}
-    for path in dict.fromkeys(_split(source)[0] for source in sources):
-        if is_store(path):
-            with open_store(path) as store:
-                spans = store.spans(wanted) if store.has_index() else {}
-            found |= {name: Place(document, read_spans(raw)) for name, (document, raw) in spans.items()}
-    return found
-
-
-def _write(path: Path, text: str, write: Any) -> None:
+def _write(path: Path, data: bytes, write: Any) -> None:
     try:
-        write(path, text.encode())
+        write(path, data)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def _say(line: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,19 +11,25 @@ import click
 
 from raggate.errors import ExitCode, UsageError
 from raggate.escape import log_line
+from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
-    from raggate.judgments import Interval, Joined, LabelDelta, LabelScores, Task
+    from raggate.judgments import Interval, Joined, LabelDelta, LabelScores, MetricScore, Task
 
 _EXAMPLES = 5
 """How many queries are named before a list is cut."""
 
 _DIGITS = 6
 
+_REPEATED = (
+    "{count} rows repeat what their annotator judged already, the first at {place}: together they have one vote, but "
+    "which of them is meant is not known"
+)
+
 _TASKS = ("retrieval", "grounding", "generation")
 _FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 _CI = click.option(
-    "--ci", "level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    "--ci", "level", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
     help="Confidence level of the intervals.",
 )  # fmt: skip
 _RESAMPLES = click.option(
@@ -80,6 +86,9 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
     scores = annotations.score(judgments, **settings)
     panels = annotation_checks.panels(judgments, [row for sheet in sheets for row in sheet.discarded])
     missing = annotation_checks.incomplete(panels)
+    repeated = annotation_checks.repeated(judgments)
+    if repeated:
+        _warn(_REPEATED.format(count=len(repeated), place=repeated[0].place))
     if missing:
         _warn(f"{len(missing)} of {len(panels)} queries have chunks without a label: the numbers cover the others only")
     if scores.unjudged:
@@ -92,12 +101,27 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
 
 
 @labels.command()
+@click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=click.Path(path_type=Path))
+def show(reports: tuple[Path, ...]) -> None:
+    """Print stored score reports, such as retrieval_scores.json of `score --out`."""
+    from raggate.label_files import read_report
+
+    for path in reports:
+        found = read_report(path)
+        about = "" if found.top_k is None else f", K up to {found.top_k}"
+        click.echo(log_line(f"{path}: {found.task}, {found.n_examples} queries{about}, {found.created_at}"))
+        if found.notes:
+            click.echo(log_line(f"  {found.notes}", limit=400))
+        _say_metrics(found.metrics)
+
+
+@labels.command()
 @_FILES
 @_CI
 @_RESAMPLES
 @_SEED
 @click.option(
-    "--constant", type=click.FloatRange(-1, 1),
+    "--constant", type=FiniteRange(-1, 1),
     help="What alpha is where all values are the same; without it, such a label has none.",
 )  # fmt: skip
 def agreement(files: tuple[Path, ...], constant: float | None, **settings: Any) -> None:
@@ -160,7 +184,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 @click.option("--mode", help="The retrieval mode to score, when the run has several.")
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN_DIRECTORY", help="A run to compare with.")
 @click.option(
-    "--tolerance", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
+    "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )  # fmt: skip
 @click.option(
     "--unjudged", type=click.Choice(["irrelevant", "skip"]), default="irrelevant", show_default=True,
@@ -171,7 +195,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
     help="What the ideal ranking of nDCG may choose from.",
 )  # fmt: skip
 @click.option(
-    "--unjudged-limit", "limit", type=click.FloatRange(0, 1), default=0.2, show_default=True,
+    "--unjudged-limit", "limit", type=FiniteRange(0, 1), default=0.2, show_default=True,
     help="Exit 3 when a larger share of the first K chunks has no label.",
 )  # fmt: skip
 @_CI
@@ -181,10 +205,10 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     """Score the chunks of a run with stored retrieval labels, and compare with another run.
 
     With --baseline, exits 1 when a metric is worse by more than the tolerance and, from 10 queries on, the whole
-    interval of the paired difference is on the worse side of zero. Exits 3 when too many chunks have no label, or the
-    runs cannot be compared.
+    interval of the paired difference is on the worse side of zero. Exits 3 when too many chunks have no label, too many
+    calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
-    from raggate import annotations, label_deltas
+    from raggate import annotation_checks, annotations, label_deltas
     from raggate.judgments import RetrievalJudgment
     from raggate.label_files import read_sheets, result_lists
 
@@ -193,14 +217,16 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     policy = {name: settings.pop(name) for name in ("k", "unjudged", "limit", "ideal")}
     current = annotations.join(judgments, result_lists(directory, judgments, mode), **policy)
     _say_joined(current, directory)
+    repeated = annotation_checks.repeated(judgments)
+    doubts = [_REPEATED.format(count=len(repeated), place=repeated[0].place)] if repeated else []
     if baseline is None:
-        return int(ExitCode.CANNOT_TELL if _say_doubts(current) else ExitCode.PASS)
+        return int(ExitCode.CANNOT_TELL if _say_doubts([*doubts, *_doubts(current)]) else ExitCode.PASS)
     before = annotations.join(judgments, result_lists(baseline, judgments, mode), **policy)
     deltas = label_deltas.compare(current, before, **settings)
     click.echo(log_line(f"against {baseline}, over the queries both have:"))
     for delta in deltas:
         _say_delta(delta)
-    if _say_doubts(current, before, deltas):
+    if _say_doubts([*doubts, *_doubts(current, before, deltas)]):
         return int(ExitCode.CANNOT_TELL)
     return int(ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS)
 
@@ -208,7 +234,11 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
 def _say_scores(scores: LabelScores, annotators: int) -> None:
     about = "" if scores.task != "retrieval" else f", K {scores.k or f'inferred, up to {scores.top_k}'}"
     click.echo(f"{scores.task}: {scores.n_examples} queries, {annotators} annotators{about}")
-    for name, found in scores.metrics.items():
+    _say_metrics(scores.metrics)
+
+
+def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
+    for name, found in metrics.items():
         if found is None:
             click.echo(f"  {name:29}      –  does not apply to any query")
         else:
@@ -244,20 +274,38 @@ def _say_delta(delta: LabelDelta) -> None:
     )
 
 
-def _say_doubts(current: Joined, before: Joined | None = None, deltas: Sequence[LabelDelta] = ()) -> bool:
-    """Say why the numbers do not allow a verdict; give whether there is a reason."""
+def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[LabelDelta] = ()) -> list[str]:
+    """Give the reasons why the numbers do not allow a verdict."""
     doubts = []
     for side, joined in (("", current), ("baseline: ", before)):
         if joined is not None and joined.unjudged_share is None:
             doubts.append(f"{side}no chunk of a labelled query was retrieved, so nothing was measured")
         elif joined is not None and joined.caveat:
             doubts.append(side + joined.caveat)
+        if joined is not None and (failing := _failing(joined)):
+            doubts.append(side + failing)
     lost = sorted(set(before.values["ndcg_at_k"]) - set(current.values["ndcg_at_k"])) if before else []
     if lost:
         doubts.append(f"{len(lost)} labelled queries of the baseline were not asked: {'; '.join(lost[:_EXAMPLES])}")
     vanished = [delta.metric for delta in deltas if delta.status == "vanished"]
     if vanished:
         doubts.append(f"no query can be paired for {', '.join(vanished)}")
+    return doubts
+
+
+def _failing(joined: Joined) -> str:
+    """Say that more calls of labelled queries failed than a gate lets pass; empty when not."""
+    from raggate.config import Gate
+    from raggate.outcomes import EPSILON
+
+    asked, limit = len(joined.values["ndcg_at_k"]), Gate().max_error_rate
+    if len(joined.failed) <= limit * asked + EPSILON:
+        return ""
+    return f"{len(joined.failed)} of the {asked} calls for labelled queries failed, more than the allowed {limit:.0%}"
+
+
+def _say_doubts(doubts: Sequence[str]) -> bool:
+    """Say why there is no verdict; give whether there is a reason."""
     for doubt in doubts:
         _warn(f"cannot tell: {doubt}")
     return bool(doubts)

@@ -11,6 +11,7 @@ import click
 
 from raggate.errors import UsageError
 from raggate.escape import log_line
+from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
     from raggate.compat.substrate import Joined
@@ -84,9 +85,7 @@ def score(
 @substrate.command()
 @click.argument("metrics", type=_FILE)
 @click.argument("baseline", type=_FILE)
-@click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="How much worse is allowed."
-)
+@click.option("--threshold", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse is allowed.")
 @click.option("--thresholds", "thresholds_file", type=_FILE, help="JSON: how much worse, by metric.")
 @click.option("--strict", is_flag=True, help="Allow nothing to get worse.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Do not judge smaller buckets.")
@@ -107,7 +106,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     """
     from raggate import substrate_inputs as inputs
     from raggate.compat import substrate_gate as gate
-    from raggate.formats.substrate_metrics import read_metrics, read_thresholds, render_metrics
+    from raggate.formats.substrate_metrics import read_shaped, read_thresholds, render_metrics
 
     thresholds = settings.pop("thresholds_file")
     policy = gate.Policy(
@@ -119,10 +118,11 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
         min_count=settings.pop("min_count"),
         as_written=settings.pop("as_written"),
     )
-    current = read_metrics(metrics)
+    current, shape = read_shaped(metrics)
     stored = inputs.stored(baseline, metrics)
-    before = read_metrics(stored)
-    comparison = gate.compare(before, current, policy, inputs.limits(current, **settings))
+    before, stored_shape = read_shaped(stored)
+    flat = (stored_shape != "seed", shape != "seed")
+    comparison = gate.compare(before, current, policy, inputs.limits(current, **settings), flat=flat)
     known = {
         metric for side in (before, current) for buckets in side.values() for one in buckets.values() for metric in one
     }
@@ -160,9 +160,9 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
     from raggate.compat import substrate_gate as gate
     from raggate.formats import substrate_record as records
     from raggate.formats.substrate_files import read_bytes
-    from raggate.formats.substrate_metrics import read_metrics
+    from raggate.formats.substrate_metrics import read_shaped
 
-    table = read_metrics(metrics)
+    table, shape = read_shaped(metrics)
     found = None if key else inputs.record(record or metrics)
     name = key or records.baseline_key(found or {})
     target = records.baseline_path(directory, name)
@@ -171,7 +171,9 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
         if read_bytes(target) == data:
             click.echo(log_line(f"{target} is the same already"))
             return
-        _say_comparison(gate.compare(read_metrics(target), table, gate.Policy(directions=inputs.directions())))
+        before, stored_shape = read_shaped(target)
+        flat = (stored_shape != "seed", shape != "seed")
+        _say_comparison(gate.compare(before, table, gate.Policy(directions=inputs.directions()), flat=flat))
         if not force:
             raise UsageError(f"{target} is there already", hint="Review the changes above, then repeat with --force.")
     if found is not None and found["git"]["dirty"]:
@@ -218,7 +220,7 @@ def _say_comparison(comparison: Comparison) -> None:
         if limit.broken or limit.value is None:
             click.echo(log_line(f"limit: {limit}"))
     if comparison.levelled:
-        click.echo("one of the files has no overall: only difficulties are compared")
+        click.echo("the shape of one of the files has no overall: only difficulties are compared")
     states = ("REGRESSED", "IMPROVED", "OK", "TOO FEW")
     counts = (f"{sum(row.status == state for row in comparison.rows)} {state.lower()}" for state in states)
     click.echo(", ".join(counts))

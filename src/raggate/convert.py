@@ -24,9 +24,10 @@ PRAGMATA = "pragmata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """What came of a conversion: how many cases were read, what happened to them, and which files were written."""
+    """What came of a conversion: how many cases were read and are in the files, what was lost, and which files."""
 
     cases: int
+    written: int
     notes: tuple[Note, ...]
     files: tuple[Path, ...]
 
@@ -63,11 +64,11 @@ def convert(
     native, losses = through(writer, cases)
     notes = (*notes, *losses)
     if strict and any(one.lost for one in notes):
-        return Conversion(cases=len(cases), notes=notes, files=())
+        return Conversion(cases=len(cases), written=0, notes=notes, files=())
     _check(native, target, to_format, options)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer.save(native, target)
-    return Conversion(cases=len(cases), notes=notes, files=files)
+    return Conversion(cases=len(cases), written=len(writer.decode(native)), notes=notes, files=files)
 
 
 def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], tuple[Note, ...]]:

@@ -212,7 +212,8 @@ class _Trec(_Graded):
     """A TREC qrels file with its topics."""
 
     def load(self, path: Path) -> tuple[Graded, tuple[Note, ...]]:
-        return golden_graded.read_trec(path, self._topics(self.options.topics, "--topics")), ()
+        found = golden_graded.read_trec(path, self._topics(self.options.topics, "--topics"))
+        return found, golden_graded.refused(found, self.options.unit)
 
     def save(self, native: Graded, path: Path) -> None:
         golden_graded.refuse_unjudged(native, self.options.unit)
@@ -231,7 +232,8 @@ class _Beir(_Graded):
     """Queries and judgements of a BEIR folder."""
 
     def load(self, path: Path) -> tuple[Graded, tuple[Note, ...]]:
-        return golden_graded.read_beir(path, self.options.split), ()
+        found = golden_graded.read_beir(path, self.options.split)
+        return found, golden_graded.refused(found, self.options.unit)
 
     def save(self, native: Graded, path: Path) -> None:
         golden_graded.refuse_unjudged(native, self.options.unit)

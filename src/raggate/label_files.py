@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from raggate import rundir
+from raggate import run_lists
 from raggate.anchors import fold
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.formats import pragmata, pragmata_scores
 from raggate.jsonio import write_atomic
@@ -59,27 +59,16 @@ def result_lists(
         UsageError: when the directory cannot be read, the mode is not there or not given, or a question is asked twice.
         CannotTell: when the run was cut short.
     """
-    run = rundir.read(directory)
-    if run.stopped is not None:
-        raise CannotTell(f"{plain(str(directory))}: the run was cut short ({plain(run.stopped)})")
-    modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
-    if mode is None and len(modes) > 1:
-        raise UsageError(
-            f"{plain(str(directory))}: the run has the modes {plain(', '.join(modes))}", hint="Choose one with --mode."
-        )
-    if mode is not None and mode not in modes:
-        raise UsageError(f"{plain(str(directory))}: no mode {plain(mode)!r} here, but {plain(', '.join(modes))}")
     records = {judgment.record for judgment in judgments}
     lists: dict[str, tuple[str, ...] | None] = {}
-    for item in run.results:
-        if mode in {None, item.result.mode}:
-            key = item.case.id if item.case.id in records else fold(item.case.question)
-            if key in lists:
-                raise UsageError(
-                    f"{plain(str(directory))}: {plain(key)!r} is asked twice, so its labels cannot be told apart",
-                    hint="Name the cases by the record_uuid of their labels.",
-                )
-            lists[key] = _chunks(item)
+    for item in run_lists.results(directory, mode):
+        key = item.case.id if item.case.id in records else fold(item.case.question)
+        if key in lists:
+            raise UsageError(
+                f"{plain(str(directory))}: {plain(key)!r} is asked twice, so its labels cannot be told apart",
+                hint="Name the cases by the record_uuid of their labels.",
+            )
+        lists[key] = _chunks(item)
     return lists
 
 
@@ -120,6 +109,15 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
     except OSError as error:
         raise UsageError(f"cannot write {plain(str(target))}: {error.strerror or error}") from None
     return target
+
+
+def read_report(path: Path) -> ScoreReport:
+    """Read a stored score report.
+
+    Raises:
+        UsageError: naming file and key of the first thing that is not as it should be.
+    """
+    return pragmata_scores.read_scores(_bytes(path), str(path))
 
 
 def _chunks(item: Labelled) -> tuple[str, ...] | None:

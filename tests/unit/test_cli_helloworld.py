@@ -11,9 +11,14 @@ from click.testing import CliRunner
 from builders import make_labelled, make_result, make_run
 from helloworld_files import CASES, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
 from raggate import rundir
+from raggate.caller import Caller
+from raggate.cli import run_command
 from raggate.cli_helloworld import helloworld
+from raggate.compat.helloworld_compare import LEVELS
 from raggate.errors import RaggateError, UsageError
 from raggate.pipeline import config_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "systems" / "helloworld.md"
 
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:
@@ -95,11 +100,11 @@ def test_aggregate_only_takes_stored_scores(tmp_path: Path) -> None:
 def test_compare_gates(tmp_path: Path) -> None:
     """A fall beyond the threshold exits 1, unless it is allowed or the threshold is wider."""
     before = write_run(tmp_path, "a", rows=None, aggregates=FLAT)
-    new = write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6}, config={"k": 8})
+    new = write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6}, config={"llm_model": "9B"})
     code, out, _ = run("compare", before, new)
     assert code == 1
     assert "REGRESSION recall_at_k_avg: 0.700 → 0.600 (-0.100, allowed 0.05)" in out
-    assert "setting k: 5 → 8" in out
+    assert "setting llm_model: Qwen2.5-3B-Instruct-Q4_K_M → 9B" in out
     assert run("compare", before, new, "--allow-regressions")[0] == 0
     assert run("compare", before, new, "--regression-threshold-recall", "0.1")[0] == 0
     assert run("compare", new, before)[0] == 0
@@ -125,13 +130,152 @@ def test_compare_scores_again(tmp_path: Path) -> None:
     worse = [make_row("test_001", make_chunk_row("z.md")), *ROWS[1:]]
     new = write_run(tmp_path, "b", rows=worse)
     code, out, notes = run("compare", before, new)
-    assert code == 0
+    assert code == 3
     assert "metrics.json holds no scores" in notes
     assert "recall_at_k_avg is missing on a side and not gated" in notes
+    assert "cannot tell: no gated mean is on both sides" in notes
     code, out, _ = run("compare", before, new, "--golden", write_golden(tmp_path))
     assert code == 1
     assert "regressions: 1 questions" in out
     assert "test_001: recall_at_k: 1.0 → 0.0" in out
+
+
+def test_compare_misses_questions(tmp_path: Path) -> None:
+    """Questions that vanish are no pass but exit 3, unless that is allowed; the means are over those of both runs."""
+    before = write_run(tmp_path, "a")
+    new = write_run(tmp_path, "b", rows=[ROWS[0], ROWS[2]])
+    golden = write_golden(tmp_path)
+    code, out, notes = run("compare", before, new, "--golden", golden)
+    assert code == 3
+    assert "only in the baseline: 1 questions: test_002" in out
+    assert "recall_at_k_avg                  0.500 → 0.500" in out
+    assert "cannot tell: questions of the baseline have no row now" in notes
+    assert run("compare", before, new, "--golden", golden, "--allow-vanished")[0] == 0
+    code, out, _ = run("compare", new, before, "--golden", golden)
+    assert (code, "only in the new run: 1 questions: test_002" in out) == (0, True)
+
+
+def test_compare_names_missing_questions_of_stored_means(tmp_path: Path) -> None:
+    """Without a golden set it is told that the means are of other questions; a regression comes before a doubt."""
+    before = write_run(tmp_path, "a", aggregates=FLAT)
+    new = write_run(tmp_path, "b", rows=ROWS[:1], aggregates={**FLAT, "recall_at_k_avg": 1.0})
+    code, _, notes = run("compare", before, new)
+    assert (code, "means are over other questions on each side" in notes) == (3, True)
+    worse = write_run(tmp_path, "c", rows=ROWS[:1], aggregates={**FLAT, "recall_at_k_avg": 0.1})
+    assert run("compare", before, worse)[0] == 1
+    assert run("compare", before, worse, "--allow-regressions")[0] == 3
+
+
+def test_compare_needs_scores(tmp_path: Path) -> None:
+    """Runs without a gated mean in common cannot be compared, and an eval set that has no case of a run is refused."""
+    before = write_run(tmp_path, "a", aggregates={**OPERATIONAL, "mrr_avg": 0.9})
+    new = write_run(tmp_path, "b", aggregates={**OPERATIONAL, "mrr_avg": 0.1})
+    assert run("compare", before, new)[0] == 3
+    golden = write_golden(tmp_path, [{**CASES[0], "id": "other"}])
+    with pytest.raises(UsageError, match="no row of a is of a case in the golden set"):
+        run("compare", before, new, "--golden", golden)
+    # each has questions of the golden set, but none is in both
+    golden = write_golden(tmp_path)
+    halves = [write_run(tmp_path, name, rows=rows) for name, rows in (("c", ROWS[:1]), ("d", ROWS[1:]))]
+    assert run("compare", *halves, "--golden", golden, "--allow-vanished")[0] == 3
+
+
+def test_compare_takes_rows_of_the_golden_set(tmp_path: Path) -> None:
+    """With a golden set rows of other cases are left out; a run without rows keeps its stored means, which is told."""
+    rows = [*ROWS, make_row("stranger", make_chunk_row())]
+    before, new = (write_run(tmp_path, name, rows=rows, aggregates=FLAT) for name in "ab")
+    unscored = write_golden(tmp_path, CASES[:1])
+    code, out, notes = run("compare", before, new, "--golden", unscored)
+    assert code == 0
+    assert "3 rows are left out" in notes
+    assert "recall_at_k_avg                  1.000 → 1.000" in out
+    without = write_run(tmp_path, "c", rows=None, aggregates=FLAT)
+    _, out, notes = run("compare", without, new, "--golden", unscored)
+    assert "c: results.jsonl is missing or empty, so the means of metrics.json count" in notes
+    assert "recall_at_k_avg                  0.700 → 1.000" in out
+
+
+def test_compare_invariants_have_levels(tmp_path: Path) -> None:
+    """Another K cannot be compared and another index is a note, unless a level says otherwise."""
+    rows = {
+        version: [{**row, "indexing_coverage": {"index_version": version}} for row in ROWS]
+        for version in ("aaa", "bbb")
+    }
+    before = write_run(tmp_path, "a", rows=rows["aaa"], aggregates=FLAT)
+    new = write_run(tmp_path, "b", rows=rows["bbb"], aggregates=FLAT)
+    code, out, notes = run("compare", before, new)
+    assert code == 0
+    assert "setting index_version: aaa → bbb" in out
+    assert "invariant index_version differs: aaa in the baseline, bbb now" in notes
+    assert run("compare", before, new, "--invariant", "index_version=error")[0] == 3
+    assert "invariant" not in run("compare", before, new, "--invariant", "index_version=off")[2]
+    wider = [{**row, "config": {**row["config"], "k": 20}} for row in rows["aaa"]]
+    other = write_run(tmp_path, "c", rows=wider, aggregates=FLAT)
+    assert run("compare", before, other)[0] == 3
+    assert run("compare", before, other, "--invariant", "k=warn")[0] == 0
+    for wrong in ("k", "k=fail", "llm_model=warn"):
+        with pytest.raises(UsageError, match="--invariant: expected NAME=LEVEL"):
+            run("compare", before, new, "--invariant", wrong)
+
+
+@pytest.mark.parametrize(("name", "level"), LEVELS.items())
+def test_levels_are_documented(name: str, level: str) -> None:
+    """The page and the help of --invariant tell the same level of each invariant as the code."""
+    (row,) = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if _is_invariant(line, name)]
+    assert row.split("|")[3].strip().startswith(level)
+    shown = " ".join(run("compare", "--help")[1].split())
+    errors, _, warnings = shown.partition("error by default: ")[2].partition("warn: ")
+    assert name in (errors if level == "error" else warnings.partition(". ")[0])
+
+
+def _is_invariant(line: str, name: str) -> bool:
+    return (
+        line.startswith("|")
+        and f"`{name}`" in line.split("|")[1]
+        and line.split("|")[3].strip()[:4] in ("erro", "warn")
+    )
+
+
+def test_compare_refuses_two_rows_of_a_case(tmp_path: Path) -> None:
+    """Two rows of one case are refused with their lines, as everywhere."""
+    doubled = write_run(tmp_path, "a", rows=[*ROWS, ROWS[0]], aggregates=FLAT)
+    with pytest.raises(UsageError, match=r"results\.jsonl:4: case 'test_001' has two rows, the first in line 1"):
+        run("compare", doubled, doubled)
+
+
+def raggate(*arguments: str | Path) -> int:
+    """Run raggate itself; give what it exits with."""
+    return run_command([str(argument) for argument in arguments], Caller())
+
+
+def test_imported_runs_are_compared_and_promoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Imported runs, whose vault is not known, are compared with each other and promoted, and their settings named."""
+    monkeypatch.chdir(tmp_path)
+    covered = [{**row, "indexing_coverage": {"docs_processed": 17, "index_version": "aaa"}} for row in ROWS]
+    golden = write_golden(tmp_path)
+    for name, model in (("a", "one"), ("b", "two")):
+        directory = write_run(tmp_path / "theirs", name, rows=covered, config={"embedding_model": model})
+        assert raggate("helloworld", "import", directory, "--golden", golden, "--out", tmp_path / name) == 0
+    assert raggate("compare", "b", "--baseline", "a") == 0
+    shown = (tmp_path / "b" / "summary.md").read_text(encoding="utf-8")
+    assert "embedding_model" in shown
+    assert raggate("promote", "a") == 0
+    assert raggate("compare", "b", "--baseline", "baselines/default.json") == 0
+    assert "not in the vault" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("recall", "code"), [(0.3, 0), (0.9, 1)])
+def test_their_metrics_are_a_baseline(tmp_path: Path, recall: float, code: int) -> None:
+    """A metrics.json of theirs with flat means is a baseline for an imported run, by its own config.json's K."""
+    golden = write_golden(tmp_path)
+    directory = write_run(tmp_path, "a")
+    assert raggate("helloworld", "import", directory, "--golden", golden, "--out", tmp_path / "in") == 0
+    old = write_run(tmp_path, "old", rows=None, aggregates={**OPERATIONAL, "recall_at_k_avg": recall})
+    assert raggate("compare", tmp_path / "in", "--baseline", old / "metrics.json") == code
+    bare = write_run(tmp_path, "bare", rows=None)
+    assert raggate("compare", tmp_path / "in", "--baseline", bare / "metrics.json") == 2
 
 
 def test_import_and_export(tmp_path: Path) -> None:

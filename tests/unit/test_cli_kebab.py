@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from kebab_builders import hit, jsonl, query, row, three_queries, three_queries_later, write_database
+from builders import make_labelled, make_result, make_run
+from kebab_builders import answer, hit, jsonl, query, row, three_queries, three_queries_later, write_database
+from raggate import rundir
 from raggate.cli_kebab import kebab as command
 from raggate.errors import CannotTell, UsageError
 from raggate.formats import kebab
@@ -86,6 +89,134 @@ def test_compare_that_cannot_tell(folder: Path) -> None:
     failed = run("compare", "a", "failed.jsonl")
     assert failed.return_value == 3
     assert "3 of 3 queries of run b failed" in failed.stderr
+
+
+def test_compare_of_what_is_not_labelled(folder: Path) -> None:
+    """Runs of other chunkers whose queries have chunk labels alone, and runs without any label, end with 3."""
+    others = [row(f"q{n}", hit(1, f"x{n}", "y", chunker_version="v3", citation=None)) for n in (1, 2, 3)]
+    (folder / "other.jsonl").write_bytes(jsonl(others))
+    (folder / "chunks.yaml").write_bytes(
+        kebab.write_golden(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in (1, 2, 3))
+    )
+    other = run("compare", "a", "other.jsonl", "--golden", "chunks.yaml")
+    assert other.return_value == 3
+    assert "raggate: verdict: cannot tell\nraggate: 3 of 3 queries have expected_chunk_ids alone" in other.stderr
+    (folder / "none.yaml").write_bytes(kebab.write_golden(query(f"q{n}") for n in (1, 2, 3)))
+    none = run("compare", "a", "b", "--golden", "none.yaml")
+    assert none.return_value == 3
+    assert "none of the 3 queries that are in both runs has a label" in none.stderr
+
+
+def test_a_query_that_is_missing_is_no_regression(folder: Path) -> None:
+    """A run that lacks a query that was found ends with 3, not 1."""
+    (folder / "less.jsonl").write_bytes(jsonl(three_queries_later()[:2]))
+    done = run("compare", "b", "less.jsonl")
+    assert done.return_value == 3
+    assert done.stderr == (
+        "raggate: verdict: cannot tell\nraggate: 1 queries of run a are not in run b, the first is q3\n"
+    )
+
+
+def test_groundedness_by_either_rule(folder: Path) -> None:
+    """--groundedness spec leaves out answers to what should be refused, in both commands."""
+    golden = [
+        query("q1", expected_doc_ids=("d1",), must_contain=("yes",)),
+        query("q2", forbidden=("no",)),
+    ]
+    (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
+    (folder / "x.jsonl").write_bytes(jsonl([row(name, answer=answer(name)) for name in ("q1", "q2")]))
+    after = [row("q1", answer=answer("yes")), row("q2", answer=answer("no"))]
+    (folder / "y.jsonl").write_bytes(jsonl(after))
+    values = [
+        json.loads(run("aggregate", "y.jsonl", "--json", *flags).stdout)["groundedness"]
+        for flags in ((), ("--groundedness", "code"), ("--groundedness", "spec"))
+    ]
+    assert values == [0.5, 0.5, 1.0]
+    report = json.loads(run("compare", "x.jsonl", "y.jsonl", "--json", "--groundedness", "spec").stdout)
+    assert report["deltas"]["groundedness"] == 1.0
+
+
+def read_run(directory: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Give the configuration and the results of a raggate run directory."""
+    path = Path(directory)
+    lines = (path / "results.jsonl").read_text().splitlines()
+    return json.loads((path / "config.json").read_text()), [json.loads(line) for line in lines]
+
+
+def test_import(folder: Path) -> None:
+    """A run becomes a raggate run directory; what stays behind is told, and the time stands in the run's name."""
+    name = "run_0190a1b2c3d47abc8def0123456789ab"
+    rows = [row("q1", hit(3, "c1", "d1")), row("q2", hit(1, "c2", "d2"), error="llm down"), row("zz")]
+    (folder / name).mkdir()
+    (folder / name / "per_query.jsonl").write_bytes(jsonl(rows))
+    done = run("import", name, "--out", "in")
+    assert done.stdout == "wrote in: 3 questions. Next: raggate score in\n"
+    assert done.stderr.splitlines() == [
+        "raggate: the run does not say how many hits it asked for: 3, its deepest rank; or give --k",
+        "raggate: 1 rows are left out, of queries that are no cases",
+        "raggate: 1 cases have no row and count as failed calls",
+        "raggate: 1 queries failed after their search: their hits stay behind",
+    ]
+    config, results = read_run("in")
+    assert config["started"] == "2024-07-11T12:09:25Z"
+    assert [item["result"]["failure"] is None for item in results] == [True, False, False]
+    assert run("import", name, "--out", "deeper", "--k", "7").return_value is None
+    assert read_run("deeper")[0]["fingerprint"]["k"] == 7
+
+
+def test_import_of_a_stored_run(folder: Path) -> None:
+    """A run of the SQLite file brings its time, its depth and its versions along."""
+    write_database(folder / "k.sqlite", {"run_a": three_queries()[0]})
+    done = run("import", "k.sqlite#run_a", "--out", "in")
+    assert done.stderr == ""
+    config, _ = read_run("in")
+    assert (config["started"], config["fingerprint"]["k"]) == ("2026-01-01T00:00:00Z", 10)
+    assert config["fingerprint"]["chunker_version"] == "md-heading-v2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("import", "a", "--out", "a"), "a exists and is not empty"),
+        (("import", "a", "--out", "in", "--k", "1"), "k is 1, but run a has a hit of rank 4"),
+        (("import", "k.sqlite", "--out", "in", "--k", "5"), "k is 5, but run run_1 asked for 10"),
+        (("import", "a", "--out", "in", "--golden", "open.yaml"), "whether to refuse them: q1"),
+        (("import", "a", "--out", "in", "--golden", "open.yaml", "--unlabelled", "skip"), "no query is left"),
+        (("export", "a", "--out", "out"), "config.json: No such file"),
+    ],
+)
+def test_import_and_export_refuse(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
+    """What cannot be turned into the other's is one clear error, and nothing is written."""
+    write_database(folder / "k.sqlite", {"run_1": three_queries()[0]})
+    (folder / "open.yaml").write_bytes(kebab.write_golden([query("q1")]))
+    with pytest.raises(UsageError, match=problem):
+        run(*arguments)
+    assert not (folder / "in").exists()
+    assert not (folder / "out").exists()
+
+
+def test_export(folder: Path) -> None:
+    """What was imported and is written again has kebab's numbers unchanged; failed calls keep their message."""
+    rows = [*three_queries()[0][:2], row("q3", error="down")]
+    (folder / "a" / "per_query.jsonl").write_bytes(jsonl(rows))
+    run("import", "a", "--out", "in")
+    done = run("export", "in", "--out", "back/run_1")
+    assert done.stdout == "wrote back/run_1/per_query.jsonl: 3 rows, 1 of them failed calls\n"
+    written = [json.loads(line) for line in Path("back/run_1/per_query.jsonl").read_text().splitlines()]
+    assert [one["error"] for one in written] == [None, None, "down"]
+    assert run("aggregate", "back/run_1").stdout == run("aggregate", "a").stdout
+    with pytest.raises(UsageError, match="is not empty"):
+        run("export", "in", "--out", "back/run_1")
+
+
+def test_export_of_several_modes(folder: Path) -> None:
+    """A per_query.jsonl is of one retrieval mode: of several one must be named."""
+    items = [make_labelled(result=make_result(mode=mode)) for mode in ("lexical", "hybrid")]
+    rundir.write(folder / "run", make_run(*items, fingerprint={"k": 5}))
+    with pytest.raises(UsageError, match="the run has the modes lexical, hybrid"):
+        run("export", "run", "--out", "out")
+    assert run("export", "run", "--out", "out", "--mode", "hybrid").return_value is None
+    assert json.loads(Path("out/per_query.jsonl").read_text())["mode"] == "hybrid"
 
 
 def test_what_cannot_be_measured(folder: Path) -> None:

@@ -96,6 +96,18 @@ def test_score_fixed_k(file: Path, tmp_path: Path) -> None:
     assert "K fixed at 4" in report.notes
 
 
+def test_show(file: Path, tmp_path: Path) -> None:
+    """A stored report prints the numbers that `score` printed; a file that is none is refused."""
+    printed = run("score", file, "--task", "retrieval")[1].splitlines()[1:]
+    run("score", file, "--task", "retrieval", "--out", tmp_path)
+    code, output = run("show", tmp_path / "retrieval_scores.json")
+    assert code == 0
+    assert output.splitlines()[1:] == printed
+    assert ": retrieval, 12 queries, K up to 2, 20" in output
+    with pytest.raises(UsageError, match="not valid JSON"):
+        run("show", file)
+
+
 def test_score_of_an_export_directory(file: Path, tmp_path: Path) -> None:
     """A directory is read by its CSV files of the task; beside a meta file it is an annotation export by name."""
     home = tmp_path / "export_7"
@@ -226,19 +238,44 @@ def test_join_of_strangers(file: Path, tmp_path: Path) -> None:
         (GOOD, 0, "same"),
         ([["bad"]] * 8 + [["good"]] * 4, 1, "worse"),
         ([["bad"]] + [["good"]] * 11, 0, "maybe worse"),
-        ([None] * 8 + [["good"]] * 4, 1, "worse"),
     ],
 )
 def test_join_baseline(
     file: Path, tmp_path: Path, current: Sequence[Sequence[str] | None], code: int, status: str
 ) -> None:
-    """A certain loss beyond the tolerance exits 1; an uncertain one is said and exits 0; a failed call is a miss."""
+    """A certain loss beyond the tolerance exits 1; an uncertain one is said and exits 0."""
     ours, theirs = write_run(tmp_path / "new", current), write_run(tmp_path / "old", GOOD)
     found, output = run("join", ours, file, "--k", 1, "--baseline", theirs)
     assert found == code
     line = next(line for line in output.splitlines() if "sufficiency_hit_at_k" in line and "->" in line)
     assert line.endswith(f"n=12  {status}")
     assert run("join", ours, file, "--k", 1, "--baseline", theirs, "--tolerance", 1)[0] == 0
+
+
+@pytest.mark.parametrize("failed", [1, 6, 11])
+def test_join_with_failed_calls(file: Path, tmp_path: Path, failed: int) -> None:
+    """Where more calls failed than a gate lets pass, on either side, nothing is better or worse: exit 3."""
+    good = write_run(tmp_path / "good", GOOD)
+    broken = write_run(tmp_path / "broken", [None] * failed + [["good"]] * (QUERIES - failed))
+    said = f"{failed} of the 12 calls for labelled queries failed, more than the allowed 2%"
+    for arguments, side in (((broken,), ""), ((broken, good), ""), ((good, broken), "baseline: ")):
+        baseline = ("--baseline", arguments[1]) if len(arguments) > 1 else ()
+        code, output = run("join", arguments[0], file, "--k", 1, *baseline)
+        assert code == 3
+        assert f"cannot tell: {side}{said}" in output
+
+
+def test_repeated_rows(tmp_path: Path) -> None:
+    """Rows in which one annotator judges a chunk again are warned of by `score`, and `join` cannot tell."""
+    votes = [("ann", "nnn", "nnn")] * 3 + [("bob", "ynn", "nnn"), ("cy", "ynn", "nnn")]
+    path = write_labels(tmp_path / "f.csv", votes=votes)
+    code, output = run("score", path, "--task", "retrieval")
+    assert code == 0
+    assert f"48 rows repeat what their annotator judged already, the first at {path}:4" in output
+    assert "mean_reciprocal_rank_at_k     1.0000" in output
+    code, output = run("join", write_run(tmp_path / "run", GOOD), path, "--k", 1)
+    assert code == 3
+    assert "cannot tell: 48 rows repeat" in output
 
 
 def test_join_baseline_with_other_questions(file: Path, tmp_path: Path) -> None:

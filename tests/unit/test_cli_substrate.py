@@ -244,3 +244,24 @@ def test_trace_of_a_run(tmp_path: Path) -> None:
     }
     assert run("trace", tmp_path / "run", "--out", tmp_path / "trace.jsonl")[0] == 0
     assert (tmp_path / "trace.jsonl").read_text(encoding="utf-8") == output
+
+
+@pytest.mark.parametrize(
+    ("lost", "shown"),
+    [
+        pytest.param("overall", "vanished: bm25/overall", id="overall of every mode"),
+        pytest.param("count", "vanished: bm25/easy/count", id="every count"),
+    ],
+)
+def test_what_the_seeds_shape_can_say_is_missed(tmp_path: Path, lost: str, shown: str) -> None:
+    """A file by retriever that lost its overall or its counts is not green; one by mode never had an overall."""
+    values = {"hit_at_1": 0.7, "count": 40}
+    full = {"by_retriever": {"bm25": {"by_difficulty": {"easy": values}, "overall": values}}}
+    kept = {name: value for name, value in values.items() if name != lost}
+    levels = {"by_difficulty": {"easy": kept}, **({} if lost == "overall" else {"overall": kept})}
+    baseline = put(tmp_path / "baseline.json", full)
+    code, output = run("compare", put(tmp_path / "now.json", {"by_retriever": {"bm25": levels}}), baseline)
+    assert (code, shown in output.splitlines()) == (3, True)
+    code, output = run("compare", put(tmp_path / "scripts.json", {"by_mode": {"fts": {"easy": values}}}), baseline)
+    assert code == 0
+    assert "the shape of one of the files has no overall: only difficulties are compared" in output

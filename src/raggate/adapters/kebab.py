@@ -20,6 +20,7 @@ from raggate.adapters.kebab_process import Bounds, Ended
 from raggate.escape import plain
 from raggate.jsonio import dumps
 from raggate.models import Case, Failure, Response, Result
+from raggate.modes import asked_in
 
 BULK = 100
 """The most questions that one `search --bulk` takes."""
@@ -90,9 +91,7 @@ class _Asking:
         self._streak = 0
         self._why = "not asked"
         modes = dict.fromkeys(settings.modes)
-        self._questions = [
-            (mode, case) for mode in modes for case in cases if case.modes is None or mode in case.modes
-        ]  # fmt: skip
+        self._questions = [(mode, case) for mode in modes for case in cases if asked_in(case.modes, mode)]
         self._results: dict[int, Result] = {}
 
     def run(self) -> list[Result]:
@@ -175,7 +174,11 @@ class _Asking:
         if len(answered) > len(questions):
             found = f"expected {len(questions)} lines, found {len(answered)}"
             return [Failure(kind="schema", message=found)] * len(questions)
-        missing = _failure(ended, self._settings) or Failure(kind="schema", message="expected a line, found nothing")
+        failed = _failure(ended, self._settings)
+        if failed is not None and ended.cut is None:
+            # it says that it failed, and not where: no line of it is trusted. An item that fails alone ends with 0
+            return [failed] * len(questions)
+        missing = failed or Failure(kind="schema", message="expected a line, found nothing")
         return [
             _parsed(partial(kebab_wire.parse_bulk_item, answered[place], case.question))
             if place < len(answered)

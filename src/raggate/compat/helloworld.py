@@ -33,7 +33,9 @@ _TIMEOUT_REASONS = (408, 504)
 
 def normalise_heading(path: str | None) -> str:
     """Normalise a heading path: one ` > ` for every `>`, no level marks, single spaces, no empty parts."""
-    parts = (_SPACES.sub(" ", _MARKS.sub("", part.strip())) for part in _DELIMITER.split((path or "").strip()))
+    # the spaces first, as a long run of them takes the delimiter's pattern quadratic time
+    single = _SPACES.sub(" ", path or "").strip()
+    parts = (_SPACES.sub(" ", _MARKS.sub("", part.strip())) for part in _DELIMITER.split(single))
     return " > ".join(part for part in parts if part)
 
 
@@ -114,20 +116,20 @@ def aggregate(rows: Sequence[Row], cases: Cases, *, stored: bool = False) -> dic
 
 
 def _retrieval(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, float]:
-    values: dict[str, list[float]] = {name: [] for name in _MEANS.values()}
+    values: dict[str, list[float]] = {name: [] for name in MEANS.values()}
     for row in rows:
         case = cases.get(row.get("test_case_id", ""))
         if case is None:
             continue
         found = (stored and row.get("retrieval_metrics")) or retrieval_metrics(row, case)
-        for name, mean in _MEANS.items():
+        for name, mean in MEANS.items():
             value = found.get(name)
             if value is not None and (case.answerable or name != "attribution_hit"):
                 values[mean].append(value)
     return {name: sum(known) / len(known) for name, known in values.items() if known}
 
 
-_MEANS = {
+MEANS = {
     "recall_at_k": "recall_at_k_avg",
     "recall_all_at_k": "recall_all_at_k_avg",
     "mrr": "mrr_avg",
@@ -135,6 +137,7 @@ _MEANS = {
     "scope_miss": "scope_miss_rate",
     "attribution_hit": "attribution_hit_rate",
 }
+"""The means that are computed of the rows' `retrieval_metrics`, by the key there."""
 
 
 def _abstention(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, float | int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,22 @@ CONFIGURATION = (
 )
 """Keys of `config.json` whose differences are shown."""
 
+INDEX = ("index_version", "chunker_version")
+"""Keys of the rows' `indexing_coverage` whose differences are shown."""
+
+_SCORED_BY = ("k", "folder_mode")
+"""Keys of the rows' own `config` that their scoring reads."""
+
+Level = Literal["error", "warn", "off"]
+LEVELS: dict[str, Level] = {
+    **dict.fromkeys(("eval_set_commit_hash", "judge_model", "judge_prompt_version", "judge_temperature", "k"), "error"),
+    **dict.fromkeys(("folder_mode", "embedding_model", *INDEX), "warn"),
+}
+"""What should be equal on both sides, and what a difference does: error forbids the comparison, warn is only told.
+
+Another K makes other metrics of the same name; models, folders and index are what experiments are about.
+"""
+
 DIRECTIONS: dict[str, Direction] = {
     "recall_at_k_avg": "higher",
     "mrr_avg": "higher",
@@ -33,6 +50,9 @@ DIRECTIONS: dict[str, Direction] = {
 }
 """The metrics that are compared, in their order, and which way is better."""
 
+GATED = ("recall_at_k_avg", "scope_miss_rate", "groundedness_avg")
+"""The metrics that have a threshold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
@@ -46,10 +66,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invariant:
-    """A setting that should be the same on both sides. `level` fail forbids the comparison, warn only doubts it."""
+    """A setting that should be the same on both sides. `level` error forbids the comparison, warn only doubts it."""
 
     name: str
-    level: Literal["fail", "warn"]
+    level: Level
     baseline: Any
     new: Any
 
@@ -80,18 +100,24 @@ class RowFlip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison:
-    """Everything that differs between two runs."""
+    """Everything that differs between two runs.
+
+    `vanished` and `added` are the questions with a row in the baseline alone, and in the new run alone; both are empty
+    where a side has no rows.
+    """
 
     invariants: tuple[Invariant, ...]
     deltas: tuple[MetricDelta, ...]
     regressions: tuple[RowFlip, ...]
     improvements: tuple[RowFlip, ...]
     config: Mapping[str, tuple[Any, Any]]
+    vanished: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     @property
     def comparable(self) -> bool:
         """Whether no invariant forbids the comparison."""
-        return all(invariant.level != "fail" for invariant in self.invariants)
+        return all(invariant.level != "error" for invariant in self.invariants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,49 +137,72 @@ class Regression:
     threshold: float
 
 
-def compare(baseline: Side, new: Side) -> RunComparison:
-    """Compare two runs."""
+def compare(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None) -> RunComparison:
+    """Compare two runs; `levels` overrides `LEVELS`, by name."""
     regressions, improvements = _flips(baseline.rows, new.rows)
+    asked = [dict.fromkeys(str(row.get("test_case_id")) for row in side.rows) for side in (baseline, new)]
+    told = all(asked)
     return RunComparison(
-        invariants=tuple(check_invariants(baseline, new)),
+        vanished=tuple(case for case in asked[0] if told and case not in asked[1]),
+        added=tuple(case for case in asked[1] if told and case not in asked[0]),
+        invariants=tuple(check_invariants(baseline, new, levels)),
         deltas=tuple(_deltas(baseline.metrics, new.metrics)),
         regressions=regressions,
         improvements=improvements,
         config={
-            key: (baseline.config.get(key), new.config.get(key))
-            for key in CONFIGURATION
-            if baseline.config.get(key) != new.config.get(key)
+            key: (before, now)
+            for key in (*CONFIGURATION, *INDEX)
+            for before, now in [(setting(baseline, key), setting(new, key))]
+            if before != now
         },
     )
 
 
-def check_invariants(baseline: Side, new: Side) -> Iterator[Invariant]:
-    """Give what should be equal and is not: fail where both sides say it, warn where one does, nothing for neither."""
-    sides = (baseline, new)
+def setting(side: Side, name: str) -> Any:
+    """Give a setting of a run, None where it is not told.
+
+    `config.json` tells it, and where it does not, the rows; what the rows were scored by and what their index was, they
+    tell themselves. Rows that do not agree give all their values in one text.
+    """
+    kept = side.config.get("index_build_version" if name == "index_version" else name)
+    if kept is not None and name not in (*INDEX, *_SCORED_BY):
+        return kept
+    part = "indexing_coverage" if name in INDEX else "config"
+    told = [value for row in side.rows if (value := (row.get(part) or {}).get(name)) is not None]
+    values = {value if isinstance(value, str | int | float) else json.dumps(value): value for value in told}
+    if len(values) > 1:
+        return ", ".join(sorted(str(value) for value in values))
+    return next(iter(values.values()), kept)
+
+
+def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None) -> Iterator[Invariant]:
+    """Give what should be equal and is not: at its level where both sides say it, warn where one does."""
     commit = "eval_set_commit_hash"
-    found: dict[str, tuple[Any, ...]] = {
-        commit: tuple(side.config.get(commit) or side.metrics.get(commit) for side in sides)
-    }
-    for name in ("judge_model", "judge_prompt_version", "judge_temperature"):
-        found[name] = tuple(side.config.get(name) for side in sides)
-    for name, (before, now) in found.items():
-        temperature = name == "judge_temperature"
-        said = [value is not None if temperature else bool(value) for value in (before, now)]
+    for name, level in {**LEVELS, **(levels or {})}.items():
+        before, now = (setting(side, name) for side in (baseline, new))
+        if name == commit:
+            before, now = (side.config.get(commit) or side.metrics.get(commit) for side in (baseline, new))
+        number = name in ("judge_temperature", "k")
+        said = [value is not None if number else bool(value) for value in (before, now)]
+        if level == "off":
+            continue
         if all(said):
-            if abs(before - now) > TEMPERATURE_TOLERANCE if temperature else before != now:
-                yield Invariant(name=name, level="fail", baseline=before, new=now)
+            if _differ(name, before, now):
+                yield Invariant(name=name, level=level, baseline=before, new=now)
         elif any(said) and (name == commit or (before is None) != (now is None)):
             yield Invariant(name=name, level="warn", baseline=before, new=now)
+
+
+def _differ(name: str, before: Any, now: Any) -> bool:
+    if name == "judge_temperature" and isinstance(before, int | float) and isinstance(now, int | float):
+        return abs(before - now) > TEMPERATURE_TOLERANCE
+    return bool(before != now)
 
 
 def check_regressions(comparison: RunComparison, thresholds: Thresholds) -> tuple[list[Regression], list[str]]:
     """Apply the thresholds of their plan. Returns what fell too far, and the gated metrics that a side lacks."""
     deltas = {delta.metric: delta for delta in comparison.deltas}
-    limits = {
-        "recall_at_k_avg": thresholds.recall,
-        "scope_miss_rate": thresholds.scope_miss,
-        "groundedness_avg": thresholds.groundedness,
-    }
+    limits = dict(zip(GATED, (thresholds.recall, thresholds.scope_miss, thresholds.groundedness), strict=True))
     found = []
     for metric, limit in limits.items():
         delta = deltas.get(metric)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -25,6 +25,9 @@ TOLERANCE = 1e-6
 RANKED = ("hit_at_k", "recall_at_k_doc", "precision_at_k_chunk")
 CHUNK_LEVEL = ("hit_at_k", "mrr", "precision_at_k_chunk")
 """What cannot be compared between runs of different chunkers."""
+
+ANSWER_LEVEL = ("citation_coverage", "groundedness", "refusal_correctness")
+"""What is measured of answers."""
 
 LOWER_IS_BETTER = frozenset(("empty_result_rate",))
 METRICS = (
@@ -76,10 +79,13 @@ class Rules:
             any path that is not empty counts.
         refusals: `unlabelled` takes every query without `expected_doc_ids` for one that should be refused; `declared`
             those that say `answerable: false`, and only for the rest what is unlabelled.
+        groundedness: `code` takes every answer that can be judged; `spec` leaves out those of queries that should be
+            refused, which count in `refusal_correctness` alone.
     """
 
     paths: Container[str] | None = None
     refusals: Literal["unlabelled", "declared"] = "unlabelled"
+    groundedness: Literal["code", "spec"] = "code"
 
 
 def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) -> Aggregate:
@@ -95,7 +101,7 @@ def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None)
         else is 0.0.
     """
     rules = rules or Rules()
-    known = [(row, query) for row in rows if (query := queries.get(row["query_id"])) is not None]
+    known = _known(rows, queries)
     labelled = [(row, query) for row, query in known if query.expected_chunk_ids]
     ranks = [first_rank(row, "chunk_id", query.expected_chunk_ids) for row, query in labelled]
     documented = [(row, query) for row, query in known if query.expected_doc_ids]
@@ -107,12 +113,24 @@ def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None)
         "precision_at_k_chunk": {
             str(k): _mean([_found(row, query.expected_chunk_ids, k) / k for row, query in labelled]) for k in CUTOFFS
         },
-        "citation_coverage": _share(_cited(row, rules.paths) for row, _ in known),
-        "groundedness": _share(answer_ok(row, query) for row, query in known) or 0.0,
+        "citation_coverage": _share(_flags(known, "citation_coverage", rules)),
+        "groundedness": _share(_flags(known, "groundedness", rules)) or 0.0,
         "empty_result_rate": _mean([float(not row["hits_top_k"]) for row in rows]),
-        "refusal_correctness": _share(_refused(row, query, rules.refusals) for row, query in known),
+        "refusal_correctness": _share(_flags(known, "refusal_correctness", rules)),
         "total_queries": len(rows),
         "failed_queries": sum(row.get("error") is not None for row in rows),
+    }
+
+
+def counts(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) -> dict[str, int]:
+    """Say of how many rows each metric of `aggregate` is the mean, which its 0.0 over nothing does not tell."""
+    rules = rules or Rules()
+    known = _known(rows, queries)
+    return {
+        **dict.fromkeys(CHUNK_LEVEL, sum(bool(query.expected_chunk_ids) for _, query in known)),
+        "recall_at_k_doc": sum(bool(query.expected_doc_ids) for _, query in known),
+        "empty_result_rate": len(rows),
+        **{name: len(_flags(known, name, rules)) for name in ANSWER_LEVEL},
     }
 
 
@@ -217,17 +235,38 @@ def _cited(row: Row, paths: Container[str] | None) -> bool | None:
     return bool(cited) and all(path and (paths is None or path in paths) for path in cited)
 
 
-def _refused(row: Row, query: Query, refusals: str) -> bool | None:
+def _refused(row: Row, query: Query, rules: Rules) -> bool | None:
     answer = row.get("answer")
-    unlabelled = not query.expected_doc_ids
-    if refusals == "declared" and query.answerable is not None:
-        unlabelled = not query.answerable
-    return None if answer is None or not unlabelled else not answer["grounded"]
+    return None if answer is None or not _to_refuse(query, rules) else not answer["grounded"]
 
 
-def _share(flags: Iterable[bool | None]) -> float | None:
-    judged = [flag for flag in flags if flag is not None]
-    return round_stored(sum(judged) / len(judged)) if judged else None
+def _grounded(row: Row, query: Query, rules: Rules) -> bool | None:
+    excluded = rules.groundedness == "spec" and _to_refuse(query, rules)
+    return None if excluded else answer_ok(row, query)
+
+
+def _to_refuse(query: Query, rules: Rules) -> bool:
+    if rules.refusals == "declared" and query.answerable is not None:
+        return not query.answerable
+    return not query.expected_doc_ids
+
+
+def _known(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, Query]]:
+    return [(row, query) for row in rows if (query := queries.get(row["query_id"])) is not None]
+
+
+def _flags(known: Iterable[tuple[Row, Query]], name: str, rules: Rules) -> list[bool]:
+    """Judge the answers by one of the metrics of answers; those it does not apply to are left out."""
+    judge: Callable[[Row, Query], bool | None] = {
+        "citation_coverage": lambda row, _: _cited(row, rules.paths),
+        "groundedness": lambda row, query: _grounded(row, query, rules),
+        "refusal_correctness": lambda row, query: _refused(row, query, rules),
+    }[name]
+    return [flag for row, query in known if (flag := judge(row, query)) is not None]
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return round_stored(sum(flags) / len(flags)) if flags else None
 
 
 def _mean(values: Sequence[float]) -> float:

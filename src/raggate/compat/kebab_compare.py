@@ -19,6 +19,7 @@ from raggate.compat.kebab import (
     Row,
     Rules,
     aggregate,
+    counts,
     delta,
     first_rank,
     ranked,
@@ -86,25 +87,53 @@ def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) 
         "aggregate_b": aggregates[1],
         "deltas": {**_deltas(*aggregates), "chunker_version_match": match},
         "per_query": per_query,
-        "raggate": _told_beside(a, b, queries, match, per_query),
+        "raggate": {
+            **_told_beside(a, b, queries, match, per_query),
+            "common": _common(a, b, queries, match, per_query, options.rules),
+        },
     }
 
 
 def chunker_version(side: Side) -> str | None:
-    """Give the chunker of a run: as its snapshot says, or else as all of its hits say."""
+    """Name the chunker of a run: what its snapshot says, or else every version that its hits name, set apart."""
     said = side.snapshot.get("chunker_version")
     if isinstance(said, str):
         return said
-    found = {hit.get("chunker_version") for row in side.rows for hit in row["hits_top_k"]}
-    only = found.pop() if len(found) == 1 else None
-    return only if isinstance(only, str) else None
+    found = _chunkers(side)
+    named = [*sorted(one for one in found if one is not None), *(["unknown"] if None in found else [])]
+    return ", ".join(named) if found != {None} and named else None
+
+
+def same_chunkers(a: Side, b: Side) -> bool:
+    """Say whether two runs are of the same chunkers, by their snapshots or else by the versions that their hits name.
+
+    What no hit names is taken to be the same only where no hit of either run names any.
+    """
+    said = [side.snapshot.get("chunker_version") for side in (a, b)]
+    if all(isinstance(one, str) for one in said):
+        return bool(said[0] == said[1])
+    found = [_chunkers(side) for side in (a, b)]
+    if not any(found[0] | found[1]):
+        return True
+    return found[0] == found[1] and None not in found[0]
+
+
+def _chunkers(side: Side) -> frozenset[str | None]:
+    """Give the versions that hits name, None among them for a hit that names none; without any, the snapshot's."""
+    found = {
+        version if isinstance(version := hit.get("chunker_version"), str) else None
+        for row in side.rows
+        for hit in row["hits_top_k"]
+    }
+    said = side.snapshot.get("chunker_version")
+    return frozenset([said]) if isinstance(said, str) and not any(found) else frozenset(found)
 
 
 def _match(a: Side, b: Side, queries: Queries, places: Mapping[str, Place], options: Options) -> Match:
-    before, after = chunker_version(a), chunker_version(b)
-    if before == after:
+    if same_chunkers(a, b):
         return "exact"
     if options.strict_chunker_version:
+        before, after = chunker_version(a), chunker_version(b)
         raise CannotTell(
             f"the runs are of different chunkers: {plain(str(before))} and {plain(str(after))}",
             hint="Without --strict-chunker-version hits are matched by document, and where it is known by place.",
@@ -168,6 +197,7 @@ def _deltas(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: {k: delta(a[name].get(k), b[name].get(k)) for k in b[name]} if name in RANKED else delta(a[name], b[name])
         for name in METRICS
+        if name in b
     }
 
 
@@ -181,7 +211,10 @@ def _told_beside(
         "only_in_b": sorted(ids[1] - ids[0]),
         "without_golden_query": sorted((ids[0] | ids[1]) - queries.keys()),
         "settings": {
-            key: [before, after] for key in SETTINGS if (before := _setting(a, key)) != (after := _setting(b, key))
+            key: [before, after]
+            for key in SETTINGS
+            if (before := _setting(a, key)) != (after := _setting(b, key))
+            and not (key == "chunker_version" and same_chunkers(a, b))
         },
     }
     if match != "exact":
@@ -192,10 +225,42 @@ def _told_beside(
     return told
 
 
+def _common(
+    a: Side, b: Side, queries: Queries, match: Match, per_query: Sequence[Mapping[str, Any]], rules: Rules
+) -> dict[str, Any]:
+    """Say what can be told of the queries that are in both runs: how many, what of them is measured, and the change."""
+    sides = [{row["query_id"]: row for row in side.rows} for side in (a, b)]
+    both = sides[0].keys() & sides[1].keys()
+    known = {query_id: queries[query_id] for query_id in sorted(both & queries.keys())}
+    rows = [[row for row in side.rows if row["query_id"] in both] for side in (a, b)]
+    matched = [row for row in per_query if _is_labelled(known.get(row["query_id"]), match)]
+    ranks = [ranked([row[f"{side}_hit_rank"] for row in matched]) for side in "ab"]
+    return {
+        "queries": len(known),
+        "matched": len(matched),
+        "unmatchable": [
+            query_id
+            for query_id, query in known.items()
+            if _is_labelled(query, "exact") and not _is_labelled(query, match)
+        ],
+        "unanswered": [
+            query_id
+            for query_id in known
+            if sides[0][query_id].get("answer") is not None
+            and sides[1][query_id].get("answer") is None
+            and sides[1][query_id].get("error") is None
+        ],
+        **{f"counts_{name}": counts(found, queries, rules) for name, found in zip("ab", rows, strict=True)},
+        "deltas": _deltas(*(aggregate(found, queries, rules) for found in rows)),
+        "fallback_deltas": {} if match == "exact" else _deltas(*ranks),
+    }
+
+
 def _is_labelled(query: Query | None, match: Match) -> bool:
+    """Say whether a query has labels that this way of matching can use."""
     if query is None:
         return False
-    return bool(query.expected_doc_ids or (match == "fallback_doc_span" and query.expected_chunk_ids))
+    return bool(query.expected_doc_ids or (match != "fallback_doc" and query.expected_chunk_ids))
 
 
 def _setting(side: Side, key: str) -> Any:

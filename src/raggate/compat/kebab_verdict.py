@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from raggate.compat.kebab import LOWER_IS_BETTER, METRICS, TOLERANCE, flat
+from raggate.compat.kebab import ANSWER_LEVEL, LOWER_IS_BETTER, METRICS, TOLERANCE, flat
 from raggate.errors import ExitCode
 
 MAX_DROP = 0.05
@@ -29,9 +29,9 @@ def decide(report: Mapping[str, Any], *, max_drop: float = MAX_DROP) -> KebabVer
         max_drop: the largest change for the worse of an aggregate, absolute.
 
     Returns:
-        `CANNOT_TELL` when run b was not measured well enough, else `REGRESSION` when a question that was answered is
-        not any more or an aggregate fell by more than allowed, else `CANNOT_TELL` when run b lacks what run a has,
-        else `PASS`.
+        `CANNOT_TELL` when run b was not measured well enough or no label can be matched, else `REGRESSION` when a
+        question that was answered is not any more or an aggregate of the common queries fell by more than allowed, else
+        `CANNOT_TELL` when run b lacks what run a has or some labels cannot be matched, else `PASS`.
     """
     unmeasured = _unmeasured(report)
     if unmeasured:
@@ -52,20 +52,33 @@ def _unmeasured(report: Mapping[str, Any]) -> list[str]:
             found.append(f"run {side} holds no query")
         elif failed / total > MAX_ERROR_RATE:
             found.append(f"{failed} of {total} queries of run {side} failed, at most {MAX_ERROR_RATE:.0%} may")
-    matched = {row["query_id"] for row in report["per_query"]} - set(report["raggate"]["without_golden_query"])
-    if not found and not matched - set(report["raggate"]["only_in_a"]) - set(report["raggate"]["only_in_b"]):
-        found.append("no query of the golden set is in both runs")
-    return found
+    common = report["raggate"]["common"]
+    if found:
+        return found
+    if not common["queries"]:
+        return ["no query of the golden set is in both runs"]
+    if common["matched"] or any(_applies(common, name) for name in ANSWER_LEVEL):
+        return []
+    if common["unmatchable"]:
+        return [_unmatchable(common)]
+    return [f"none of the {common['queries']} queries that are in both runs has a label, and no answer can be judged"]
 
 
 def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
+    told = report["raggate"]
+    common = told["common"]
+    # what run b was not asked is no miss of it
+    absent = frozenset(told["only_in_a"])
     found = [
         f"{row['query_id']}: {row['note'] or 'worse'}"
         for row in report["per_query"]
-        if row["kind"] == "regression" or (row["a_hit_rank"] is not None and row["b_hit_rank"] is None)
+        if row["query_id"] not in absent
+        and (row["kind"] == "regression" or (row["a_hit_rank"] is not None and row["b_hit_rank"] is None))
     ]
-    deltas = {name: report["deltas"][name] for name in METRICS if name not in report["raggate"]["not_comparable"]}
-    for name, change in flat(deltas).items():
+    gated = [name for name in METRICS if name not in told["not_comparable"] and _applies(common, name)]
+    changes = flat({name: common["deltas"][name] for name in gated})
+    changes |= {f"{name} of the matched hits": change for name, change in flat(common["fallback_deltas"]).items()}
+    for name, change in changes.items():
         if change is not None:
             worse = change if name in LOWER_IS_BETTER else -change
             if worse > max_drop + TOLERANCE:
@@ -74,12 +87,31 @@ def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
 
 
 def _missing(report: Mapping[str, Any]) -> list[str]:
-    gone = report["raggate"]["only_in_a"]
-    found = [f"{len(gone)} queries of run a are not in run b, the first is {gone[0]}"] if gone else []
-    after = flat(report["aggregate_b"])
+    common = report["raggate"]["common"]
+    found = []
+    for names, what in (
+        (report["raggate"]["only_in_a"], "queries of run a are not in run b"),
+        (common["unanswered"], "queries have an answer in run a and none in run b"),
+    ):
+        if names:
+            found.append(f"{len(names)} {what}, the first is {names[0]}")
+    if common["unmatchable"]:
+        found.append(_unmatchable(common))
     found += [
         f"{name} has a value in run a and none in run b"
-        for name, value in flat(report["aggregate_a"]).items()
-        if value is not None and after.get(name) is None
+        for name in METRICS
+        if common["counts_a"][name] and not common["counts_b"][name]
     ]
     return found
+
+
+def _applies(common: Mapping[str, Any], name: str) -> bool:
+    return bool(common["counts_a"][name] and common["counts_b"][name])
+
+
+def _unmatchable(common: Mapping[str, Any]) -> str:
+    names = common["unmatchable"]
+    return (
+        f"{len(names)} of {common['queries']} queries have expected_chunk_ids alone, which cannot be matched when "
+        f"chunkers differ: add expected_doc_ids; the first is {names[0]}"
+    )

@@ -12,6 +12,7 @@ from math import log2
 from typing import Any, Literal
 
 from raggate.compat import substrate_headings as headings
+from raggate.modes import asked_in
 from raggate.outcomes import OVERALL
 
 Row = Mapping[str, Any]
@@ -249,8 +250,7 @@ def stem(doc_id: str) -> str:
 
 
 def _is_for(query: Row, mode: str) -> bool:
-    types = query.get("retriever_types")
-    return types is None or mode in types or (mode == "hybrid_rerank" and "hybrid" in types)
+    return asked_in(query.get("retriever_types"), mode)
 
 
 def _asked(labels: Row, mode: str, results: Sequence[Row]) -> Asked:

@@ -87,9 +87,9 @@ class Limit:
 class Comparison:
     """A run held against its baseline and its limits.
 
-    `vanished` names modes, buckets and metrics that only the baseline has, as `mode/bucket/metric`; `shrunk` buckets of
-    fewer queries than the baseline's; `added` what only the run has. `levelled` says that `overall` was left out
-    because one file cannot say it.
+    `vanished` names modes, buckets and metrics that only the baseline has, as `mode/bucket/metric`, counts among them;
+    `shrunk` buckets of fewer queries than the baseline's; `added` what only the run has. `levelled` says that `overall`
+    was left out because one file's shape cannot say it.
     """
 
     rows: tuple[Row, ...]
@@ -124,7 +124,12 @@ class Comparison:
 
 
 def compare(
-    baseline: Table, current: Table, policy: Policy | None = None, limits: tuple[Limit, ...] = ()
+    baseline: Table,
+    current: Table,
+    policy: Policy | None = None,
+    limits: tuple[Limit, ...] = (),
+    *,
+    flat: tuple[bool, bool] = (False, False),
 ) -> Comparison:
     """Compare every metric that both sides have, in the order of mode, difficulty and metric.
 
@@ -133,9 +138,11 @@ def compare(
         current: the metrics of the run.
         policy: what is allowed.
         limits: absolute limits, already checked against `current`.
+        flat: whether the baseline's file and the run's are of a shape that cannot say `overall`. Where one of them is,
+            only difficulties are compared; a file that could say it and does not has lost it.
     """
     chosen = policy or Policy()
-    levelled = _is_levelled(baseline, current)
+    levelled = _is_levelled((baseline, current), flat)
     sides = [_without_overall(side) if levelled or chosen.as_written else side for side in (baseline, current)]
     before, now = sides
     return Comparison(
@@ -251,7 +258,10 @@ def _status(metric: str, delta: float, threshold: float, policy: Policy) -> Stat
 
 
 def _only_in(first: Table, second: Table) -> Iterator[str]:
-    """Name the values of the first side that the second does not have; a whole bucket or mode by its name alone."""
+    """Name the values of the first side that the second does not have; a whole bucket or mode by its name alone.
+
+    A count is one of them: without it nobody can tell how many queries a bucket still is of.
+    """
     for mode, buckets in first.items():
         if mode not in second:
             yield mode
@@ -262,7 +272,7 @@ def _only_in(first: Table, second: Table) -> Iterator[str]:
                 continue
             other = second[mode][name]
             for metric, value in bucket.items():
-                if metric != COUNT and value is not None and other.get(metric) is None:
+                if value is not None and other.get(metric) is None:
                     yield f"{mode}/{name}/{metric}"
 
 
@@ -280,11 +290,12 @@ def _count(bucket: Bucket) -> float:
     return float("inf") if count is None else count
 
 
-def _is_levelled(baseline: Table, current: Table) -> bool:
-    """Say whether one side's shape has no `overall`, so that only difficulties can be compared."""
-    sides = [any(OVERALL in buckets for buckets in side.values()) for side in (baseline, current)]
-    every = [buckets for side in (baseline, current) for buckets in side.values()]
-    return sides[0] != sides[1] and all(buckets.keys() - {OVERALL} for buckets in every)
+def _is_levelled(sides: tuple[Table, Table], flat: tuple[bool, bool]) -> bool:
+    """Say whether one side's shape has no `overall` and the other's does, so that only difficulties can be compared."""
+    says = [any(OVERALL in buckets for buckets in side.values()) for side in sides]
+    unable = any(shape and not said for shape, said in zip(flat, says, strict=True))
+    every = [buckets for side in sides for buckets in side.values()]
+    return unable and says[0] != says[1] and all(buckets.keys() - {OVERALL} for buckets in every)
 
 
 def _without_overall(table: Table) -> Table:

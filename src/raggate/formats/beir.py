@@ -90,6 +90,19 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
     return found
 
 
+def write_corpus(folder: Path, corpus: Iterable[Document]) -> None:
+    """Write the corpus, document by document.
+
+    Raises:
+        UsageError: for an empty id, and what JSON cannot hold.
+        OSError: when the file cannot be written; an old one is then untouched.
+    """
+    with write_whole(folder / CORPUS) as stream:
+        for document in corpus:
+            row = {"title": document.title, "text": document.text, "metadata": dict(document.metadata)}
+            stream.write(_line(document.id, row))
+
+
 def write_folder(
     folder: Path,
     *,
@@ -109,10 +122,7 @@ def write_folder(
         UsageError: for ids that the format cannot hold, and judgements of queries that are not among `queries`.
         OSError: when a file cannot be written; an old one is then untouched.
     """
-    with write_whole(folder / CORPUS) as stream:
-        for document in corpus:
-            row = {"title": document.title, "text": document.text, "metadata": dict(document.metadata)}
-            stream.write(_line(document.id, row))
+    write_corpus(folder, corpus)
     with write_whole(folder / QUERIES) as stream:
         for query_id, text in queries.items():
             stream.write(_line(query_id, {"text": text, "metadata": {}}))

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.formats import beir, trec
-from raggate.formats.columns import open_binary, read_blocks
+from raggate.formats.columns import open_binary
+from raggate.formats.golden_rows import Note, note
 from raggate.formats.whole import write_whole
 from raggate.models import Case, Support
 
@@ -46,13 +47,7 @@ def read_trec(qrels: Path, topics: Path) -> Graded:
     Raises:
         UsageError: naming file and line.
     """
-    grades = trec.read_qrels(qrels)
-    ordered: dict[str, dict[str, int]] = {}
-    # the reader of judgements leaves their order open, and a golden set that people read should keep it
-    for block in read_blocks(qrels, trec.QRELS):
-        for query_id, doc_id in zip(block.column(0), block.column(2), strict=True):
-            ordered.setdefault(query_id, {})[doc_id] = grades[query_id][doc_id]
-    return Graded(queries=_topics(topics), qrels=ordered)
+    return Graded(queries=_topics(topics), qrels=trec.read_qrels(qrels))
 
 
 def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
@@ -136,6 +131,16 @@ def rows(graded: Graded) -> dict[str, dict[str, Any]]:
     }
 
 
+def refused(graded: Graded, unit: Unit) -> tuple[Note, ...]:
+    """Name the queries of which nothing that was judged is relevant, as `to_cases` makes them cases to abstain from."""
+    why = f"no {unit} is relevant, so it became one to abstain from"
+    return tuple(
+        note(name, "answerable", "changed", why)
+        for name in graded.queries
+        if name in graded.qrels and all(grade <= 0 for grade in graded.qrels[name].values())
+    )
+
+
 def refuse_unjudged(graded: Graded, unit: Unit) -> None:
     """Refuse queries without any judgement, which would make every result list a miss.
 
@@ -153,8 +158,9 @@ def _case(name: str, text: str, grades: Mapping[str, int], unit: Unit) -> Case:
     relevant = {one: min(grade, MAX_GRADE) for one, grade in grades.items() if grade > 0}
     graded = any(grade != 1 for grade in relevant.values())
     supports = [
-        # a graded document is a whole note, which is the one way a golden set file can grade
-        Support(rel_path=one, grade=grade) if unit == "document" else Support(rel_path="", chunk_id=one, grade=grade)
+        Support(rel_path="", doc_id=one, grade=grade)
+        if unit == "document"
+        else Support(rel_path="", chunk_id=one, grade=grade)
         for one, grade in relevant.items()
     ]
     return Case(

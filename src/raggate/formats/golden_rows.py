@@ -128,6 +128,14 @@ def _supports(case: str, supports: Sequence[Row], after: Row) -> Iterator[Note]:
             left.remove(found)
             yield from _values(case, where, support, found)
             continue
+        path = support.get("rel_path")
+        found = next((other for other in left if path is not None and other.get("doc_id") == path), None)
+        if found is not None:
+            left.remove(found)
+            yield note(case, f"{where}.rel_path", "changed", f"{_shown(path)} becomes a document id")
+            said = {key: value for key, value in support.items() if key != "rel_path"}
+            yield from _values(case, where, said, {key: value for key, value in found.items() if key != "doc_id"})
+            continue
         for key, value in support.items():
             if key == "rel_path" and value in documents:
                 yield note(case, f"{where}.{key}", "changed", f"{_shown(value)} becomes a document id")

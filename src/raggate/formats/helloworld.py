@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.formats.helloworld_shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
 from raggate.jsonio import loads
 from raggate.models import Case, Chunk, Failure, Golden, Labelled, Reference, Response, Result, Run
 
@@ -26,117 +26,13 @@ STORED_TEXT = 200
 
 MAX_BYTES = 256 << 20
 DEFAULT_K = 5
+_SETTINGS = ("rerank_weights", "folder_mode", "llm_model", "embedding_model")
+"""Settings of `config.json` that an imported run is told by, so that a comparison names those that differ."""
+
 MODE = "hybrid"
 """What their one way of retrieving is called here."""
 
 Label = Callable[[Case, Result, bool], Labelled]
-
-_Number = Annotated[float, Field(strict=True)]
-_Count = Annotated[int, Field(strict=True)]
-_Text = Annotated[str, Field(strict=True)]
-_Flag = Annotated[bool, Field(strict=True)]
-
-
-class _Chunk(TypedDict, total=False):
-    chunk_id: _Text
-    rel_path: _Text
-    heading_path: _Text
-    text: _Text
-    rank: _Count | None
-    score_vector: _Number | None
-    score_lexical: _Number | None
-    score_final: _Number | None
-
-
-class _Reference(TypedDict, total=False):
-    vault: _Text
-    rel_path: _Text
-    heading_path: _Text
-    chunk_index: _Count
-
-
-class _Verdict(TypedDict, total=False):
-    score: _Number
-    reasoning: _Text
-
-
-class _Abstention(TypedDict, total=False):
-    abstained: _Flag
-    hallucinated: _Flag
-
-
-class _Cost(TypedDict, total=False):
-    judge_tokens: _Count
-    judge_cost_usd: _Number
-
-
-class _Scores(TypedDict, total=False):
-    recall_at_k: _Number
-    recall_all_at_k: _Number
-    mrr: _Number
-    precision_at_k: _Number
-    scope_miss: _Flag
-    attribution_hit: _Flag
-
-
-class _Config(TypedDict, total=False):
-    k: Annotated[int, Field(strict=True, ge=0, le=1000)]
-    rerank_weights: dict[str, _Number] | None
-    folder_mode: _Text | None
-    judge_temperature: _Number | None
-    judge_model: _Text | None
-    judge_prompt_version: _Text | None
-    eval_set_commit_hash: _Text | None
-
-
-class _TokenStats(TypedDict):
-    min: _Number
-    max: _Number
-    mean: _Number
-    p95: _Number
-
-
-class _Coverage(TypedDict, total=False):
-    docs_processed: _Count
-    docs_with_0_chunks: _Count
-    chunks_attempted: _Count
-    chunks_embedded: _Count
-    chunks_skipped: _Count
-    chunks_skipped_reasons: dict[str, _Count] | None
-    chunk_token_stats: _TokenStats | None
-
-
-class _RowRequired(TypedDict):
-    test_case_id: Annotated[str, Field(strict=True, min_length=1)]
-
-
-class _Row(_RowRequired, total=False):
-    question: _Text
-    answer: _Text | None
-    references: list[_Reference] | None
-    retrieved_chunks: list[_Chunk] | None
-    config: _Config | None
-    latency: dict[str, _Number | None] | None
-    indexing_coverage: _Coverage | None
-    retrieval_metrics: _Scores | None
-    groundedness: _Verdict | None
-    correctness: _Verdict | None
-    abstention: _Abstention | None
-    cost: _Cost | None
-
-
-class _Metrics(TypedDict, total=False):
-    run_id: _Text
-    timestamp: _Text
-    config_hash: _Text
-    eval_set_commit_hash: _Text | None
-    aggregate_metrics: dict[str, Any]
-
-
-_ROW: TypeAdapter[Any] = TypeAdapter(_Row)
-_CONFIG: TypeAdapter[Any] = TypeAdapter(_Config)
-_METRICS: TypeAdapter[Any] = TypeAdapter(_Metrics)
-_AGGREGATE: TypeAdapter[Any] = TypeAdapter(_Number | None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,15 +72,35 @@ def read(directory: Path) -> RunFiles:
     """
     if not directory.is_dir():
         raise UsageError(f"{directory}: no such directory", hint="Expected a run directory, eval/results/<run_id>.")
-    config = _read_object(directory / "config.json", _CONFIG)
-    metrics = _read_object(directory / "metrics.json", _METRICS)
-    for name, value in (metrics.get("aggregate_metrics") or {}).items():
-        if not isinstance(value, dict):
-            _check(_AGGREGATE, value, f"{directory / 'metrics.json'}: aggregate_metrics.{name}")
+    config = read_config(directory / "config.json")
+    metrics = _read_object(directory / "metrics.json", METRICS)
+    check_metrics(metrics, str(directory / "metrics.json"))
     rows = tuple(_read_rows(directory / "results.jsonl"))
     if not metrics and not rows:
         raise UsageError(f"{directory}: neither metrics.json nor results.jsonl", hint="Is this a run directory?")
     return RunFiles(run_id=str(metrics.get("run_id") or directory.name), config=config, metrics=metrics, rows=rows)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read a `config.json`; empty where there is none.
+
+    Raises:
+        UsageError: naming the file, and the key, of the first thing that is not as it should be.
+    """
+    return _read_object(path, CONFIG)
+
+
+def check_metrics(metrics: dict[str, Any], place: str) -> None:
+    """Check the content of a `metrics.json`: aggregates are numbers, and objects where their scripts write objects.
+
+    Raises:
+        UsageError: naming the place and the key of the first thing that is not as it should be.
+    """
+    _check(METRICS, metrics, place)
+    for name, value in (metrics.get("aggregate_metrics") or {}).items():
+        # an object of a name that is not theirs is somebody's own, and nothing reads it
+        if name in NESTED or name in NUMBERS or not isinstance(value, dict):
+            _check(NESTED.get(name, AGGREGATE), value, f"{place}: aggregate_metrics.{name}")
 
 
 def truncated(row: dict[str, Any]) -> bool:
@@ -216,14 +132,11 @@ def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
         label: how a result is labelled: case, result, and whether texts were cut.
 
     Raises:
-        UsageError: for a run without rows, or two rows of one case.
+        UsageError: for a run without rows.
     """
     if not files.rows:
         raise UsageError(f"run {plain(files.run_id)}: no results.jsonl, so it cannot be scored again")
-    rows: dict[str, dict[str, Any]] = {}
-    for row in files.rows:
-        if rows.setdefault(row["test_case_id"], row) is not row:
-            raise UsageError(f"run {plain(files.run_id)}: case {plain(row['test_case_id'])!r} has two rows")
+    rows = {row["test_case_id"]: row for row in files.rows}
     results = [(case, _result(case, rows.get(case.id))) for case in golden.cases]
     coverage = next((result.response.coverage for _, result in results if result.response), None) or {}
     k = files.k
@@ -247,6 +160,7 @@ def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
             "retrieval_only": False,
             "modes": [MODE],
             "golden": golden.hash,
+            **{name: files.config[name] for name in _SETTINGS if files.config.get(name) is not None},
             **{name: coverage[name] for name in ("index_version", "chunker_version") if name in coverage},
         },
         duration_s=round(sum(result.elapsed_ms for _, result in results) / 1000, 3),
@@ -265,6 +179,7 @@ def _result(case: Case, row: dict[str, Any] | None) -> Result:
         abstained=bool((row.get("abstention") or {}).get("abstained")),
         latency=latency,
         coverage=row.get("indexing_coverage"),
+        cost={kind: float(value) for kind, value in (row.get("cost") or {}).items()},
     )
     elapsed = latency.get("total_ms", 0.0)
     return Result(case_id=case.id, mode=MODE, response=response, failure=None, retries=0, elapsed_ms=elapsed)
@@ -295,9 +210,17 @@ def _started(files: RunFiles) -> str:
 
 def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
     rows = []
+    lines: dict[str, int] = {}
     for number, line in enumerate(_bytes(path).split(b"\n"), 1):
         if line.strip():
-            rows.append(_object(line, f"{path}:{number}", _ROW))
+            row = _object(line, f"{path}:{number}", ROW)
+            first = lines.setdefault(row["test_case_id"], number)
+            if first != number:
+                raise UsageError(
+                    f"{path}:{number}: case {plain(row['test_case_id'])!r} has two rows, the first in line {first}",
+                    hint="Their scripts append to the file: keep the row that counts.",
+                )
+            rows.append(row)
     return rows
 
 
@@ -309,6 +232,9 @@ def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:
 def _bytes(path: Path) -> bytes:
     """Give the content of a file, nothing for one that is not there."""
     try:
+        if path.exists() and not path.is_file():
+            # a pipe would be waited for
+            raise UsageError(f"{path}: not a file")
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
         return path.read_bytes()

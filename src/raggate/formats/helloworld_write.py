@@ -139,6 +139,11 @@ def _row(
     }
     if response.coverage is not None:
         row["indexing_coverage"] = response.coverage
+    if response.cost:
+        # their tokens are whole numbers
+        row["cost"] = {
+            kind: int(amount) if kind == "judge_tokens" else amount for kind, amount in response.cost.items()
+        }
     if response.abstained:
         row["abstention"] = {"abstained": True, "hallucinated": False}
     return row

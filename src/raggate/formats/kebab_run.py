@@ -6,8 +6,10 @@ query whose answer failed. Whoever needs them keeps the rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from raggate.anchors import written
@@ -19,21 +21,26 @@ from raggate.models import Case, Chunk, Failure, Golden, Labelled, Reference, Re
 DEFAULT_MODE = "hybrid"
 CUTOFFS = (1, 3, 5, 10)
 
+MAX_DEPTH = 1000
+
+# more than 0x0fff… milliseconds is a year of five digits
+_RUN_ID = re.compile(r"run_(0[0-9a-f]{11})7[0-9a-f]{19}")
 _VERSIONS = ("chunker_version", "index_version")
 
 Label = Callable[[Case, Result], Labelled]
 
 
-def to_run(stored: StoredRun, golden: Golden, label: Label) -> Run:
+def to_run(stored: StoredRun, golden: Golden, label: Label, *, k: int | None = None) -> Run:
     """Make a raggate run, so that it can be scored and compared as any other.
 
     Args:
         stored: the run; rows of queries that the golden set does not have are left out.
         golden: the cases. One without a row becomes a failed call.
         label: `raggate.scoring.label`.
+        k: how many hits were asked for, where the run does not say; without it the deepest rank is taken for that.
 
     Raises:
-        UsageError: when the run holds no row, or rows of several modes.
+        UsageError: when the run holds no row, or rows of several modes, or asked for another k.
     """
     modes = {row.get("mode", DEFAULT_MODE) for row in stored.rows}
     if len(modes) != 1:
@@ -43,11 +50,11 @@ def to_run(stored: StoredRun, golden: Golden, label: Label) -> Run:
     rows = {row["query_id"]: row for row in stored.rows}
     results = [(case, _result(case, rows.get(case.id), mode)) for case in golden.cases]
     answered = any(row.get("answer") is not None for row in stored.rows)
-    k = _depth(stored)
+    k = _depth(stored, k)
     return Run(
         run_id=stored.run_id,
         suite="default",
-        started=stored.created_at,
+        started=stored.created_at or _made(stored.run_id),
         golden=golden,
         results=tuple(label(case, result) for case, result in results),
         config={
@@ -56,6 +63,8 @@ def to_run(stored: StoredRun, golden: Golden, label: Label) -> Run:
             "api": {"url": "http://127.0.0.1:9000"},
             "ask": {"k": k, "modes": [mode], "retrieval_only": not answered},
             "score": {"k": list(CUTOFFS)},
+            # a snippet is cut around the words of the question, so one chunk has several texts
+            "invariants": {"chunk_ids_stable": "off"},
             "kebab": stored.snapshot,
         },
         fingerprint={
@@ -75,10 +84,30 @@ def to_rows(results: Sequence[Labelled]) -> tuple[dict[str, Any], ...]:
     return tuple(_row(item) for item in results)
 
 
-def _depth(stored: StoredRun) -> int:
+def said_depth(stored: StoredRun) -> int | None:
+    """Give how many hits the run says that it asked for, None when it does not say."""
     asked = stored.snapshot.get("eval_k")
-    deepest = max((hit["rank"] for row in stored.rows for hit in row["hits_top_k"]), default=1)
-    return min(asked if type(asked) is int and asked > 0 else deepest, 1000)
+    return min(asked, MAX_DEPTH) if type(asked) is int and asked > 0 else None
+
+
+def _depth(stored: StoredRun, wanted: int | None) -> int:
+    asked = said_depth(stored)
+    if asked is not None:
+        if wanted not in (None, asked):
+            raise UsageError(f"k is {wanted}, but run {plain(stored.run_id)} asked for {asked}")
+        return asked
+    deepest = min(max((hit["rank"] for row in stored.rows for hit in row["hits_top_k"]), default=1), MAX_DEPTH)
+    if wanted is not None and wanted < deepest:
+        raise UsageError(f"k is {wanted}, but run {plain(stored.run_id)} has a hit of rank {deepest}")
+    return wanted or deepest
+
+
+def _made(run_id: str) -> str:
+    """Give the time that stands in a run id of theirs, `run_` and a UUID of version 7, to the second; else nothing."""
+    found = _RUN_ID.fullmatch(run_id)
+    if found is None:
+        return ""
+    return datetime.fromtimestamp(int(found[1], 16) // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _versions(stored: StoredRun) -> dict[str, str]:

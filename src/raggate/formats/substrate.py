@@ -17,8 +17,9 @@ from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.formats.substrate_files import check, mode_name, read_json, read_lines
+from raggate.formats.substrate_files import check, read_json, read_lines
 from raggate.jsonio import write_atomic
+from raggate.modes import mode_name
 
 DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 DEFAULT_DIFFICULTY = "medium"

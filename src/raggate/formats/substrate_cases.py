@@ -60,14 +60,13 @@ def from_cases(cases: Sequence[Case], *, description: str = "") -> tuple[QuerySe
 def _case(query: Query, name: str, number: int) -> Case:
     tags = [f"{_INTENT}{query.intent}"] if query.intent else []
     tags += [f"{_SCENARIO}{query.scenario}"] if query.scenario else []
-    # a graded document is a whole note, which is the one way a golden set file can grade
     graded = {doc_id: grade for doc_id, grade in (query.relevance or {}).items() if grade > 0}
     supports = {**dict.fromkeys(query.expected_docs if query.relevance is not None else (), 1), **graded}
     return Case(
         id=name,
         question=query.query,
         answerable=bool(query.expected_docs or graded),
-        gold_supports=tuple(Support(rel_path=doc_id, grade=grade) for doc_id, grade in supports.items())
+        gold_supports=tuple(Support(rel_path="", doc_id=doc_id, grade=grade) for doc_id, grade in supports.items())
         if any(grade != 1 for grade in supports.values())
         else (),
         tags=tuple(tags),

@@ -11,22 +11,15 @@ from pydantic import TypeAdapter, ValidationError
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import loads
+from raggate.modes import ALIASES
 
 MAX_BYTES = 256 << 20
-
-ALIASES = {"fts": "bm25"}
-"""Other names of a mode. Queries and metrics by retriever say bm25; results, traces and metrics by mode say fts."""
 
 MODES = ("bm25", "vector", "hybrid", "hybrid_rerank")
 
 
-def mode_name(written: str) -> str:
-    """Give the one name of a mode: `fts` is `bm25`, all others are themselves."""
-    return ALIASES.get(written, written)
-
-
 def script_mode(mode: str) -> str:
-    """Give the name of a mode as results, traces and metrics by mode write it: `bm25` is `fts`."""
+    """Give the name of a mode as results, traces and metrics by mode write it: `bm25`, as all else says, is `fts`."""
     return next((alias for alias, name in ALIASES.items() if name == mode), mode)
 
 

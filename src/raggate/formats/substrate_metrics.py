@@ -18,7 +18,8 @@ from pydantic import Field, TypeAdapter
 
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.formats.substrate_files import check, mode_name, read_json, script_mode
+from raggate.formats.substrate_files import check, read_json, script_mode
+from raggate.modes import mode_name
 
 Shape = Literal["seed", "by_mode", "bare"]
 Bucket = Mapping[str, float | None]
@@ -42,7 +43,17 @@ def read_metrics(path: Path) -> Table:
     Raises:
         UsageError: naming the file and the key, for what is none of them, and for a file without any value.
     """
-    return to_table(read_json(path), str(path))
+    return read_shaped(path)[0]
+
+
+def read_shaped(path: Path) -> tuple[Table, Shape]:
+    """Read a metrics file of any shape, or a run record, and say which shape its metrics have.
+
+    Raises:
+        UsageError: as for `read_metrics`.
+    """
+    content = read_json(path)
+    return to_table(content, str(path)), _shape(_metrics(check(_OBJECT, content, str(path))))
 
 
 def to_table(value: object, name: str) -> Table:
@@ -55,9 +66,7 @@ def to_table(value: object, name: str) -> Table:
     Raises:
         UsageError: as for `read_metrics`.
     """
-    content = check(_OBJECT, value, name)
-    if isinstance(content.get("metrics"), dict) and "by_mode" not in content and "by_retriever" not in content:
-        content = content["metrics"]
+    content = _metrics(check(_OBJECT, value, name))
     table: dict[str, dict[str, Bucket]] = {}
     for mode, buckets in _modes(content, name):
         if mode_name(mode) in table:
@@ -143,8 +152,21 @@ def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
     }
 
 
-def _modes(content: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Bucket]]]:
+def _metrics(content: dict[str, Any]) -> dict[str, Any]:
+    """Give the metrics of a run record; those of a metrics file are the whole of it."""
+    if isinstance(content.get("metrics"), dict) and "by_mode" not in content and "by_retriever" not in content:
+        return dict(content["metrics"])
+    return content
+
+
+def _shape(content: Mapping[str, Any]) -> Shape:
     if "by_retriever" in content:
+        return "seed"
+    return "by_mode" if "by_mode" in content else "bare"
+
+
+def _modes(content: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Bucket]]]:
+    if _shape(content) == "seed":
         for mode, levels in check(_OBJECT, content["by_retriever"], f"{name}: by_retriever").items():
             place = f"{name}: by_retriever.{mode}"
             check(_OBJECT, levels, place)

@@ -21,9 +21,10 @@ from raggate.anchors import elements, fold
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.formats.substrate import DEFAULT_DIFFICULTY, Document
-from raggate.formats.substrate_files import check, mode_name, read_lines, script_mode
+from raggate.formats.substrate_files import check, read_lines, script_mode
 from raggate.jsonio import write_atomic
 from raggate.models import Case, Chunk, Failure, Golden, Labelled, Response, Result, Run
+from raggate.modes import asked_in, mode_name
 
 Row = Mapping[str, Any]
 Label = Callable[[Case, Result], Labelled]
@@ -110,7 +111,21 @@ def write_results(path: Path, rows: Sequence[Row]) -> None:
 
 
 def from_run(run: Run) -> tuple[dict[str, Any], ...]:
-    """Make rows of a raggate run; a failed call has no results, which counts as a miss there too."""
+    """Make rows of a raggate run; a failed call has no results, which counts as a miss there too.
+
+    Raises:
+        UsageError: for two results of one text and mode, by which rows are known; `fts` and `bm25` are one mode.
+    """
+    seen: dict[tuple[str, str], Result] = {}
+    for item in run.results:
+        result, mode = item.result, mode_name(item.result.mode)
+        first = seen.setdefault((item.case.question, mode), result)
+        if first is not result:
+            pair = f"{first.case_id} ({first.mode}) and {result.case_id} ({result.mode})"
+            raise UsageError(
+                plain(f"run {run.run_id}: {pair} ask {item.case.question[:80]!r} in one mode, {mode}", limit=400),
+                hint="A row is known by its text and mode: ask a text once in each mode.",
+            )
     return tuple(_row(item) for item in run.results)
 
 
@@ -170,7 +185,7 @@ def to_run(
     results = []
     for mode in modes:
         for case in golden.cases:
-            if case.modes is None or {mode, mode.removesuffix("_rerank")} & set(case.modes):
+            if asked_in(case.modes, mode):
                 row = by_key.get((case.question, mode))
                 results.append(_labelled(case, mode, row, label, corpus or {}))
     return Run(
@@ -187,7 +202,7 @@ def to_run(
 def _labelled(case: Case, mode: str, row: Row | None, label: Label, corpus: Mapping[str, Document]) -> Labelled:
     failure = Failure(kind="aborted", message="no row in results.jsonl") if row is None else None
     entries: Sequence[Row] = row["results"] if row else ()
-    expected = {_stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *_paths(case))}
+    expected = {_stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *_documents(case))}
     stems = {_stem(doc_id): document for doc_id, document in corpus.items()}
     chunks = tuple(_chunk(entry, expected, stems) for entry in entries)
     response = None if failure else Response(chunks=chunks)
@@ -198,8 +213,8 @@ def _labelled(case: Case, mode: str, row: Row | None, label: Label, corpus: Mapp
     return replace(item, labels=replace(item.labels, heading_only=flags))
 
 
-def _paths(case: Case) -> tuple[str, ...]:
-    return tuple(support.rel_path for support in case.gold_supports if support.rel_path)
+def _documents(case: Case) -> tuple[str, ...]:
+    return tuple(name for support in case.gold_supports if (name := support.doc_id or support.rel_path))
 
 
 def _chunk(entry: Row, expected: Mapping[str, str], corpus: Mapping[str, Document]) -> Chunk:

@@ -18,8 +18,9 @@ from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.formats.substrate_files import check, mode_name, parse, read_lines, script_mode
+from raggate.formats.substrate_files import check, parse, read_lines, script_mode
 from raggate.jsonio import write_atomic
+from raggate.modes import mode_name
 
 Form = Literal["seed", "scripts"]
 
@@ -66,6 +67,7 @@ class TraceLine:
         ranks: ranks by channel, keyed as specified; None where they are not told.
         channel_scores: what their code writes under `source_channel_ranks`: scores by channel.
         extra: keys beyond theirs.
+        place: file and line it was read from, empty for one that was made.
     """
 
     query: str
@@ -78,6 +80,7 @@ class TraceLine:
     ranks: Mapping[str, int | None] | None = None
     channel_scores: Mapping[str, float | None] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    place: str = field(default="", compare=False)
 
 
 def read_trace(path: Path) -> tuple[TraceLine, ...]:
@@ -132,7 +135,7 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
     """Make rows as in `results.jsonl` of a trace; queries without a result are not in a trace.
 
     Raises:
-        UsageError: when a list has gaps between its ranks.
+        UsageError: naming file and line, when a list has gaps between its ranks.
     """
     lists: dict[tuple[str, str], list[TraceLine]] = {}
     for line in lines:
@@ -140,8 +143,12 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
     rows = []
     for (query, mode), found in lists.items():
         ordered = sorted(found, key=lambda line: line.rank)
-        if [line.rank for line in ordered] != list(range(1, len(ordered) + 1)):
-            raise UsageError(f"trace: ranks of {plain(query, limit=80)!r} in mode {plain(mode)} have gaps")
+        for expected, line in enumerate(ordered, 1):
+            if line.rank != expected:
+                raise UsageError(
+                    f"{plain(line.place or 'trace')}: expected rank {expected} of {plain(query, limit=80)!r} in mode "
+                    f"{plain(mode)}, found {line.rank}: its ranks have gaps"
+                )
         rows.append({"query": query, "mode": mode, "results": [_entry(line) for line in ordered]})
     return tuple(rows)
 
@@ -164,6 +171,7 @@ def _line(row: dict[str, Any], place: str) -> TraceLine:
         ranks={key: None if value is None else int(value) for key, value in ranks.items()} or None,
         channel_scores=scores or None,
         extra={key: value for key, value in row.items() if key not in _KEYS},
+        place=place,
     )
 
 

@@ -46,6 +46,8 @@ class _Group(NamedTuple):
 def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
     """Read judgements query by query. A query whose lines do not stand together comes more than once.
 
+    The documents of a query keep the order of the file.
+
     Args:
         path: the qrels file.
         keep_first: of several judgements of a document for a query count the first.
@@ -67,18 +69,22 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
                 if query_id is not None:
                     yield Judged(query_id, grades, line)
                 query_id, grades, line = queries[start], {}, block.lines[start]
-            expected = len(grades) + end - start
-            # the first judgement wins, so what was read before goes over what comes now
-            new = dict(zip(reversed(doc_ids[start:end]), reversed(values[start:end]), strict=True))
-            grades = new | grades if grades else new
-            if len(grades) != expected and not keep_first:
-                raise _twice(path, QRELS, queries[start])
+            before, expected = grades, len(grades) + end - start
+            pairs = zip(doc_ids[start:end], values[start:end], strict=True)
+            # the first judgement wins, and documents keep the order of the file
+            grades = dict(pairs) if not grades else grades | dict(pairs) | grades
+            if len(grades) != expected:
+                if not keep_first:
+                    raise _twice(path, QRELS, queries[start])
+                for doc_id, grade in zip(reversed(doc_ids[start:end]), reversed(values[start:end]), strict=True):
+                    if doc_id not in before:
+                        grades[doc_id] = grade
     if query_id is not None:
         yield Judged(query_id, grades, line)
 
 
 def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
-    """Read judgements whole, in any order of lines: grade per document per query. See `iter_qrels`."""
+    """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
     found: dict[str, dict[str, int]] = {}
     for judged in iter_qrels(path, keep_first=keep_first):
         grades = found.setdefault(judged.query_id, {})

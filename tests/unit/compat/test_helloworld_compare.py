@@ -18,24 +18,68 @@ def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any
 @pytest.mark.parametrize(
     ("name", "before", "now", "level"),
     [
-        ("eval_set_commit_hash", "a", "b", "fail"),
+        ("eval_set_commit_hash", "a", "b", "error"),
         ("eval_set_commit_hash", "a", None, "warn"),
         ("eval_set_commit_hash", None, None, None),
-        ("judge_model", "3B", "14B", "fail"),
+        ("judge_model", "3B", "14B", "error"),
         ("judge_model", "3B", None, "warn"),
         ("judge_model", None, None, None),
         ("judge_model", "3B", "", None),
-        ("judge_prompt_version", "v1.0", "v1.1", "fail"),
+        ("judge_prompt_version", "v1.0", "v1.1", "error"),
         ("judge_temperature", 0.0, 0.0009, None),
-        ("judge_temperature", 0.0, 0.002, "fail"),
+        ("judge_temperature", 0.0, 0.002, "error"),
         ("judge_temperature", None, 0.0, "warn"),
-        ("k", 5, 8, None),
+        ("k", 5, 8, "error"),
+        ("k", 5, None, "warn"),
+        ("folder_mode", "off", "on", "warn"),
+        ("embedding_model", "a", "b", "warn"),
+        ("index_build_version", "a", "b", "warn"),
+        ("llm_model", "a", "b", None),
     ],
 )
 def test_invariants(name: str, before: Any, now: Any, level: str | None) -> None:
     """Two values that differ forbid the comparison, one value is a doubt, none is fine."""
     found = list(check_invariants(side(**{name: before}), side(**{name: now})))
     assert [invariant.level for invariant in found] == ([level] if level else [])
+
+
+def indexed(**coverage: Any) -> list[dict[str, Any]]:
+    """Build rows that tell their index."""
+    return [make_row("a", indexing_coverage=coverage), make_row("b", indexing_coverage=coverage), make_row("c")]
+
+
+def test_the_rows_tell_their_index() -> None:
+    """Index and chunker are told by the rows; levels can be raised, lowered and switched off, by name."""
+    before = side(rows=indexed(index_version="aaa", chunker_version="v1"))
+    new = side(rows=indexed(index_version="bbb", chunker_version="v2"))
+    found = compare(before, new)
+    assert [(one.name, one.level) for one in found.invariants] == [
+        ("index_version", "warn"),
+        ("chunker_version", "warn"),
+    ]
+    assert found.config == {"index_version": ("aaa", "bbb"), "chunker_version": ("v1", "v2")}
+    assert found.comparable
+    strict = compare(before, new, {"index_version": "error", "chunker_version": "off"})
+    assert [(one.name, one.level) for one in strict.invariants] == [("index_version", "error")]
+    assert not strict.comparable
+    mixed = side(rows=[*indexed(index_version="bbb"), *indexed(index_version="aaa")])
+    assert compare(before, mixed).config["index_version"] == ("aaa", "aaa, bbb")
+
+
+def test_the_rows_tell_what_they_were_scored_by() -> None:
+    """K and folder mode are those of the rows, which were scored by them, before those of config.json."""
+    other = {**CONFIG, "k": 20, "folder_mode": "off"}
+    found = compare(side(rows=[make_row("a")]), side(rows=[make_row("a", config=other)]))
+    assert found.config == {"k": (5, 20), "folder_mode": ("on_with_fallback", "off")}
+    assert not found.comparable
+
+
+def test_questions_of_one_side() -> None:
+    """Questions with a row on one side alone are named in their order; a side without rows says nothing of them."""
+    before, new = side(rows=[make_row(name) for name in "dcba"]), side(rows=[make_row(name) for name in "bxc"])
+    found = compare(before, new)
+    assert (found.vanished, found.added) == (("d", "a"), ("x",))
+    assert (compare(before, side()).vanished, compare(side(), new).added) == ((), ())
 
 
 def test_settings_and_deltas() -> None:

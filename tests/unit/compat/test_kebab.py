@@ -173,6 +173,26 @@ def test_refusals() -> None:
     assert kebab.aggregate([row("q1")], golden)["refusal_correctness"] is None
 
 
+def test_groundedness_of_the_specification() -> None:
+    """By the specification answers to what should be refused count in refusal_correctness alone, by whichever rule."""
+    golden = queries(
+        query("q1", expected_doc_ids=("d",), must_contain=("Foo",), forbidden=("bar",)),
+        query("q2", expected_doc_ids=("d",), must_contain=("foo",)),
+        query("q3", forbidden=("x",)),
+        query("q4", answerable=True, must_contain=("Foo",)),
+    )
+    rows = [row(name, answer=answer("yx" if name == "q3" else "Foo")) for name in golden]
+    assert kebab.aggregate(rows, golden)["groundedness"] == 0.5
+    spec = kebab.Rules(groundedness="spec")
+    assert kebab.aggregate(rows, golden, spec)["groundedness"] == 0.5
+    assert kebab.aggregate(rows[:3], golden)["groundedness"] == 0.3333
+    assert kebab.aggregate(rows[:3], golden, spec)["groundedness"] == 0.5
+    declared = kebab.Rules(groundedness="spec", refusals="declared")
+    assert kebab.aggregate(rows, golden, declared)["groundedness"] == 0.6667
+    assert kebab.counts(rows, golden, declared)["groundedness"] == 3
+    assert kebab.counts(rows, golden)["groundedness"] == 4
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [(1 / 32, 0.0313), (1 / 16, 0.0625), (0.00005, 0.0001), (2 / 3, 0.6667), (0.99995, 1.0), (3167 / 4000, 0.7917)],
@@ -296,6 +316,18 @@ def test_spans_need_a_known_label() -> None:
     assert compared(rows, rows, golden, elsewhere, b="v2")["per_query"][0]["a_hit_rank"] is None
 
 
+def test_spans_need_every_label() -> None:
+    """One labelled chunk without a known place is enough for documents to decide, as it could be the one found."""
+    golden = queries(query("q1", expected_chunk_ids=("c1", "c9"), expected_doc_ids=("d",)))
+    before = [row("q1", hit(1, "c1", "d", lines=(1, 10)))]
+    after = [row("q1", hit(1, "n9", "d", lines=(50, 60)))]
+    report = compared(before, after, golden, b="v2")
+    assert report["deltas"]["chunker_version_match"] == "fallback_doc"
+    assert report["per_query"][0]["kind"] == "draw"
+    known = Options(places={"c9": kebab_spans.Place("d", (("line", 50, 60),))})
+    assert compared(before, after, golden, known, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
+
+
 @pytest.mark.parametrize(
     ("spans", "gold", "expected"),
     [
@@ -330,14 +362,56 @@ def test_strict_chunker_version() -> None:
         compared([], [], {}, Options(strict_chunker_version=True), b="v2")
 
 
+def of_chunkers(*versions: str | None) -> list[dict[str, Any]]:
+    """Give a row whose hits name these chunkers, in this order; the first hit is of the labelled document."""
+    hits = [hit(rank, f"c{rank}", f"d{rank}", chunker_version=name) for rank, name in enumerate(versions, 1)]
+    return [row("q1", *hits)]
+
+
 def test_chunker_of_the_hits() -> None:
-    """Without a snapshot the chunker is what all hits say; two runs that tell none count as the same, as theirs."""
-    rows = [row("q1", hit(1, "c", "d", chunker_version="v7"))]
-    assert kebab_compare.chunker_version(Side(run_id="r", rows=rows)) == "v7"
-    mixed = [row("q1", hit(1, "c", "d"), hit(2, "e", "d", chunker_version="v7"))]
-    assert kebab_compare.chunker_version(Side(run_id="r", rows=mixed)) is None
-    none = Side(run_id="r", rows=[row("q1")])
-    assert kebab_compare.compare(none, none, {})["deltas"]["chunker_version_match"] == "exact"
+    """Without a snapshot the chunkers are all that the hits name, and what no hit names is said to be unknown."""
+    assert kebab_compare.chunker_version(Side(run_id="r", rows=of_chunkers("v7"))) == "v7"
+    assert kebab_compare.chunker_version(Side(run_id="r", rows=of_chunkers("v7", "code-v1", "v7"))) == "code-v1, v7"
+    assert kebab_compare.chunker_version(Side(run_id="r", rows=of_chunkers("v7", None))) == "v7, unknown"
+    assert kebab_compare.chunker_version(Side(run_id="r", rows=of_chunkers(None))) is None
+    assert kebab_compare.chunker_version(Side(run_id="r", rows=[row("q1")])) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "match"),
+    [
+        (("md-v1", "code-v1"), ("code-v1", "md-v1", "md-v1"), "exact"),
+        (("md-v1", "code-v1"), ("md-v2", "code-v1"), "fallback_doc"),
+        (("md-v1", "code-v1"), ("md-v1",), "fallback_doc"),
+        (("md-v1",), (), "fallback_doc"),
+        (("md-v1",), (None,), "fallback_doc"),
+        (("md-v1", None), ("md-v1", None), "fallback_doc"),
+        ((None,), (), "exact"),
+        ((), (), "exact"),
+    ],
+)
+def test_chunkers_are_compared_as_sets(
+    before: tuple[str | None, ...], after: tuple[str | None, ...], match: str
+) -> None:
+    """Runs that mix chunkers match exactly when they mix the same; unknown is the same only when no hit names one."""
+    a, b = (Side(run_id="r", rows=of_chunkers(*versions)) for versions in (before, after))
+    report = kebab_compare.compare(a, b, queries(query("q1", expected_doc_ids=("d1",))), Options(fallback="doc"))
+    assert report["deltas"]["chunker_version_match"] == match
+    if match != "exact":
+        with pytest.raises(CannotTell, match="different chunkers"):
+            kebab_compare.compare(a, b, {}, Options(strict_chunker_version=True))
+
+
+def test_a_snapshot_and_hits_that_agree() -> None:
+    """Where one run has no snapshot the hits of both decide, and no difference is told."""
+    stored = Side(run_id="a", rows=of_chunkers("md-v1", "code-v1"), snapshot={"chunker_version": "md-v1"})
+    mirrored = Side(run_id="b", rows=of_chunkers("md-v1", "code-v1"))
+    empty = Side(run_id="c", rows=[row("q1")], snapshot={"chunker_version": "md-v1"})
+    report = kebab_compare.compare(stored, mirrored, {})
+    assert report["deltas"]["chunker_version_match"] == "exact"
+    assert report["raggate"]["settings"] == {}
+    assert kebab_compare.same_chunkers(empty, Side(run_id="b", rows=of_chunkers("md-v1")))
+    assert not kebab_compare.same_chunkers(empty, mirrored)
 
 
 def test_verdicts() -> None:
@@ -355,6 +429,90 @@ def test_verdicts() -> None:
     assert kebab_verdict.decide(compared(rows, failed, golden)).code is ExitCode.CANNOT_TELL
     assert kebab_verdict.decide(compared(rows, rows[:2], golden)).code is ExitCode.CANNOT_TELL
     assert kebab_verdict.decide(compared([], [], golden)).code is ExitCode.CANNOT_TELL
+
+
+LOST = "queries have expected_chunk_ids alone, which cannot be matched when chunkers differ"
+
+
+def test_labels_that_nothing_can_match() -> None:
+    """When chunkers differ and only chunks are labelled nothing is measured, and that is no pass."""
+    golden = queries(*(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in range(5)))
+    before = [row(name, hit(1, f"c{name[1:]}", "d", citation=None)) for name in golden]
+    after = [row(name, hit(1, "x", "wrong", citation=None)) for name in golden]
+    verdict = kebab_verdict.decide(compared(before, after, golden, b="v2"))
+    assert verdict.code is ExitCode.CANNOT_TELL
+    assert verdict.reasons[0].startswith(f"5 of 5 {LOST}")
+    assert kebab_verdict.decide(compared(before, after, golden)).code is ExitCode.REGRESSION
+
+
+def test_labels_that_only_some_of_match() -> None:
+    """One query that another chunker takes out of the comparison keeps it from passing, unless another one is worse."""
+    golden = queries(
+        query("q1", expected_chunk_ids=("c1",), expected_doc_ids=("d1",)), query("q2", expected_chunk_ids=("c2",))
+    )
+    before = [row(f"q{n}", hit(1, f"c{n}", f"d{n}", citation=None)) for n in (1, 2)]
+    after = [row(f"q{n}", hit(1, f"x{n}", f"d{n}", citation=None)) for n in (1, 2)]
+    verdict = kebab_verdict.decide(compared(before, after, golden, b="v2"))
+    assert verdict.code is ExitCode.CANNOT_TELL
+    assert verdict.reasons[0].startswith(f"1 of 2 {LOST}")
+    assert verdict.reasons[0].endswith("the first is q2")
+    worse = kebab_verdict.decide(compared(before, [row("q1"), after[1]], golden, b="v2"))
+    assert worse.code is ExitCode.REGRESSION
+
+
+def test_nothing_is_labelled() -> None:
+    """Without labels two runs cannot be told apart, whatever they hold; with answers to judge they can."""
+    golden = queries(query("q1"))
+    found = [row("q1", hit(1, "c", "d"))]
+    verdict = kebab_verdict.decide(compared(found, [row("q1")], golden))
+    assert verdict.code is ExitCode.CANNOT_TELL
+    assert verdict.reasons == ("none of the 1 queries that are in both runs has a label, and no answer can be judged",)
+    refused = [row("q1", answer=answer("no", grounded=False))]
+    assert kebab_verdict.decide(compared(refused, refused, golden)).code is ExitCode.PASS
+    assert kebab_verdict.decide(compared(refused, found, golden)).code is ExitCode.CANNOT_TELL
+
+
+def test_answers_that_are_gone() -> None:
+    """A run that answered fewer questions than the one before is not measured as well, and its 0.0 is no drop."""
+    golden = queries(*(query(f"q{n}", expected_doc_ids=("d",), must_contain=("yes",)) for n in range(2)))
+    before = [row(name, hit(1, "c", "d"), answer=answer("yes")) for name in golden]
+    silent = [{**one, "answer": None} for one in before]
+    verdict = kebab_verdict.decide(compared(before, silent, golden))
+    assert verdict.code is ExitCode.CANNOT_TELL
+    assert verdict.reasons == (
+        "2 queries have an answer in run a and none in run b, the first is q0",
+        "citation_coverage has a value in run a and none in run b",
+        "groundedness has a value in run a and none in run b",
+    )
+    fewer = kebab_verdict.decide(compared(before, [before[0], silent[1]], golden))
+    assert fewer.reasons == ("1 queries have an answer in run a and none in run b, the first is q1",)
+
+
+def test_a_query_that_was_not_asked() -> None:
+    """A query that run b lacks is no miss of it, and means are compared over the queries of both runs."""
+    rows, golden = three_queries_later(), three_queries()[1]
+    verdict = kebab_verdict.decide(compared(rows, rows[:2], golden))
+    assert verdict.code is ExitCode.CANNOT_TELL
+    assert verdict.reasons == ("1 queries of run a are not in run b, the first is q3",)
+    worse = [row("q1"), rows[1]]
+    assert kebab_verdict.decide(compared(rows, worse, golden)).reasons[0] == "q1: hit→miss"
+    # easy queries that only run b was asked do not make up for what fell
+    easy = [row("q2", *(hit(rank, f"x{rank}", "y") for rank in (1, 2)), hit(3, "c2", "d2")), rows[2]]
+    hidden = kebab_verdict.decide(compared([rows[1]], easy, golden), max_drop=0.5)
+    assert hidden.code is ExitCode.REGRESSION
+    assert "hit_at_1 is worse by 1.0000, allowed is 0.5" in hidden.reasons
+
+
+def test_matched_ranks_gate_when_chunkers_differ() -> None:
+    """Chunks that are found by their place gate too: a first hit that falls from rank 1 to 9 is no pass."""
+    golden = queries(query("q1", expected_chunk_ids=("old",)))
+    before = [row("q1", hit(1, "old", "d", lines=(1, 10)))]
+    others = [hit(rank, f"x{rank}", "d", lines=(50, 60)) for rank in range(1, 9)]
+    report = compared(before, [row("q1", *others, hit(9, "new", "d", lines=(1, 9)))], golden, b="v2")
+    assert report["deltas"]["chunker_version_match"] == "fallback_doc_span"
+    verdict = kebab_verdict.decide(report)
+    assert verdict.code is ExitCode.REGRESSION
+    assert verdict.reasons[0] == "hit_at_1 of the matched hits is worse by 1.0000, allowed is 0.05"
 
 
 def test_a_drop_is_crossed_beyond_the_tolerance_only() -> None:

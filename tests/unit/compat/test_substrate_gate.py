@@ -19,6 +19,9 @@ def table(mode: str = "bm25", name: str = "easy", **metrics: float | None) -> di
     return {mode: {name: {"count": 12, **metrics}}}
 
 
+EASY: dict[str, Any] = {"bm25": {"easy": {"hit": 1}}}
+
+
 def status(metric: str, before: float, now: float, policy: Policy | None = None) -> str:
     """Give what the gate says of one metric."""
     (row,) = gate.compare(table(**{metric: before}), table(**{metric: now}), policy).rows
@@ -65,7 +68,10 @@ def test_directions_agree_with_the_registry() -> None:
     ("before", "now", "vanished"),
     [
         pytest.param({**table(hit=1), **table("vector", hit=1)}, table(hit=1), ("vector",), id="a mode"),
-        pytest.param({"bm25": {"easy": {"hit": 1}, "hard": {"hit": 1}}}, table(hit=1), ("bm25/hard",), id="a bucket"),
+        pytest.param({"bm25": {"easy": {"hit": 1}, "hard": {"hit": 1}}}, EASY, ("bm25/hard",), id="a bucket"),
+        pytest.param({"bm25": {**EASY["bm25"], "overall": {"hit": 1}}}, EASY, ("bm25/overall",), id="overall"),
+        pytest.param(table(hit=1), EASY, ("bm25/easy/count",), id="a count"),
+        pytest.param(table(hit=1), table(hit=1, count=None), ("bm25/easy/count",), id="a count that is null now"),
         pytest.param(table(hit=1, mrr=1), table(hit=1), ("bm25/easy/mrr",), id="a metric"),
         pytest.param(table(hit=1, mrr=1), table(hit=1, mrr=None), ("bm25/easy/mrr",), id="a metric that is null now"),
     ],
@@ -117,9 +123,12 @@ def test_overall_is_left_out_where_a_shape_has_none() -> None:
     """A baseline by mode has no overall, so difficulties alone are compared; in one shape a lost overall is missed."""
     both = {"bm25": {"easy": {"hit": 1.0}, "overall": {"hit": 1.0}}}
     levels = {"bm25": {"easy": {"hit": 1.0}}}
-    comparison = gate.compare(both, levels)
-    assert (comparison.levelled, comparison.exit_code) == (True, ExitCode.PASS)
-    assert gate.compare({"bm25": {"overall": {"hit": 1.0}}}, levels).vanished == ("bm25/overall",)
+    for sides, flat in (((both, levels), (False, True)), ((levels, both), (True, False))):
+        comparison = gate.compare(*sides, flat=flat)
+        assert (comparison.levelled, comparison.exit_code) == (True, ExitCode.PASS)
+    lost = gate.compare(both, levels, flat=(True, False))
+    assert (lost.levelled, lost.vanished) == (False, ("bm25/overall",))
+    assert gate.compare({"bm25": {"overall": {"hit": 1.0}}}, levels, flat=(False, True)).vanished == ("bm25/overall",)
 
 
 def test_floors_as_their_check_writes_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,10 +101,11 @@ def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:
 
 def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
     """Item: metrics.json with flat *_avg keys serves as a baseline of means, converted where the counts are known."""
-    files = helloworld.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT}))
-    assert files.scored
-    data = json.dumps(bare_metrics(files)).encode()
-    values = baseline.read(data, "metrics.json", scoring.directions([5])).scorecard.slices["hybrid"][OVERALL]
+    assert helloworld.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT})).scored
+    written = tmp_path / "20251219_235258" / "metrics.json"
+    read = baseline.read(written.read_bytes(), "metrics.json", scoring.directions([5]), written.parent)
+    values = read.scorecard.slices["hybrid"][OVERALL]
+    assert (read.paired, read.scorecard.run_id) == (False, "20251219_235258")
     assert {name: value.value for name, value in values.items()} == {
         "hit_at_5": 0.7,
         "mrr_at_5": 0.52,
@@ -117,6 +119,36 @@ def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
     assert (bucket["count"], bucket["n"]["hit_at_5"], bucket["n"]["abstention_accuracy"]) == (10, 7, 3)
     cases = load(tmp_path).cases
     assert bare_metrics(files, cases)["by_retriever"]["hybrid"]["overall"]["hit_at_5"] == pytest.approx(0.7 * 3 / 2)
+
+
+def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
+    """Item: a metrics.json needs a K, from its config.json or its own, and scores; else it is refused as a baseline."""
+    written = write_run(tmp_path, rows=None, aggregates=FLAT, config={"k": 8}) / "metrics.json"
+    content = json.loads(written.read_text(encoding="utf-8"))
+    directions = scoring.directions([3, 5, 8])
+
+    def names(value: dict[str, Any], beside: Path | None) -> list[str]:
+        read = baseline.read(json.dumps(value).encode(), "old.json", directions, beside)
+        return [name for name in read.scorecard.slices["hybrid"][OVERALL] if "_at_" in name]
+
+    assert set(names(content, written.parent)) == {"hit_at_8", "precision_at_8", "mrr_at_8"}
+    assert set(names({**content, "k": 3}, written.parent)) == {"hit_at_3", "precision_at_3", "mrr_at_3"}
+    with pytest.raises(UsageError, match=r"old\.json: does not tell at which K"):
+        names(content, None)
+    with pytest.raises(UsageError, match=r"old\.json: k: "):
+        names({**content, "k": "5"}, None)
+    with pytest.raises(UsageError, match=r"old\.json: holds no scores"):
+        names({**content, "aggregate_metrics": OPERATIONAL}, written.parent)
+    with pytest.raises(UsageError, match=r"old\.json: aggregate_metrics\.mrr_avg: "):
+        names({**content, "aggregate_metrics": {"mrr_avg": "high"}}, written.parent)
+
+
+def test_inputs_settings_of_an_old_run(tmp_path: Path) -> None:
+    """Item: models, weights and folder mode of an old run stand in its fingerprint, so that a comparison names them."""
+    fingerprint = imported(tmp_path).fingerprint
+    names = ("embedding_model", "llm_model", "folder_mode", "rerank_weights")
+    assert {name: fingerprint[name] for name in names} == {name: CONFIG[name] for name in names}
+    assert "llm_model" not in imported(tmp_path / "b", config={"llm_model": None}).fingerprint
 
 
 def test_inputs_rescore_an_old_run(tmp_path: Path) -> None:
@@ -319,7 +351,7 @@ def test_output_round_trip_of_an_old_run(tmp_path: Path) -> None:
     assert config == {**CONFIG, "eval_set_commit_hash": CONFIG["dataset_version"]}
     questions = {row["test_case_id"]: row["question"] for row in ROWS}
     rows = helloworld_write.to_rows([item.result for item in run.results], questions, config)
-    judged = {"groundedness", "correctness", "cost"}
+    judged = {"groundedness", "correctness"}
     assert rows == [{key: value for key, value in row.items() if key not in judged} for row in ROWS]
 
 
@@ -367,6 +399,15 @@ def test_output_summary(tmp_path: Path) -> None:
         ("results.jsonl", "{", "not valid JSON"),
         ("results.jsonl", "[]", "expected a JSON object"),
         ("metrics.json", '{"aggregate_metrics": {"mrr_avg": "high"}}', "aggregate_metrics.mrr_avg"),
+        ("metrics.json", '{"aggregate_metrics": {"mrr_avg": {"a": 1}}}', "metrics.json: aggregate_metrics.mrr_avg"),
+        ("metrics.json", '{"aggregate_metrics": {"latency": {"p50_ms": "x"}}}', "aggregate_metrics.latency: p50_ms"),
+        ("metrics.json", '{"aggregate_metrics": {"latency": {"p50_ms": [1]}}}', "aggregate_metrics.latency: p50_ms"),
+        ("metrics.json", '{"aggregate_metrics": {"operational_metrics": 1}}', "aggregate_metrics.operational_metrics"),
+        (
+            "metrics.json",
+            '{"aggregate_metrics": {"operational_metrics": {"error_rate": {}}}}',
+            "aggregate_metrics.operational_metrics: error_rate",
+        ),
         ("config.json", '{"k": -1}', "config.json: k"),
         ("config.json", '{"judge_temperature": "0"}', "judge_temperature"),
     ],
@@ -384,7 +425,26 @@ def test_missing_files(tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UsageError, match=r"neither metrics\.json|no such directory"):
             helloworld.read(directory)
-    with pytest.raises(UsageError, match="two rows"):
-        imported(tmp_path, rows=[ROWS[0], ROWS[0]])
+    with pytest.raises(UsageError, match=r"results\.jsonl:3: case 'test_001' has two rows, the first in line 1"):
+        helloworld.read(write_run(tmp_path, rows=[ROWS[0], ROWS[1], ROWS[0]]))
     with pytest.raises(UsageError, match="cannot be scored again"):
         imported(tmp_path / "b", rows=None)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """What is no file in place of one of the files is refused at once."""
+    directory = write_run(tmp_path, rows=None)
+    os.mkfifo(directory / "results.jsonl")
+    with pytest.raises(UsageError, match=r"results\.jsonl: not a file"):
+        helloworld.read(directory)
+
+
+def test_metrics_cost_of_an_old_run(tmp_path: Path) -> None:
+    """Item: what judging cost is added up over the rows that tell it, and exported again."""
+    run = imported(tmp_path)
+    operations = scoring.score(run, [5]).operations
+    assert operations is not None
+    assert operations.cost == {
+        "judge_cost_usd": {"sum": 0.0, "mean": 0.0, "n": 1},
+        "judge_tokens": {"sum": 100.0, "mean": 100.0, "n": 1},
+    }

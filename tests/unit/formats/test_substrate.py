@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,10 +143,10 @@ def test_queries_become_cases() -> None:
 
 
 def test_graded_queries_survive_the_golden_set_file() -> None:
-    """Graded documents become whole notes with a grade, which a golden set file keeps."""
+    """Graded documents become supports by their id with a grade, which a golden set file keeps."""
     query = Query(query="Where?", expected_docs=("a.md",), relevance={"a.md": 3, "b.md": 1, "c.md": 0})
     (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
-    assert [(support.rel_path, support.grade) for support in case.gold_supports] == [("a.md", 3), ("b.md", 1)]
+    assert [(support.doc_id, support.grade) for support in case.gold_supports] == [("a.md", 3), ("b.md", 1)]
     assert dropped == (f"{case.id}: 1 documents judged not relevant",)
     assert golden.load(golden.write_case(case), "eval_set.jsonl").cases == (case,)
     (back,) = from_cases([case])[0].queries
@@ -291,6 +292,23 @@ def test_a_run_becomes_rows(tmp_path: Path) -> None:
     assert substrate_results.read_results(path) == rows
 
 
+@pytest.mark.parametrize(
+    ("second", "modes"),
+    [
+        pytest.param("q1", ("fts", "bm25"), id="one question in both names of a mode"),
+        pytest.param("q2", ("hybrid", "hybrid"), id="two questions of one text"),
+    ],
+)
+def test_a_run_with_two_lists_for_one_row_is_refused(second: str, modes: tuple[str, str]) -> None:
+    """Where two results of a run are of one text and mode, none of them is silently the row."""
+    items = [
+        make_labelled(make_case(name, question="Same?"), replace(make_result(name, make_chunk()), mode=mode))
+        for name, mode in zip(("q1", second), modes, strict=True)
+    ]
+    with pytest.raises(UsageError, match=rf"q1 \({modes[0]}\) and {second} \({modes[1]}\) ask 'Same\?' in one mode"):
+        substrate_results.from_run(make_run(*items))
+
+
 def test_an_api_without_texts_tells_nothing_about_headings() -> None:
     """Where no chunk has a text, rows say neither heading_only nor body_text."""
     run = make_run(make_labelled(make_case(), make_result("q1", make_chunk(text=""))))
@@ -321,8 +339,10 @@ def test_a_trace_becomes_rows(tmp_path: Path) -> None:
     found = substrate_trace.to_rows(substrate_trace.read_trace(put(tmp_path / "trace.jsonl", lines)))
     assert [entry["doc_id"] for entry in found[0]["results"]] == ["a.md", "b"]
     assert found[0]["results"][1]["heading_only"] is True
-    with pytest.raises(UsageError, match="have gaps"):
-        substrate_trace.to_rows(substrate_trace.read_trace(put(tmp_path / "trace.jsonl", lines[:1])))
+    gap = r"trace\.jsonl:2: expected rank 2 of 'Where\?' in mode hybrid, found 3: its ranks have gaps"
+    gapped = put(tmp_path / "trace.jsonl", [LINE, {**LINE, "rank": 3}])
+    with pytest.raises(UsageError, match=gap):
+        substrate_trace.to_rows(substrate_trace.read_trace(gapped))
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,16 @@ def test_ids_are_only_split_at_ascii_white_space(file: Path) -> None:
     assert trec.read_qrels(file) == {"q\u00a01": {"a\u2028b": 1}, "q\x1c2": {"\x1f": 1}, "q3": {"\0": 1}}
 
 
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_qrels_keep_their_order(file: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """The documents of a query come in the order of the file; of one judged twice the first place and grade count."""
+    monkeypatch.setattr(columns, "BLOCK_BYTES", size)
+    file.write_text("q 0 d3 1\nq 0 d1 2\nq 0 d2 0\np 0 d9 1\nq 0 d0 1\nq 0 d1 0\nq 0 d0 2\n")
+    found = trec.read_qrels(file, keep_first=True)
+    assert list(found["q"].items()) == [("d3", 1), ("d1", 2), ("d2", 0), ("d0", 1)]
+    assert list(found) == ["q", "p"]
+
+
 def test_qrels_may_be_scattered(file: Path) -> None:
     """A query whose lines stand apart comes in pieces, and whole when the file is read whole."""
     put(file, "q1 0 a 1\nq2 0 a 1\nq1 0 b -2\n")

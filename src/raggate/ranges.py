@@ -1,0 +1,22 @@
+"""Kinds of values on a command line that click lacks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that also refuses `nan` and the infinities.
+
+    Every comparison with `nan` is false, so that click's own range lets it pass, and a limit of it would limit nothing.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Give the number; click ends with exit code 2 when it is none, not finite or out of the range."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return found
