@@ -17,6 +17,8 @@ from raggate.api_settings import described
 from raggate.config import DEFAULT_GATED, Config, json_schema
 from raggate.jsonio import dumps
 from raggate.metrics import METRICS, Metric
+from raggate.metrics.definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
+from raggate.metrics.labels import LABEL_METRICS, LabelMetric
 
 ROOT = Path(__file__).parents[1]
 NAMED = {"metrics": ".<metric>", "services": ".<name>"}
@@ -80,6 +82,35 @@ def configuration_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+OTHER_NUMBERS: tuple[tuple[str, str, dict[str, Definition]], ...] = (
+    (
+        "Result lists against judgements",
+        "What `raggate evaluate` computes, see [evaluate.md](evaluate.md). A case is a judged query, and its list "
+        "is of documents.",
+        {name if name == "map" else f"{name}_at_<k>": told for name, told in EVALUATED.items()},
+    ),
+    (
+        "As kebab computes them",
+        "What `raggate kebab` computes, rounded to 4 decimals as kebab stores it, see "
+        "[systems/kebab.md](systems/kebab.md). A case is a stored row.",
+        KEBAB,
+    ),
+    (
+        "As the note system computes them",
+        "What `raggate helloworld` computes, see [systems/helloworld.md](systems/helloworld.md). A case is a stored "
+        "row whose question stands in the golden set.",
+        HELLOWORLD,
+    ),
+    (
+        "As the search-improver computes them",
+        "What `raggate substrate` computes, see [systems/substrate.md](systems/substrate.md). A case is a query in a "
+        "mode; documents are compared without `.md`.",
+        SUBSTRATE,
+    ),
+)
+"""Title and introduction of a section -> the definitions in it."""
+
+
 def metrics_page() -> str:
     """Describe every metric from its docstring."""
     parts = [
@@ -101,7 +132,18 @@ def metrics_page() -> str:
         "answer; null in retrieval-only runs) divide by all calls. `no_chunks_rate` and `chunks_skipped_rate` come "
         "from the API's own account of its index. Latencies are nearest-rank percentiles in milliseconds: "
         "`client_ms` as raggate saw it, the others as the API reports them.",
+        "`coverage_by_document_type` counts, by file extension (`unknown` without one), the distinct documents and the "
+        "chunks that came back over the whole run. `cost` has sum, mean and n of each cost that responses tell "
+        "(`judge_tokens`, `judge_cost_usd`); what none of them tells is not there. Neither is ever gated.",
     ]
+    parts += [
+        "## Human labels",
+        "What `raggate labels` computes from what people said of chunks and answers, see [labels.md](labels.md). A "
+        "case is a query. K is a number, or inferred: the judged chunks of each query.",
+    ]
+    parts += [_label_metric(name, metric) for name, metric in LABEL_METRICS.items()]
+    for title, intro, definitions in OTHER_NUMBERS:
+        parts += [f"## {title}", intro, *(_definition(f"`{name}`", told) for name, told in definitions.items())]
     return "\n\n".join(parts) + "\n"
 
 
@@ -152,20 +194,48 @@ def _claim(test: ast.FunctionDef) -> str:
     return _cell(re.sub(r"^Item(?: \d+)?: ", "", claim))
 
 
+FACTS = ("Formula", "Null", "Also", "Source")
+
+
+def metric_facts(metric: Metric) -> dict[str, str]:
+    """Give what the docstring of a metric says: the summary, and the paragraphs of `FACTS`."""
+    summary, _, rest = (inspect.getdoc(metric.function) or "").partition("\n")
+    found = re.findall(rf"^({'|'.join(FACTS)}): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL)
+    return {"Summary": summary, **dict(found)}
+
+
 def _metric(name: str, metric: Metric) -> str:
-    doc = inspect.getdoc(metric.function) or ""
-    summary, _, rest = doc.partition("\n")
-    facts = dict(re.findall(r"^(Formula|Null|Also|Source): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL))
-    shown = f"`{name}_at_<k>`" if metric.ranked else f"`{name}`"
+    facts = metric_facts(metric)
+    told = Definition(
+        summary=facts["Summary"],
+        formula=facts.get("Formula", ""),
+        null=facts.get("Null", ""),
+        also=facts.get("Also", ""),
+        source=facts.get("Source", ""),
+        direction=metric.direction,
+        binary=metric.binary,
+    )
+    return _definition(f"`{name}_at_<k>`" if metric.ranked else f"`{name}`", told, level=2)
+
+
+def _label_metric(name: str, metric: LabelMetric) -> str:
+    told = Definition(
+        summary=f"{metric.question} ({metric.task})",
+        **{field: getattr(metric, field) for field in ("formula", "null", "also", "source", "direction", "binary")},
+    )
+    return _definition(f"`{name}`", told, level=3)
+
+
+def _definition(shown: str, told: Definition, *, level: int = 3) -> str:
     rows = [
-        f"| formula | {_cell(facts.get('Formula', ''))} |",
-        f"| range | {'0 or 1 per case' if metric.binary else '0 to 1 per case'}, mean over cases |",
-        f"| better | {metric.direction} |",
-        f"| null | {_cell(facts.get('Null', ''))} |",
-        *([f"| called | {_cell(facts['Also'])} |"] if "Also" in facts else []),
-        f"| source | {_cell(facts.get('Source', ''))} |",
+        f"| formula | {_cell(told.formula)} |",
+        f"| range | {'0 or 1 per case' if told.binary else '0 to 1 per case'}, mean over cases |",
+        f"| better | {told.direction} |",
+        f"| null | {_cell(told.null)} |",
+        f"| called | {_cell(told.also)} |",
+        f"| source | {_cell(told.source)} |",
     ]
-    return f"## {shown}\n\n{summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)
+    return f"{'#' * level} {shown}\n\n{told.summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)
 
 
 def _cell(text: str) -> str:

@@ -239,6 +239,8 @@ class TestGate:
         assert "203 calls, 0 failed, 0 retried" in out
         assert "relaxed" not in err
         assert {row["status"] for row in gate.verdicts()[0]["metrics"] if row["slice"] == "overall"} == {"same"}
+        (stored,) = gate.root.glob("*/*/config.json")
+        assert "sha256:" in json.loads(stored.read_text())["config"]["api_image"]
 
     def test_a_worse_retriever_is_a_regression(self, gate: Gate, built: dict[str, str]) -> None:
         """The degraded API is red, and the relaxation that lets its setting in is printed."""
@@ -547,8 +549,10 @@ class TestImages:
         compile_program(HOSTILE, context / "program")
         (context / "Dockerfile").write_text('ARG X=1\nFROM scratch\nCOPY program /p\nENTRYPOINT ["/p"]\n')
         made = ContainerBackend.model_validate({"build": {"context": "app", "args": {"X": "2"}}, "port": 9000})
-        with container.start(made, place) as api:
+        known: list[str] = []
+        with container.start(made, dataclasses.replace(place, identified=known.append)) as api:
             assert listening(api.base_url).json()["write_tmp"] == "done"
+        assert re.fullmatch("sha256:[0-9a-f]{64}", "".join(known))
         assert "COPY program /p" in (place.out / "build.log").read_text()
 
     def test_failing_build(self, place: Place) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kebab_builders import hit, query, row, write_database
 from project import Project
+from raggate.formats import kebab
 
 STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"
 DOCS = {"a.md": "the anchovy swims upstream", "b.md": "the bicycle needs a new chain", "c.md": "cardamom grows slowly"}
@@ -50,9 +52,9 @@ def project(tmp_path: Path) -> Project:
 
 def test_from_the_first_run_to_a_regression(project: Project) -> None:
     """A first run has no baseline; promoted, the same passes; with a document gone it is a regression."""
-    first = project.raggate("check")
+    first = project.command("check")
     assert first.code == 3, first.out + first.err
-    done = project.raggate("promote", str(project.last_run()), "--reason", "the first")
+    done = project.command("promote", str(project.last_run()), "--reason", "the first")
     assert done.code == 0, done.err
     again = project.raggate("check")
     assert again.code == 0, again.out + again.err
@@ -81,3 +83,37 @@ def test_adapter_and_program_go_together(project: Project, old: str, new: str) -
     done = project.raggate("check")
     assert done.code == 2
     assert "go together" in done.err
+
+
+def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
+    """Runs that kebab stored are imported; a baseline made of one lets an equal one pass and a worse one not."""
+    golden = [query(f"q{n}", expected_doc_ids=(f"d{n}",), expected_chunk_ids=(f"c{n}",)) for n in range(4)]
+    (tmp_path / "g.yaml").write_bytes(kebab.write_golden(golden))
+    # a lexical snippet is cut around the words of the question, so the text of a chunk differs from list to list
+    found = [
+        row(f"q{n}", hit(1, f"c{n}", f"d{n}", snippet=f"for {n}"), hit(2, "x", "y", snippet=f"for {n}"))
+        for n in range(4)
+    ]
+    runs = {"run_a": found, "run_b": found, "run_c": [row("q0", hit(1, "x", "y")), *found[1:]], "run_d": found[1:]}
+    write_database(tmp_path / "k.sqlite", runs)
+    project = Project(tmp_path)
+    for name in runs:
+        done = project.command(
+            "kebab", "import", f"k.sqlite#{name}", "--golden", "g.yaml", "--out", f"runs/{name}"
+        )  # fmt: skip
+        assert done.code == 0, done.err
+    promoted = project.command("promote", "runs/run_a", "--reason", "the first")
+    assert promoted.code == 0, promoted.err
+    codes = [
+        project.command("compare", f"runs/{name}", "--baseline", against).code
+        for name in ("run_b", "run_c", "run_d")
+        for against in ("baselines/default.json", "runs/run_a")
+    ]
+    assert codes == [0, 0, 1, 1, 3, 3]
+    assert project.command("promote", "runs/run_c").code == 2
+    assert project.command("promote", "runs/run_d", "--allow-regression", "--reason", "x").code == 3
+    back = project.command("kebab", "export", "runs/run_c", "--out", "back/run_c")
+    assert back.code == 0, back.err
+    compared = project.command("kebab", "compare", "k.sqlite#run_a", "back/run_c", "--golden", "g.yaml")
+    assert compared.code == 1
+    assert "q0: hit→miss" in compared.err

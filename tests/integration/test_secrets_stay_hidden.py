@@ -85,11 +85,11 @@ def test_run_directories_stay_in_the_repository(tmp_path: Path) -> None:
     project = make_project(root)
     (tmp_path / "outside").mkdir()
     (root / ".raggate").symlink_to("../outside")
-    done = project.raggate("check")
+    done = project.command("check")
     assert done.code == 2
     assert ".raggate' " in done.err or ".raggate'" in done.err
     assert not list((tmp_path / "outside").iterdir())
     (tmp_path / "mine").mkdir()
     (root / "runs").symlink_to("../mine")
-    assert project.raggate("run", "--out", "runs").code == 0
+    assert project.command("run", "--out", "runs").code == 0
     assert len(list((tmp_path / "mine").iterdir())) == 1

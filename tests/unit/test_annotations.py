@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -62,6 +63,18 @@ def test_chosen_row_gives_the_rest() -> None:
     ]
     (found,) = annotations.consolidate(rows)
     assert (found.rank, found.chunk, found.place) == (2, "new", "2")
+
+
+def test_an_annotator_has_one_vote() -> None:
+    """Three rows of one annotator are one vote against two; rows without a name are votes of their own."""
+    rows = [make_retrieval("nnn", annotator="a") for _ in range(3)]
+    rows += [make_retrieval("ynn", annotator=name) for name in ("b", "c")]
+    (found,) = annotations.consolidate(rows)
+    assert (letters(found), found.votes) == ("ynn", 5)
+    (unnamed,) = annotations.consolidate([replace(row, annotator=None) for row in rows])
+    assert letters(unnamed) == "nnn"
+    joined = annotations.join(rows, {"What is it?": ("c1",)}, 1)
+    assert joined.means["topical_precision_at_k"].value == 1
 
 
 def test_units_keep_their_order() -> None:
@@ -270,7 +283,7 @@ def test_join_drops_repeated_chunks() -> None:
 
 def test_join_consolidates() -> None:
     """Several annotators of a chunk count by majority."""
-    rows = [make_retrieval(row, annotator=row) for row in ("ynn", "nnn", "nnn")]
+    rows = [make_retrieval(row, annotator=str(index)) for index, row in enumerate(("ynn", "nnn", "nnn"))]
     assert values({"What is it?": ["c1"]}, rows, k=1)[0] == 0.0
 
 

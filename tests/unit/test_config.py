@@ -94,6 +94,11 @@ def test_command() -> None:
         pytest.param("ask: {modes: hybrid}", "3: ask.modes: expected a valid list; found 'hybrid'", id="no list"),
         pytest.param("ask: {modes: []}", "3: ask.modes: expected at least 1 item(s); found []", id="empty list"),
         pytest.param("ask: {modes: [a, 'b c']}", "3: ask.modes[1]: expected text that matches", id="bad item"),
+        pytest.param(
+            "ask: {modes: [fts, bm25]}",
+            "3: ask.modes: expected one of 'fts' and 'bm25', which are one mode; found ['fts', 'bm25']",
+            id="one mode twice",
+        ),
         pytest.param("ask: {total_timeout: .inf}", "3: ask.total_timeout: expected", id="infinite timeout"),
         pytest.param("ask: 3", "3: ask: expected a mapping; found 3", id="number for a slice"),
         pytest.param("score: {k: [5, 1]}", "3: score: expected distinct cut-offs in ascending order", id="unordered"),

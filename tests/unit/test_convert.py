@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import make_case, make_support
-from raggate import golden
+from builders import make_case, make_chunk, make_result, make_support
+from raggate import golden, scoring
 from raggate.cli_convert import SOURCES, TARGETS
 from raggate.cli_convert import convert as command
 from raggate.convert import PRAGMATA, Conversion, convert, read
@@ -22,6 +22,7 @@ from raggate.errors import UsageError
 from raggate.formats.golden_graded import Graded
 from raggate.formats.kebab import GoldenFile, GoldenQuery
 from raggate.formats.substrate import Query, QuerySet
+from raggate.metrics import METRICS
 from raggate.models import Case, Support
 
 TOKEN = st.text("abcdef-_.ä0129", min_size=1, max_size=8)
@@ -227,6 +228,47 @@ def test_beir_and_trec_hold_the_same(tmp_path: Path) -> None:
     assert sorted(path.name for path in back.iterdir()) == ["corpus.jsonl", "qrels", "queries.jsonl"]
 
 
+@pytest.mark.parametrize("unit", ["document", "chunk"])
+@pytest.mark.parametrize("grade", [1, 2])
+def test_a_graded_golden_set_scores_what_the_api_names(tmp_path: Path, unit: str, grade: int) -> None:
+    """A response that begins with the judged document or chunk scores 1, whatever its grade and its path."""
+    (tmp_path / "a").write_text(f"q1 0 d1 {grade}\nq1 0 d2 {grade}\n")
+    (tmp_path / "a.topics").write_text("q1\tWhat?\n")
+    assert go(tmp_path / "a", tmp_path / "g", "trec", "raggate", unit=unit).lost == ()
+    (case,) = golden.load((tmp_path / "g").read_bytes(), "g").cases
+    chunks = [
+        make_chunk(name if unit == "chunk" else f"c{name}", rel_path=f"notes/{name}.md", doc_id=name)
+        for name in ("d1", "d2")
+    ]
+    item = scoring.label(case, make_result(case.id, *chunks))
+    assert METRICS["hit"].function(item, 1) == 1
+    assert METRICS["ndcg"].function(item, 2) == 1
+
+
+@pytest.mark.parametrize("name", ["trec", "beir"])
+def test_a_query_without_a_relevant_document_is_named(tmp_path: Path, name: str) -> None:
+    """A query whose judgements are all 0 becomes one to abstain from, which is no silent default: strict refuses."""
+    graded = Graded(queries={"q1": "A?", "q2": "B?"}, qrels={"q1": {"d1": 1}, "q2": {"d1": 0}})
+    options = Options(topics=tmp_path / "a.topics", topics_out=tmp_path / "a.topics")
+    FORMATS[name](options).save(graded, tmp_path / "a")
+    found = go(tmp_path / "a", tmp_path / "g", name, "raggate")
+    assert [case.answerable for case in golden.load((tmp_path / "g").read_bytes(), "g").cases] == [True, False]
+    assert ("q2", "answerable", "changed") in said(found)
+    assert not [case for case, _, _ in said(found) if case == "q1"]
+
+
+def test_the_command_counts_what_is_in_the_target(tmp_path: Path) -> None:
+    """Of four cases three name places that kebab cannot hold: the last line and the JSON say one of four."""
+    cases = [make_case(f"q{index}", question=f"Q{index}?") for index in range(3)]
+    held = golden.complete(Case(id="q", question="Q", answerable=True, expected_doc_ids=("d",)))
+    source = write(tmp_path / "g.jsonl", held, *cases)
+    flags = ("--from", "raggate", "--to", "kebab")
+    assert ": 1 of 4 cases, 3 losses" in run(source, tmp_path / "a.yaml", *flags)[1]
+    found = json.loads(run(source, tmp_path / "b.yaml", *flags, "--json")[1])
+    assert (found["written"], found["cases"]) == (1, 4)
+    assert "nothing written: 4 cases, 3 losses" in run(source, tmp_path / "c.yaml", *flags, "--strict")[1]
+
+
 def test_trec_topics_in_blocks_are_read(tmp_path: Path) -> None:
     """Topics in TREC's `<top>` blocks give number and title; a topic without judgements is a case that is lost."""
     (tmp_path / "a").write_text("301 0 d1 1\n301 0 d2 0\n999 0 d1 1\n")
@@ -283,7 +325,8 @@ def test_labels_of_pragmata_become_graded_chunks(tmp_path: Path) -> None:
     first, second = golden.load((tmp_path / "g").read_bytes(), "g").cases
     assert (first.expected_chunk_ids, first.expected_doc_ids, first.lang) == (("c1", "c2"), ("d1",), "en")
     assert (second.id, second.answerable) == ("r2", False)
-    assert ("r1", "gold_supports[0].grade", "dropped") in said(found)
+    assert [(one.chunk_id, one.grade) for one in first.gold_supports] == [("c1", 2), ("c2", 1)]
+    assert not [key for _, key, _ in said(found) if key.startswith("gold_supports")]
     assert ("r1", "misleading", "dropped") in said(found)
     assert ("r2", "answerable", "changed") in said(found)
     with pytest.raises(UsageError, match="hold no labels"):

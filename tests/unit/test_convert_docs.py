@@ -27,6 +27,10 @@ KEYS: dict[str, Case] = {
     "gold_supports.snippets": replace(ANCHORED, gold_supports=(replace(PLACE, snippets=("x",)),)),
     "gold_supports.vault": replace(ANCHORED, gold_supports=(replace(PLACE, vault="work"),)),
     "gold_supports.grade": replace(ANCHORED, gold_supports=(replace(PLACE, grade=2),)),
+    "gold_supports.doc_id": replace(PLAIN, gold_supports=(Support(rel_path="", doc_id="d1", grade=2),)),
+    "gold_supports.chunk_id": replace(
+        PLAIN, expected_doc_ids=(), gold_supports=(Support(rel_path="", chunk_id="c1", grade=2),)
+    ),
     "required_support_groups": replace(
         ANCHORED,
         category="multi_hop",

@@ -157,6 +157,16 @@ TWO = [GOLD, {"rel_path": "b.md"}]
             r"gold_supports[0].snippets[0]: expected text that matches \S",
             id="a blank snippet would stand in every text",
         ),
+        pytest.param(
+            {"gold_supports": [GOLD, {"doc_id": "d", "chunk_id": "c"}]},
+            "gold_supports[1]: doc_id and chunk_id stand together, expected one of them",
+            id="two names of a support",
+        ),
+        pytest.param(
+            {"gold_supports": [{"doc_id": "d", "heading_path": "# A"}]},
+            "gold_supports[0].heading_path goes with rel_path, not with doc_id",
+            id="a heading of an id",
+        ),
         pytest.param({"gold_supports": []}, "answerable, but gold_supports is empty", id="answerable without label"),
         pytest.param(
             {"answerable": False}, "not answerable, but gold_supports is not empty", id="label without answer"
@@ -360,6 +370,7 @@ _NAMES = st.lists(_TEXT, max_size=3).map(tuple)
 
 @st.composite
 def _cases(draw: st.DrawFn) -> Case:
+    grades = st.integers(1, 100)
     supports = draw(
         st.lists(
             st.builds(
@@ -368,8 +379,10 @@ def _cases(draw: st.DrawFn) -> Case:
                 heading_path=st.none() | _TEXT,
                 snippets=_NAMES,
                 vault=st.none() | _TEXT,
-                grade=st.integers(1, 100),
-            ),
+                grade=grades,
+            )
+            | st.builds(Support, rel_path=st.just(""), doc_id=_TEXT, grade=grades)
+            | st.builds(Support, rel_path=st.just(""), chunk_id=_TEXT, grade=grades),
             max_size=3,
         )
     )

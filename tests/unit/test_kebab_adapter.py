@@ -154,12 +154,19 @@ def test_refusals_that_are_none(settings: Any, behaviour: str, message: str) -> 
     assert message in found[0].failure.message
 
 
-def test_half_a_bulk(settings: Any) -> None:
-    """Questions answered before kebab failed keep their answers; the others fail with its reason."""
-    found = ask_all(cases("bread", "tea", "soup", "bread"), settings("half"))
-    assert [result.failure is None for result in found] == [True, True, False, False]
-    assert found[3].failure is not None
-    assert found[3].failure.message == "kebab: io_error: disk gone (look at the log)"
+@pytest.mark.parametrize("behaviour", ["half", "late"])
+def test_a_bulk_that_failed(settings: Any, behaviour: str) -> None:
+    """Of a bulk that ends with an error no line is an answer, whether it printed half of them or all."""
+    found = ask_all(cases("bread", "tea", "soup", "bread"), settings(behaviour))
+    assert [result.failure.message if result.failure else None for result in found] == [
+        "kebab: io_error: disk gone (look at the log)"
+    ] * 4
+
+
+def test_a_bulk_that_is_killed(settings: Any) -> None:
+    """Questions answered before the time was up keep their answers; the others fail with that reason."""
+    found = ask_all(cases("bread", "tea", "soup", "bread"), settings("stuck", timeout=0.75))
+    assert [result.failure.kind if result.failure else None for result in found] == [None, None, "timeout", "timeout"]
 
 
 def test_one_item_of_a_bulk(settings: Any) -> None:

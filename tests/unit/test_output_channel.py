@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+import click
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from e2e import grammar
-from raggate import cli
+from raggate import cli, steps
+from raggate.caller import Caller
 from raggate.errors import CannotTell
 from raggate.reports import terminal
-from reviews import hostile
+from reviews import hostile, review
 
 FORGED = (
     "::error::x ##[error]x ::set-output\u2003name=a::b ##[set-output name=a]b ::add-mask::a ::stop-commands::a".split()
@@ -52,3 +57,23 @@ def test_an_error_with_foreign_text(message: str, hint: str, log: list[str]) -> 
         cli.say_error(CannotTell(message, hint=hint, log=tuple(log)))
     assert said
     assert commands("".join(said)) == []
+
+
+def test_the_log_of_an_api_that_died_on_the_way_is_fenced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Beside a verdict the API's log goes to the fenced stream alone, as in an error; the report does not repeat it."""
+    monkeypatch.chdir(tmp_path)
+    found = review("cannot-tell")
+    lines = ("panic: index out of range", "any::thing ##[group]")
+    dead = replace(found, run=replace(found.run, log=lines))
+    caller = Caller(fence=steps.fence)
+    with click.Context(cli.cli, obj=caller):
+        cli._show(dead, tmp_path)
+    out, err = capsys.readouterr()
+    first, *inside, last = err.splitlines()[-4:]
+    assert first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
+    assert [line.startswith("  | ") for line in inside] == [True, True]
+    assert "panic" in inside[0]
+    assert "panic" not in out
