@@ -1,11 +1,16 @@
-"""SIGINT and SIGTERM -> KeyboardInterrupt in the main thread, and once more where the first one was lost.
+"""SIGINT and SIGTERM -> KeyboardInterrupt in the main thread: held back where it harms, raised again where it was lost.
 
-What a signal raises while the interpreter drops an object is swallowed there, and the work would go on unasked.
+What a signal raises while the interpreter drops an object is swallowed there, and the work would go on unasked. What it
+raises inside an event loop loses a step of the loop, which then waits for ever.
 """
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
 from typing import NoReturn
 
 _came: list[int] = []
@@ -23,6 +28,28 @@ def check() -> None:
     """Raise KeyboardInterrupt when a signal has come before and what calls this still waits; for every long wait."""
     if _came:
         raise KeyboardInterrupt(f"signal {_came[0]}, again")
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[list[int]]:
+    """Hold SIGINT and SIGTERM back, list those that came, and raise them at the end. Only the main thread gets any."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
+    previous = {int(number): signal.signal(number, note) for number in heard}
+    try:
+        yield came
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number in dict.fromkeys(came):
+            signal.raise_signal(number)
 
 
 def _raise(number: int, _: object) -> NoReturn:

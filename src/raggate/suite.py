@@ -68,9 +68,11 @@ def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask
     start = time.perf_counter()
     modes = dict.fromkeys(settings.modes)
     questions = [(case, mode) for mode in modes for case in cases if asked_in(case.modes, mode)]
-    suite = _Suite(questions, adapter, api, settings, on_result)
-    if questions:
-        asyncio.run(suite.run())
+    interrupts.check()
+    with interrupts.deferred() as came:
+        suite = _Suite(questions, adapter, api, settings, on_result, came)
+        if questions:
+            asyncio.run(suite.run())
     if suite.interrupt:
         raise suite.interrupt
     return Outcome(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
@@ -98,6 +100,7 @@ class _Suite:
         api: Started,
         settings: Ask,
         on_result: OnResult,
+        came: Sequence[int],
     ) -> None:
         self.stopped: str | None = None
         self.interrupt: BaseException | None = None
@@ -106,6 +109,7 @@ class _Suite:
         self._api = api
         self._settings = settings
         self._on_result = on_result
+        self._came = came
         self._waiting = iter(range(len(questions)))
         self._results: list[Result | None] = [None] * len(questions)
         self._done = 0
@@ -150,7 +154,8 @@ class _Suite:
 
     async def _watch(self) -> None:
         while True:
-            interrupts.check()
+            if self._came:
+                raise KeyboardInterrupt
             self._check_alive()
             await asyncio.sleep(WATCH_SECONDS)
 

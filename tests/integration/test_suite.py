@@ -449,6 +449,27 @@ def test_interrupt_keeps_what_was_handed_out_and_leaves_nothing_running(error: t
     assert sorted(kept) == ["c0", "c1", "c2", "c3", "c4"]
 
 
+def test_signal_waits_for_a_safe_moment() -> None:
+    """A signal raises nothing inside the event loop, which could lose a step of it: asking ends at the next look."""
+    before = signal.signal(signal.SIGTERM, terminate)
+    went_on: list[str] = []
+
+    def heard(result: Result, done: int, total: int) -> None:
+        if done == 5:
+            signal.raise_signal(signal.SIGTERM)
+            went_on.append(result.case_id)
+
+    try:
+        with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 5 else 30)) as api:
+            start = time.perf_counter()
+            with pytest.raises(SystemExit):
+                ask(api, 20, on_result=heard, concurrency=3)
+            assert time.perf_counter() - start < 5
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert len(went_on) == 1
+
+
 def terminate(number: int, frame: object) -> None:
     """Handle a signal as a program does that wants to clean up."""
     raise SystemExit

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from raggate import interrupts
 from raggate.api_settings import Contained
 from raggate.backends.engine import Client, connected, engine_errors, reason
 from raggate.backends.images import declared_volumes
 from raggate.backends.networking import NO_RESOLVER
-from raggate.backends.processes import Log, interrupts_deferred
+from raggate.backends.processes import Log
 from raggate.errors import CannotTell
 from raggate.escape import plain
 
@@ -56,7 +57,7 @@ def create(client: Client, settings: Contained, plan: Plan, labels: Mapping[str,
     endpoint = client.create_endpoint_config(aliases=[plan.name])
     try:
         host_config = _profile(client, settings, plan)
-        with interrupts_deferred():
+        with interrupts.deferred():
             made = client.create_container(
                 plan.image,
                 command=list(plan.command) or None,
@@ -137,7 +138,7 @@ class Running:
         self._ended: str | None = None
         self._drained = False
         try:
-            with interrupts_deferred():
+            with interrupts.deferred():
                 client.start(container)
         except engine_errors() as error:
             raise CannotTell(

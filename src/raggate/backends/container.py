@@ -16,7 +16,7 @@ from raggate.backends import contained, engine, images, networking, surroundings
 from raggate.backends.contained import Plan, Running
 from raggate.backends.engine import Client, sweep
 from raggate.backends.placeholders import Filler
-from raggate.backends.processes import Log, interrupts_deferred
+from raggate.backends.processes import Log
 from raggate.errors import CannotTell
 from raggate.escape import log_line, plain
 from raggate.models import Place, Started
@@ -72,7 +72,7 @@ def _undone(place: Place, labels: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         # by label and not by what is remembered: a call that was cut off may have had its effect
-        with interrupts_deferred():
+        with interrupts.deferred():
             engine.tear_down(place.environment, {engine.INSTANCE: labels[engine.INSTANCE]}, place.say)
 
 
@@ -144,10 +144,10 @@ class _Run:
         made = {vault: self.name(f"vault-{vault}") for vault in self.place.vaults}
         path = self.settings.vault_path
         try:
-            with interrupts_deferred():
+            with interrupts.deferred():
                 for volume in made.values():
                     self.client.create_volume(volume, labels=self.labels)
-            with interrupts_deferred():
+            with interrupts.deferred():
                 helper = self.client.create_container(
                     image,
                     command=["raggate", "never", "starts", "this"],
@@ -159,7 +159,7 @@ class _Run:
                     use_config_proxy=False,
                 )["Id"]
             volumes.fill(self.client, helper, self.place.vaults, path)
-            with interrupts_deferred():
+            with interrupts.deferred():
                 self.client.remove_container(helper, force=True, v=True)
         except engine.engine_errors() as error:
             raise CannotTell(f"the vaults could not be copied for the API: {engine.reason(error)}") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+from raggate import interrupts
 from raggate.backends.engine import Client, engine_errors, reason
-from raggate.backends.processes import interrupts_deferred
 from raggate.backends.surroundings import Own
 from raggate.errors import CannotTell, UsageError
 
@@ -22,7 +22,7 @@ def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bo
         CannotTell: when the engine refuses.
     """
     try:
-        with interrupts_deferred():
+        with interrupts.deferred():
             client.create_network(name, driver="bridge", internal=internal, labels=dict(labels), check_duplicate=True)
     except engine_errors() as error:
         raise CannotTell(f"no network could be created for the API: {reason(error)}") from None
@@ -58,7 +58,7 @@ def join(client: Client, network: str, own: Own) -> None:
     if own.connect is None:
         return
     try:
-        with interrupts_deferred():
+        with interrupts.deferred():
             client.connect_container_to_network(own.connect, network)
     except engine_errors() as error:
         raise CannotTell(

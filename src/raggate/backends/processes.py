@@ -10,10 +10,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import IO, Self
 
 from raggate import interrupts
@@ -214,7 +214,7 @@ class Family:
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        with interrupts_deferred():
+        with interrupts.deferred():
             self._watchdog = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._mark],
                 stdin=subprocess.PIPE,
@@ -234,7 +234,7 @@ class Family:
             OSError: when it cannot be executed.
             ValueError: for words or variables that no process can be given, such as one with a NUL.
         """
-        with interrupts_deferred():
+        with interrupts.deferred():
             process = subprocess.Popen(
                 words,
                 cwd=cwd,
@@ -254,11 +254,11 @@ class Family:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # a second Ctrl-C ends the grace, never the teardown; it is raised when nothing runs any more
-        with interrupts_deferred() as interrupts:
+        with interrupts.deferred() as came:
             for child in self._children:
                 child.terminate()
             end = time.monotonic() + _GRACE
-            while not interrupts and time.monotonic() < end and any(child.ended() is None for child in self._children):
+            while not came and time.monotonic() < end and any(child.ended() is None for child in self._children):
                 time.sleep(_POLL)
             kill(self._mark, [child.pid for child in self._children])
             for child in self._children:
@@ -281,24 +281,3 @@ class Family:
         except subprocess.TimeoutExpired:
             self._watchdog.kill()
             self._watchdog.wait()
-
-
-@contextlib.contextmanager
-def interrupts_deferred() -> Iterator[list[int]]:
-    """Hold SIGINT and SIGTERM back, list those that came, and raise them at the end. Only the main thread gets any."""
-    came: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield came
-        return
-
-    def note(number: int, _: FrameType | None) -> None:
-        came.append(number)
-
-    previous = {int(number): signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for number in dict.fromkeys(came):
-            signal.raise_signal(number)
