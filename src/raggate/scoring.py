@@ -108,12 +108,6 @@ def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
     }
 
 
-def is_binary(name: str) -> bool:
-    """Say whether a metric only takes the values 0 and 1 per case, so that counts tell more than means."""
-    metric = METRICS.get(re.sub(r"_at_\d+$", "", name))
-    return metric is not None and metric.binary
-
-
 @lru_cache(maxsize=8)
 def _functions(cutoffs: tuple[int, ...], *, answers: bool) -> dict[str, PerCase]:
     functions: dict[str, PerCase] = {}

@@ -336,22 +336,6 @@ def test_directions() -> None:
     assert len(directions) == sum(2 if metric.ranked else 1 for metric in METRICS.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("hit_at_5", True),
-        ("recall_all_at_10", True),
-        ("mrr_at_10", False),
-        ("ndcg_exp_at_3", False),
-        ("scope_miss_rate", True),
-        ("no_such_metric", False),
-    ],
-)
-def test_is_binary(name: str, *, expected: bool) -> None:
-    """Metrics of 0 and 1 are known as such at any cut-off."""
-    assert scoring.is_binary(name) is expected
-
-
 @given(st.lists(st.sampled_from(["a.md", "b.md", "c.md"]), max_size=12), st.integers(1, 4))
 def test_noise_at_the_end_never_helps(rel_paths: list[str], count: int) -> None:
     """From real chunks to means: irrelevant chunks at the end of the list make no metric better."""
