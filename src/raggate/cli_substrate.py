@@ -198,11 +198,18 @@ def trace(directory: Path, form: Form, out: Path | None) -> None:
     text = trace_file.render(rundir.read(directory))
     if form == "scripts":
         text = render_trace(parse_trace(text.encode(), str(directory)), "scripts")
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        _write(out, text.encode())
-        click.echo(log_line(f"wrote {out}"))
+    _give(text, out)
+
+
+@substrate.command()
+@click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
+@click.option("--out", type=_FILE, help="Write it here.")
+def results(directory: Path, out: Path | None) -> None:
+    """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
+    from raggate import rundir
+    from raggate.formats.substrate_results import from_run, render_results
+
+    _give(render_results(from_run(rundir.read(directory))), out)
 
 
 def _say_comparison(comparison: Comparison) -> None:
@@ -248,6 +255,14 @@ def _say_doubts(joined: Joined) -> None:
             _warn(f"{len(pairs)} queries {what}: {named}")
     for mode in joined.absent:
         _warn(f"no results in mode {mode}, which queries ask for")
+
+
+def _give(text: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    _write(out, text.encode())
+    click.echo(log_line(f"wrote {out}"))
 
 
 def _write(path: Path, data: bytes) -> None:

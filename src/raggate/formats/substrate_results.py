@@ -92,11 +92,16 @@ def read_results(path: Path) -> tuple[dict[str, Any], ...]:
 
 
 def write_results(path: Path, rows: Sequence[Row]) -> None:
-    """Write a `results.jsonl` with their names of the modes and their order of keys.
+    """Write a `results.jsonl`.
 
     Raises:
         OSError: when the directory cannot be written; the old file is then untouched.
     """
+    write_atomic(path, render_results(rows).encode())
+
+
+def render_results(rows: Sequence[Row]) -> str:
+    """Give the text of a `results.jsonl`, with their names of the modes and their order of keys."""
     lines = []
     for row in rows:
         ordered = {
@@ -107,7 +112,7 @@ def write_results(path: Path, rows: Sequence[Row]) -> None:
             "results": row["results"],
         }
         lines.append(json.dumps(ordered, ensure_ascii=False) + "\n")
-    write_atomic(path, "".join(lines).encode())
+    return "".join(lines)
 
 
 def from_run(run: Run) -> tuple[dict[str, Any], ...]:
