@@ -120,7 +120,7 @@ def proposal(
     changes = tuple(replacements(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
     down = [*_down(rows, comparison), *_gone(run, comparison)]
-    notes = tuple(_notes(comparison, gate, unreadable))
+    notes = (*_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
             f"run {run.run_id} is worse than the present baseline: "
@@ -272,6 +272,18 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
         yield Reason(code="starts-over", message=f"the present baseline cannot be compared with: {cause}")
     if unreadable:
         yield Reason(code="starts-over", message=f"the present baseline cannot be read: {unreadable}")
+
+
+def _beyond_limits(rows: Sequence[Replacement], gate: Gate) -> Iterator[Reason]:
+    """Name what will be beyond its floor or ceiling: promoting it cannot make a check green."""
+    for row in rows:
+        rule, value = gate.rule(row.change.metric), row.after.value
+        higher = row.after.direction == "higher"
+        limit = None if rule is None else rule.floor if higher else rule.ceiling
+        if limit is not None and value is not None and not (1 if higher else -1) * (value - limit) >= -EPSILON:
+            bound = f"its {'floor' if higher else 'ceiling'} {limit:g}"
+            said = f"{wording.name(row.change)} is {_shown(row.after)}, beyond {bound}, which the next check fails for"
+            yield Reason(code="beyond-limit", message=said)
 
 
 def _shown(value: MetricValue) -> str:

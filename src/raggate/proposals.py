@@ -7,7 +7,7 @@ from typing import Any
 
 from raggate.outcomes import EPSILON, Comparison, Delta, MetricValue, Reason
 
-NOTES = frozenset(("starts-over", "little-overlap"))
+NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit"))
 """Codes of reasons that are told but need no permission."""
 
 

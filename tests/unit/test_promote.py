@@ -19,7 +19,7 @@ from builders import (
     make_run,
 )
 from raggate import baseline, scoring
-from raggate.config import Gate
+from raggate.config import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.models import Run
 from raggate.outcomes import Accepted, Baseline, Finding, Lowered
@@ -288,6 +288,17 @@ def test_other_questions_that_are_no_worse() -> None:
     assert [reason.code for reason in found.reasons] == ["little-overlap"]
     assert table(found)[-1] == "note: only 0 of the present baseline's 20 cases are still the same"
     assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+
+
+@pytest.mark.parametrize(("floor", "told"), [(0.95, False), (0.96, True)])
+def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
+    """A value beyond its floor can be promoted, with a note that the next check fails for it."""
+    gate = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=floor)})
+    run = run_of(1)
+    found = proposal(run, score(run, (5,)), None, gate, Terms())
+    said = [reason.message for reason in found.reasons]
+    expected = [f"hit_at_5 (hybrid) is 0.9500, beyond its floor {floor:g}, which the next check fails for"]
+    assert said == (expected if told else [])
 
 
 def test_metric_without_a_shared_question() -> None:
