@@ -37,6 +37,8 @@ class Step:
 
     exit_code: int
     seconds: float
+    spoke: float
+    """Seconds from the start to the first output: a signal before that may have found no container yet."""
     text: str
     log: Log
     outputs: dict[str, str]
@@ -159,7 +161,7 @@ class Job:
         name = f"{self.image.replace(':', '').replace('/', '')[:20]}_{secrets.token_hex(3)}"
         argv = self._argv(name, environment, entrypoint)
         begin = time.monotonic()
-        code, text = _invoke(argv, environment, cancel, (lambda: during(name)) if during else None)
+        code, text, spoke = _invoke(argv, environment, cancel, (lambda: during(name)) if during else None)
         seconds = time.monotonic() - begin
         log = Log().feed(text)
         problems: list[str] = []
@@ -177,6 +179,7 @@ class Job:
         return Step(
             exit_code=code,
             seconds=seconds,
+            spoke=spoke,
             text=text,
             log=log,
             outputs=outputs,
@@ -283,7 +286,7 @@ _MOUNTED = {
 
 def _invoke(
     argv: list[str], environment: Mapping[str, str], cancel: Cancel | None, during: Callable[[], None] | None
-) -> tuple[int, str]:
+) -> tuple[int, str, float]:
     # the values travel in the environment of the command, as the runner hands them over
     process = subprocess.Popen(
         argv,
@@ -295,11 +298,13 @@ def _invoke(
     )
     assert process.stdout is not None
     chunks: list[bytes] = []
+    begin, spoke = time.monotonic(), [float("inf")]
     seen = threading.Event()
     stream = process.stdout
 
     def read() -> None:
         while data := os.read(stream.fileno(), 1 << 16):
+            spoke[0] = min(spoke[0], time.monotonic() - begin)
             chunks.append(data)
             if cancel and cancel.text and cancel.text.encode() in b"".join(chunks):
                 seen.set()
@@ -318,7 +323,7 @@ def _invoke(
         raise
     reader.join(5)
     stream.close()
-    return code, b"".join(chunks).decode("utf-8", "replace")
+    return code, b"".join(chunks).decode("utf-8", "replace"), spoke[0]
 
 
 def _cancel(process: subprocess.Popen[bytes], cancel: Cancel, seen: threading.Event) -> None:

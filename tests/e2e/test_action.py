@@ -291,11 +291,10 @@ def test_cancelled_at_any_point(job: Jobs, after: float, number: signal.Signals)
     """Cancelled by either signal, the step ends in under 7 s, is no pass, and leaves nothing behind."""
     made = job(env={"NOTES_DISABLE": "vector"})  # had it ended before, it were a regression
     cancel = Cancel(after=after, schedule=((0.0, number), (7.5, signal.SIGTERM), (10.0, signal.SIGKILL)))
-    begin = time.monotonic()
     step = made.run(GATE, cancel=cancel)
-    # a signal that comes before the container runs reaches nobody, and the step then ends by itself, in its own time
-    if step.exit_code != 1:
-        assert time.monotonic() - begin - after < 7, step.text
+    # a signal that comes before the container runs may reach nobody: the next one counts, or the step's own end
+    heard = after if step.spoke <= after else after + 7.5
+    assert step.seconds - heard < 7, step.text
     assert step.exit_code != 0, step.text
     if step.exit_code == 130 and step.outputs:
         assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("interrupted", "130")
