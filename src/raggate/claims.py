@@ -56,14 +56,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         CannotTell: for a run that they cannot judge.
     """
     settings = inputs.config
-    expected = {
-        "adapter": settings.ask.adapter,
-        "k": settings.ask.k,
-        "retrieval_only": settings.ask.retrieval_only,
-        "modes": list(settings.ask.modes),
-        "golden": inputs.golden.hash,
-        "vault": inputs.vault.hash,
-    }
+    expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected)
     _refuse_wild_numbers(claimed)
     cases = {case.id: case for case in inputs.golden.cases}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from raggate import config, golden, sources, vault
 from raggate.config import Config
@@ -30,6 +31,18 @@ class Inputs:
     against: str | None
     ignored: tuple[str, ...] = ()
     first_run: bool = False
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Give what a run by these inputs is known by: runs that differ in any of it were measured by other means."""
+        ask = self.config.ask
+        return {
+            "adapter": ask.adapter,
+            "k": ask.k,
+            "retrieval_only": ask.retrieval_only,
+            "modes": list(ask.modes),
+            "golden": self.golden.hash,
+            "vault": self.vault.hash,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,9 @@ from typing import Any
 
 import orjson
 
+from raggate.errors import UsageError
+from raggate.escape import plain
+
 SHOWN_DECIMALS = 4
 """Decimals in metrics.json and reports. Comparisons use unrounded values."""
 
@@ -67,3 +70,18 @@ def write_atomic(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def parse_object(data: bytes, place: str) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Raises:
+        UsageError: naming the place, when it is not JSON or no object.
+    """
+    try:
+        value = loads(data)
+    except ValueError as error:
+        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{place}: expected a JSON object")
+    return value

@@ -218,15 +218,7 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
             "baseline_name": inputs.baseline[0] if inputs.baseline else None,
             "reproduce": invocation.reproduce,
         },
-        fingerprint={
-            "adapter": settings.ask.adapter,
-            "k": settings.ask.k,
-            "retrieval_only": settings.ask.retrieval_only,
-            "modes": list(settings.ask.modes),
-            "golden": inputs.golden.hash,
-            "vault": inputs.vault.hash,
-            "notes": inputs.vault.notes,
-        },
+        fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
+from raggate.errors import RaggateError
 from raggate.outcomes import Waived
 
 
@@ -57,6 +59,19 @@ class Ended:
     log: tuple[str, ...] = ()
     suite: str | None = None
     waivers: tuple[Waived, ...] = ()
+
+    @classmethod
+    def of(cls, error: RaggateError, suite: str) -> Self:
+        """Tell of a run that ended with an error."""
+        return cls(
+            label=error.label,
+            exit_code=int(error.exit_code),
+            message=error.message,
+            hint=error.hint,
+            log=error.log,
+            suite=suite,
+            waivers=error.waivers,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,7 +205,7 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
             told = _judged(_read(files), inputs, relay, change)
             return _previewed(told, lambda: _preview(github, relay, change, where, inputs))
     except RaggateError as error:
-        return without(_ended(error, trusted.suite if trusted is not None else _suite(relay, where)))
+        return without(Ended.of(error, trusted.suite if trusted is not None else _suite(relay, where)))
 
 
 def _scratch() -> tempfile.TemporaryDirectory[str]:
@@ -313,14 +313,3 @@ def _previewed(told: Told, look: Callable[[], Preview]) -> Told:
     except RaggateError as error:
         seen = Preview(problems=(error.message,))
     return replace(told, review=replace(told.review, preview=seen))
-
-
-def _ended(error: RaggateError, suite: str) -> Ended:
-    return Ended(
-        label=error.label,
-        exit_code=int(error.exit_code),
-        message=error.message,
-        hint=error.hint,
-        log=error.log,
-        suite=suite,
-    )

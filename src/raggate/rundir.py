@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from raggate import golden
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.jsonio import dumps, loads, write_atomic
+from raggate.jsonio import dumps, parse_object, write_atomic
 from raggate.models import Case, Chunk, Golden, Labelled, Labels, Result, Run
 from raggate.outcomes import Aside
 
@@ -130,7 +130,7 @@ def read(directory: Path) -> Run:
         UsageError: when a file is missing or does not hold what it should, naming file and line.
     """
     config_path = directory / "config.json"
-    config = _object(_bytes(config_path), str(config_path))
+    config = parse_object(_bytes(config_path), str(config_path))
     if config.get("schema") != SCHEMA:
         raise UsageError(
             f"{config_path}: schema is {plain(str(config.get('schema')))!r}, expected {SCHEMA!r}",
@@ -182,7 +182,7 @@ def _read_results(path: Path, cases: Golden) -> tuple[Labelled, ...]:
 
 
 def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
-    row = _object(line, place)
+    row = parse_object(line, place)
     case = by_id.get(str(row.get("test_case_id")))
     if case is None:
         raise UsageError(f"{place}: no case {plain(str(row.get('test_case_id')))!r} in golden.jsonl")
@@ -237,13 +237,3 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}", hint="Is this a run directory?") from None
-
-
-def _object(data: bytes, place: str) -> dict[str, Any]:
-    try:
-        value = loads(data)
-    except ValueError as error:
-        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
-    if not isinstance(value, dict):
-        raise UsageError(f"{place}: expected a JSON object")
-    return value

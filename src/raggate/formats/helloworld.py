@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.formats.helloworld_shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
-from raggate.jsonio import loads
+from raggate.jsonio import parse_object
 from raggate.models import Case, Chunk, Failure, Golden, Labelled, Reference, Response, Result, Run
 
 STORED_TEXT = 200
@@ -245,12 +245,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _object(data: bytes, place: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    try:
-        value = loads(data)
-    except ValueError as error:
-        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
-    if not isinstance(value, dict):
-        raise UsageError(f"{place}: expected a JSON object")
+    value = parse_object(data, place)
     _check(adapter, value, place)
     return value
 

@@ -34,16 +34,7 @@ _KILLED = (
 
 def render_markdown(error: RaggateError, suite: str, run_id: str) -> str:
     """Render why there is no verdict, for summary.md."""
-    ended = Ended(
-        label=error.label,
-        exit_code=int(error.exit_code),
-        message=error.message,
-        hint=error.hint,
-        log=error.log,
-        suite=suite,
-        waivers=error.waivers,
-    )
-    parts = [section.variants[0] for section in _told(ended) if section.variants]
+    parts = [section.variants[0] for section in _told(Ended.of(error, suite)) if section.variants]
     return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(run_id)}</sub>"]) + "\n"
 
 
