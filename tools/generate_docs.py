@@ -132,9 +132,10 @@ def metrics_page() -> str:
         "answer; null in retrieval-only runs) divide by all calls. `no_chunks_rate` and `chunks_skipped_rate` come "
         "from the API's own account of its index. Latencies are nearest-rank percentiles in milliseconds: "
         "`client_ms` as raggate saw it, the others as the API reports them.",
-        "`coverage_by_document_type` counts, by file extension (`unknown` without one), the distinct documents and the "
-        "chunks that came back over the whole run. `cost` has sum, mean and n of each cost that responses tell "
-        "(`judge_tokens`, `judge_cost_usd`); what none of them tells is not there. Neither is ever gated.",
+        "`coverage_by_document_type` counts, by file extension (at most 20, the rest is `other`; `unknown` without "
+        "one), the distinct documents and the chunks that came back over the whole run. `cost` has sum, mean and n of "
+        "each cost that responses tell (`judge_tokens`, `judge_cost_usd`); what none of them tells is not there. "
+        "Neither is ever gated.",
     ]
     parts += [
         "## Human labels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from raggate.metrics.ranking import labelled
@@ -9,6 +10,11 @@ from raggate.models import Case, Chunk, Labelled, Result
 
 Document = tuple[str | None, str]
 """A document: its vault, None where the API does not tell, and its id or path."""
+
+MAX_TYPES = 20
+"""Types of documents that are told apart; ids that only look like file names could be of any number."""
+
+_EXTENSION = re.compile(r"[^/]\.([A-Za-z][A-Za-z0-9]{0,7})\Z")
 
 
 def document_precision(item: Labelled, k: int) -> float | None:
@@ -59,18 +65,25 @@ def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, 
     """Count, over a whole run, the distinct documents and the chunks that came back of each type.
 
     Returns:
-        Per file extension, in lower case and `unknown` without one: `documents` and `chunks`.
+        Per file extension, in lower case, `documents` and `chunks`; `unknown` are those whose id does not end in one,
+        `other` those of types beyond the `MAX_TYPES` that most documents are of.
     """
     chunks: dict[str, int] = {}
     documents: dict[str, set[Document]] = {}
     for result in results:
         for chunk in result.response.chunks if result.response else ():
             document = _document(chunk)
-            stem, dot, extension = document[1].rpartition("/")[2].rpartition(".")
-            kind = extension.lower() if dot and stem and extension else "unknown"
+            extension = _EXTENSION.search(document[1])
+            kind = extension[1].lower() if extension else "unknown"
             chunks[kind] = chunks.get(kind, 0) + 1
             documents.setdefault(kind, set()).add(document)
-    return {kind: {"documents": len(documents[kind]), "chunks": chunks[kind]} for kind in sorted(chunks)}
+    types = sorted(chunks.keys() - {"unknown"}, key=lambda kind: (-len(documents[kind]), kind))
+    counts: dict[str, dict[str, int]] = {}
+    for kind in sorted(chunks):
+        shown = counts.setdefault("other" if kind in types[MAX_TYPES:] else kind, {"documents": 0, "chunks": 0})
+        shown["documents"] += len(documents[kind])
+        shown["chunks"] += chunks[kind]
+    return dict(sorted(counts.items()))
 
 
 def _chunks(item: Labelled) -> tuple[Chunk, ...]:
