@@ -33,6 +33,7 @@ class Caller:
         judged: takes the review and the run directory when there is a verdict.
         remote: opens a revision that the local repository does not have.
         introducing: whether a revision without a configuration means a first run.
+        action: whether raggate was started as the container action, in a container that it shares with nobody.
         contained: whether an API that shares raggate's own surroundings is refused.
         fence: surrounds lines of a foreign log while they are printed to standard error.
     """
@@ -44,6 +45,7 @@ class Caller:
     judged: Callable[[Review, Path], None] = _nothing
     remote: Remote | None = None
     introducing: bool = False
+    action: bool = False
     contained: bool = False
     fence: Callable[[], AbstractContextManager[None]] = nullcontext
 

@@ -274,6 +274,7 @@ def _invocation(
         reproduce=shlex.join(["raggate", "check", *words]),
         remote=caller.remote,
         introducing=caller.introducing,
+        action=caller.action,
         adjust=adjust,
         created=caller.created,
     )

@@ -38,6 +38,7 @@ class Invocation:
         reproduce: the command line that does the same, for reports.
         remote: opens a revision that the local repository does not have.
         introducing: whether a revision without a configuration means a first run, and not an error.
+        action: whether raggate was started as the container action.
         adjust: changes the configuration once it is read, or refuses it.
         created: hears of the run directory as soon as it exists.
     """
@@ -54,5 +55,6 @@ class Invocation:
     reproduce: str = "raggate check"
     remote: Remote | None = None
     introducing: bool = False
+    action: bool = False
     adjust: Callable[[Config], Config] = unchanged
     created: Callable[[Path], None] = unheard

@@ -14,7 +14,6 @@ from raggate import __version__, boot, redaction, rundir, scoring, sources, suit
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
-from raggate.backends import surroundings
 from raggate.compat_scores import compat_scores
 from raggate.config import Config
 from raggate.errors import CannotTell, Interrupted, RaggateError
@@ -128,7 +127,7 @@ def _place(
         vaults=inputs.vault.directories,
         environment=invocation.environment,
         say=say,
-        in_container=surroundings.inside(),
+        in_action=invocation.action,
         secrets=secrets,
         identified=identified,
     )

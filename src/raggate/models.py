@@ -93,9 +93,9 @@ class Place:
 
     `root` is the directory of the configuration, `out` the run directory, `vaults` maps a name to its directory. All
     are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name. `say` takes
-    a line about what it does or could not undo. `in_container` tells whether raggate runs in a container itself. No log
-    that it keeps may hold one of the `secrets`. `identified` takes what names the image of the API exactly, where it
-    runs from one: `name@sha256:...`, or `sha256:...` of an image that no registry knows.
+    a line about what it does or could not undo. `in_action` tells whether raggate was started as the container action.
+    No log that it keeps may hold one of the `secrets`. `identified` takes what names the image of the API exactly,
+    where it runs from one: `name@sha256:...`, or `sha256:...` of an image that no registry knows.
     """
 
     root: Path
@@ -103,7 +103,7 @@ class Place:
     vaults: dict[str, Path]
     environment: Mapping[str, str]
     say: Callable[[str], None] = field(default=lambda _: None)
-    in_container: bool = False
+    in_action: bool = False
     secrets: tuple[str, ...] = ()
     identified: Callable[[str], None] = field(default=lambda _: None)
 

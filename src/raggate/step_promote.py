@@ -173,7 +173,8 @@ def _measure(
     words = ["run", *(f"--{name}={given[name]}" for name in flags if given[name])]
     remote = _remote(github, happened, place)
     return cli.run_command(
-        words, Caller(created=created, configured=configured, failed=failed, remote=remote, fence=steps.fence)
+        words,
+        Caller(created=created, configured=configured, failed=failed, remote=remote, action=True, fence=steps.fence),
     )
 
 

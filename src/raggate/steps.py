@@ -136,6 +136,7 @@ def _caller(
         judged=judged,
         remote=_remote(github, happened, runner, inputs) if github is not None and introducing else None,
         introducing=introducing,
+        action=True,
         contained=_contained(inputs, happened),
         fence=fence,
     )

@@ -760,3 +760,30 @@ def wait_for_container(engine: Any, run: str) -> None:
     while not any(one.name.endswith("-api") for one in engine.containers.list(filters={"label": f"raggate.run={run}"})):
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+class TestNeighbour:
+    """A container of somebody else on the same machine, whose shareable memory the machine's mounts show."""
+
+    @pytest.fixture
+    def shared(self, engine: Any, built: dict[str, str]) -> Iterator[Any]:
+        """Give it."""
+        neighbour = engine.containers.run(built["hostile"], detach=True, ipc_mode="shareable")
+        yield neighbour
+        neighbour.remove(force=True)
+
+    def test_it_is_not_taken_for_raggate(self, settings: Any, place: Place, shared: Any) -> None:
+        """It never joins the network of the API."""
+        with container.start(settings(), place) as api:
+            listening(api.base_url)
+            shared.reload()
+            assert set(shared.attrs["NetworkSettings"]["Networks"]) == {"bridge"}
+
+    def test_localhost_stays_the_machine(self, gate: Gate, shared: Any) -> None:
+        """An `api.url` on this machine is asked, and not called raggate's own container."""
+        assert shared.id
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        code, _, err = gate.check({"url": f"http://127.0.0.1:{port}", "ready": {"timeout": 1}})
+        assert code == 3
+        assert "it is not listening" in err

@@ -1,8 +1,9 @@
 """Readiness: when an API counts as up, and what is said when it does not come up. No process and no network."""
 
+import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -401,9 +402,10 @@ def test_a_bug_of_the_adapter_is_not_swallowed(bring_up):
     ],
 )
 def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
-    """In a container, localhost as URL is explained before anything is asked; elsewhere it is an address like any."""
-    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_container=True)
-    api = Api(url=f"http://{host}:9000")
+    """In the action's container, where nothing listens, localhost as URL is explained before anything is asked."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=True)
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        api = Api(url=f"http://{host}:{taken.getsockname()[1]}")
     with (
         pytest.raises(UsageError, match="is the container that raggate runs in") as caught,
         boot.up(api, place, index_state=Script(state(5)), expected_documents=5, say=lambda _: None, pace=FAST),
@@ -411,3 +413,25 @@ def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
         pass
     assert "service's name" in caught.value.hint
     assert "gateway" in caught.value.hint
+
+
+@pytest.mark.parametrize("in_action", [True, False])
+def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -> None:
+    """What listens on localhost is asked, also by an action that a runner has given the machine's network."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=in_action)
+    looks = Script(state(5))
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        api = Api(url=f"http://127.0.0.1:{server.getsockname()[1]}")
+        with boot.up(api, place, index_state=looks, expected_documents=5, say=lambda _: None, pace=FAST) as started:
+            assert started.base_url == api.url
+    assert looks.count
+
+
+def test_localhost_outside_the_action(tmp_path: Path) -> None:
+    """Outside the action localhost is an address like any, also before something listens there."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={})
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
+    looks = Script(httpx.ConnectError("refused"), state(5))
+    with boot.up(api, place, index_state=looks, expected_documents=5, say=lambda _: None, pace=FAST):
+        assert looks.count == 3

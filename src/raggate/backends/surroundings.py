@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.backends.engine import Client, engine_errors
 
-# Docker keeps the files it mounts over resolv.conf, hostname and hosts in a directory named after the container;
-# Podman does the same. cgroup paths, which others look at, hold no id where the cgroup namespace is private.
-_MOUNTED = re.compile(r"containers/([0-9a-f]{64})/")
+# Docker keeps the files it mounts over these in a directory named after the container; Podman does the same. cgroup
+# paths, which others look at, hold no id where the cgroup namespace is private. Other mounts prove nothing: on the
+# engine's own machine those of every container with a shareable /dev/shm can be seen.
+_FILES = {"/etc/hostname": "HostnamePath", "/etc/hosts": "HostsPath", "/etc/resolv.conf": "ResolvConfPath"}
+_KEPT = re.compile(r"/[^/]*containers/([0-9a-f]{64})/(?:userdata/)?[^/]+\Z")
 _HOSTNAME = re.compile(r"[0-9a-f]{12}")
 _MARKS = ("/.dockerenv", "/run/.containerenv")
 _DEPTH = 4
@@ -39,13 +42,8 @@ def mountinfo() -> str:
         return ""
 
 
-def inside(mounts: str | None = None) -> bool:
-    """Tell whether this process runs in a container, without asking an engine."""
-    return _MOUNTED.search(mountinfo() if mounts is None else mounts) is not None
-
-
 def own(client: Client, *, mounts: str | None = None, hostname: str | None = None, marked: bool | None = None) -> Own:
-    """Find out how raggate is placed. An id that the engine does not know is another engine's, or chance.
+    """Find out how raggate is placed. An id that the engine does not confirm is another engine's, or chance.
 
     Args:
         client: the engine.
@@ -56,14 +54,25 @@ def own(client: Client, *, mounts: str | None = None, hostname: str | None = Non
     mounts = mountinfo() if mounts is None else mounts
     hostname = socket.gethostname() if hostname is None else hostname
     marked = any(Path(mark).exists() for mark in _MARKS) if marked is None else marked
-    candidates = list(dict.fromkeys(_MOUNTED.findall(mounts)))
-    if marked and _HOSTNAME.fullmatch(hostname):
-        candidates.append(hostname)
-    for candidate in candidates:
-        found = _inspect(client, candidate)
-        if found is not None and str(found["Id"]).startswith(candidate):
-            return Own(id=str(found["Id"]), connect=_holder(client, found))
+    mounted = list(_mounted(mounts))
+    for identity, key, kept in mounted:
+        container = _inspect(client, identity)
+        # the engine's path and the kernel's differ in front, where the engine's directory is itself a mount
+        if container is not None and str(container.get(key) or "").endswith(kept):
+            return Own(id=identity, connect=_holder(client, container))
+    if not mounted and marked and _HOSTNAME.fullmatch(hostname):
+        container = _inspect(client, hostname)
+        if container is not None and str(container["Id"]).startswith(hostname):
+            return Own(id=str(container["Id"]), connect=_holder(client, container))
     return Own()
+
+
+def _mounted(mounts: str) -> Iterator[tuple[str, str, str]]:
+    """Give of every mount on one of the three files: the container's id, the engine's key for it, the path's end."""
+    for line in mounts.splitlines():
+        _, _, _, root, point, *_ = [*line.split(" "), *[""] * 5]
+        if (key := _FILES.get(point)) is not None and (kept := _KEPT.search(root)) is not None:
+            yield kept[1], key, kept[0]
 
 
 def _holder(client: Client, container: dict[str, object]) -> str | None:

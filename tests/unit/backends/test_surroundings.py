@@ -11,20 +11,30 @@ import pytest
 
 from raggate.backends import networking
 from raggate.backends.engine import labels, run_labels
-from raggate.backends.surroundings import Own, inside, own
+from raggate.backends.surroundings import Own, own
 from raggate.errors import UsageError
 
 ID = "ab" * 32
 HOLDER = "cd" * 32
+KEPT = {"HostnamePath": "hostname", "HostsPath": "hosts", "ResolvConfPath": "resolv.conf"}
 MOUNTS = (
     "22 27 0:21 / /proc rw - proc proc rw\n"
     f"651 640 8:1 /var/lib/docker/containers/{ID}/resolv.conf /etc/resolv.conf rw - ext4 /dev/root rw\n"
+)
+# as the host sees any container with a shareable /dev/shm, and as a container sees a path that somebody mounted
+SHARED = (
+    f"652 33 0:60 / /var/lib/docker/containers/{ID}/mounts/shm rw - tmpfs shm rw\n"
+    f"653 33 8:1 /var/lib/docker/containers/{ID}/hosts /mnt/hosts rw - ext4 /dev/root rw\n"
+    f"654 33 8:1 /var/lib/docker/containers/{ID}/mounts/secrets/hosts /etc/hosts rw - ext4 /dev/root rw\n"
 )
 PODMAN = f"651 640 0:45 /containers/overlay-containers/{ID}/userdata/hosts /etc/hosts rw - tmpfs tmpfs rw\n"
 
 
 class FakeEngine:
     """An engine that knows some containers by id, and notes who was connected to what."""
+
+    kept = "/var/lib/docker/containers"
+    folder = ""
 
     def __init__(self, **modes: str) -> None:
         self.modes = {{"own": ID, "holder": HOLDER}[name]: mode for name, mode in modes.items()}
@@ -34,7 +44,8 @@ class FakeEngine:
         """Find a container by the beginning of its id."""
         for known, mode in self.modes.items():
             if known.startswith(name):
-                return {"Id": known, "HostConfig": {"NetworkMode": mode}}
+                kept = {key: f"{self.kept}/{known}/{self.folder}{name}" for key, name in KEPT.items()}
+                return {"Id": known, "HostConfig": {"NetworkMode": mode}, **kept}
         raise docker.errors.NotFound("no such container")
 
     def connect_container_to_network(self, container: str, network: str) -> None:
@@ -68,7 +79,22 @@ def test_who_joins_the_network(modes: dict[str, str], connect: str | None) -> No
 
 def test_podman_has_another_path() -> None:
     """The id is found in the paths of Podman, too."""
-    assert find(FakeEngine(own="bridge"), PODMAN).id == ID
+    engine = FakeEngine(own="bridge")
+    engine.kept, engine.folder = "/run/user/1000/containers/overlay-containers", "userdata/"
+    assert find(engine, PODMAN).id == ID
+
+
+@pytest.mark.parametrize("line", SHARED.splitlines())
+def test_another_container_on_the_same_machine(line: str) -> None:
+    """Only what is mounted over one of raggate's own three files, from where the engine keeps it, tells who it is."""
+    assert find(FakeEngine(own="bridge"), f"{line}\n") == Own()
+
+
+def test_the_engine_confirms_the_file() -> None:
+    """An id that the engine knows is not enough: the mounted file is the one that it keeps for that container."""
+    engine = FakeEngine(own="bridge")
+    engine.kept = "/elsewhere"
+    assert find(engine) == Own()
 
 
 def test_not_in_a_container() -> None:
@@ -85,12 +111,6 @@ def test_the_hostname_is_the_second_choice() -> None:
 def test_an_id_of_another_engine() -> None:
     """An id that this engine does not know is not used: raggate runs in a container of another one."""
     assert find(FakeEngine(), MOUNTS, ID[:12], marked=True) == Own()
-
-
-@pytest.mark.parametrize(("mounts", "expected"), [(MOUNTS, True), (PODMAN, True), ("22 27 / /proc rw\n", False)])
-def test_inside(mounts: str, *, expected: bool) -> None:
-    """Whether it is a container at all is seen without an engine."""
-    assert inside(mounts) is expected
 
 
 @pytest.mark.parametrize(
