@@ -124,6 +124,19 @@ def test_actions_are_pinned_and_tokens_small() -> None:
             assert job["timeout-minutes"] <= 30
 
 
+def test_an_action_is_the_same_release_everywhere() -> None:
+    """Workflows, template and documentation name one commit of each foreign action, and say which release it is."""
+    pins: dict[str, set[str]] = {}
+    for path in (*WORKFLOWS, *PAGES):
+        for owner, repository, pin in re.findall(r"uses: ([\w.-]+)/([\w.-]+)[\w./-]*@(\S+.*)", path.read_text()):
+            if f"{owner}/{repository}@" not in PLACEHOLDER:
+                pins.setdefault(f"{owner}/{repository}", set()).add(pin.strip())
+    assert len(pins["actions/checkout"]) == 1
+    for action, releases in pins.items():
+        assert len(releases) == 1, (action, releases)
+        assert re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", *releases), (action, releases)
+
+
 @pytest.mark.parametrize("path", [*WORKFLOWS, *DOCKERFILES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_ignores_carry_a_reason(path: Path) -> None:
     """What a linter is told to ignore is explained in the same line."""
