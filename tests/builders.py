@@ -99,6 +99,7 @@ def make_ranked(
     labels = Labels(
         matches=tuple(tuple(found) for found in matches),
         heading_only=(False,) * len(matches),
+        bodiless=(False,) * len(matches),
         duplicates=tuple(duplicates),
     )
     return Labelled(case=case, result=result, labels=labels)

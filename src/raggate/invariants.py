@@ -101,10 +101,10 @@ def _chunk_ids_unique(run: Run) -> Iterator[str]:
 
 
 def _chunk_ids_stable(run: Run) -> Iterator[str]:
-    seen: dict[str, tuple[str, str, str]] = {}
+    seen: dict[str, tuple[str, str, str, str | None]] = {}
     for place, _item, response in _answered(run):
         for chunk in response.chunks:
-            content = (chunk.rel_path, chunk.heading_path, chunk.text)
+            content = (chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash)
             if chunk.chunk_id and seen.setdefault(chunk.chunk_id, content) != content:
                 yield f"{place}: chunk {chunk.chunk_id} has other content than in an earlier answer"
 

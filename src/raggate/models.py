@@ -146,7 +146,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim."""
+    """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim.
+
+    `text_hash` is that of the whole text where `text` was cut when the run was written, else None.
+    """
 
     chunk_id: str
     rel_path: str
@@ -158,6 +161,7 @@ class Chunk:
     score_lexical: float | None = None
     vault: str | None = None
     doc_id: str | None = None
+    text_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,12 +228,14 @@ class Labels:
     Attributes:
         matches: per chunk, in rank order, the indices of the gold supports it matches.
         heading_only: per chunk, whether the question meets its heading but not its body.
+        bodiless: per chunk, whether it is a heading without any text below it.
         duplicates: positions of chunks whose id stood higher up already; they hold no rank of their own.
         truncated: whether the text was cut before labelling, so that a missing snippet proves nothing.
     """
 
     matches: tuple[tuple[int, ...], ...]
     heading_only: tuple[bool, ...]
+    bodiless: tuple[bool, ...]
     duplicates: tuple[int, ...] = ()
     truncated: bool = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ from raggate.outcomes import Aside
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
 
-SCHEMA = "raggate/run/1"
+HASH_LENGTH = 32
+"""Characters of the hash of a text that is not kept whole."""
+
+SCHEMA = "raggate/run/2"
 
 _RESULT = TypeAdapter(Result)
 _LABELS = TypeAdapter(Labels)
@@ -200,7 +204,8 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
     chunks = result.response.chunks if result.response else ()
     indices = [index for found in labels.matches for index in found]
     outside = any(not 0 <= position < len(chunks) for position in labels.duplicates)
-    if len(labels.matches) != len(chunks) or len(labels.heading_only) != len(chunks) or outside:
+    per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
+    if any(len(values) != len(chunks) for values in per_chunk) or outside:
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
@@ -229,7 +234,11 @@ def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
 
 
 def _cut(chunk: Chunk) -> Chunk:
-    return chunk if len(chunk.text) <= STORED_TEXT else replace(chunk, text=chunk.text[:STORED_TEXT] + "...")
+    """Cut the text of a chunk; the hash of all of it stays, by which two texts that begin alike are told apart."""
+    if len(chunk.text) <= STORED_TEXT:
+        return chunk
+    whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
+    return replace(chunk, text=chunk.text[:STORED_TEXT] + "...", text_hash=whole)
 
 
 def _bytes(path: Path) -> bytes:

@@ -42,6 +42,7 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> Labelled:
     labels = Labels(
         matches=tuple(_matches(chunk, case) for chunk in chunks),
         heading_only=tuple(_heading_only(chunk, asked) for chunk in chunks),
+        bodiless=tuple(not _body(chunk).strip() for chunk in chunks),
         duplicates=tuple(duplicates),
         truncated=truncated,
     )
@@ -165,12 +166,15 @@ def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
 
 def _heading_only(chunk: Chunk, asked: frozenset[str]) -> bool:
     titles = elements(chunk.heading_path)
-    body = chunk.text.lstrip()
-    first, _, rest = body.partition("\n")
-    # chunkers repeat the heading as the first line of the text
-    if titles and fold(first).lstrip("# ") == titles[-1]:
-        body = rest
-    return bool(asked & _words(" ".join(titles))) and not asked & _words(body)
+    return bool(asked & _words(" ".join(titles))) and not asked & _words(_body(chunk))
+
+
+def _body(chunk: Chunk) -> str:
+    """Give the text below the heading, which chunkers repeat as the first line of the text."""
+    titles = elements(chunk.heading_path)
+    text = chunk.text.lstrip()
+    first, _, rest = text.partition("\n")
+    return rest if titles and fold(first).lstrip("# ") == titles[-1] else text
 
 
 def _words(text: str) -> frozenset[str]:

@@ -184,10 +184,10 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     for item in run.results:
         case = by_id.get(item.case.id)
         if case is not None and case.question == item.case.question:
-            same = case.hash == item.case.hash
-            items.append(
-                Labelled(case=case, result=item.result, labels=item.labels)
-                if same
-                else scoring.label(case, item.result, truncated=item.labels.truncated)
-            )
+            labels = item.labels
+            if case.hash != item.case.hash:
+                again = scoring.label(case, item.result, truncated=labels.truncated).labels
+                # what depends on the question and the texts alone was decided on texts that may be cut by now
+                labels = replace(again, heading_only=labels.heading_only, bodiless=labels.bodiless)
+            items.append(Labelled(case=case, result=item.result, labels=labels))
     return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from builders import (
     make_run,
     make_scorecard,
 )
+from raggate import rundir
 from raggate.config import Invariants
 from raggate.invariants import SHOWN_EXAMPLES, check_answers, comparable
 from raggate.models import Chunk, Labelled, Reference
@@ -91,7 +94,7 @@ HOLDS = [
     pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
     pytest.param("index_complete", [covered(docs_processed=3)], IN_VAULT, id="as-many-documents-as-notes"),
     pytest.param("index_complete", [covered(docs_processed=3)], {}, id="number-of-notes-not-known"),
-    pytest.param("index_complete", [covered(other=1), answer()], IN_VAULT, id="documents-not-told"),
+    pytest.param("index_complete", [covered(other=1), answer(case_id="q2")], IN_VAULT, id="documents-not-told"),
     pytest.param(
         "index_constant", [covered(index_version="1"), covered("q2", index_version="1")], {}, id="one-version"
     ),
@@ -234,6 +237,32 @@ def test_broken(name: str, items: list[Labelled], run: dict[str, Any], example: 
     assert (finding.invariant, finding.level, finding.count) == (name, "error", 1)
     assert finding.examples == (example,)
     assert finding.message == Invariants.model_fields[name].description
+
+
+@pytest.mark.parametrize(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])
+@pytest.mark.parametrize("padding", ["", "x" * 300], ids=["short", "long"])
+def test_from_disk(tmp_path: Path, name: str, items: list[Labelled], run: dict[str, Any], padding: str) -> None:
+    """An invariant finds in a stored run what it found in the live one, wherever in the texts the reason stands."""
+    padded = [_padded(item, padding) for item in items]
+    rundir.write(tmp_path, make_run(*padded, **run))
+    levels = OFF.model_copy(update={name: "error"})
+    assert check_answers(rundir.read(tmp_path), levels) == found(name, *padded, **run)
+
+
+def _padded(item: Labelled, padding: str) -> Labelled:
+    """Put the same text before that of every chunk; scores are finite, as JSON and so every adapter has them."""
+    if item.result.response is None:
+        return item
+    chunks = tuple(
+        replace(
+            chunk,
+            text=padding + chunk.text,
+            score_final=None if score is None else float(score) if isfinite(score) else 9.0,
+        )
+        for chunk in item.result.response.chunks
+        for score in [chunk.score_final]
+    )
+    return make_labelled(item.case, replace(item.result, response=replace(item.result.response, chunks=chunks)))
 
 
 def test_every_invariant_is_covered_here() -> None:

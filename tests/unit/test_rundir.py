@@ -254,6 +254,8 @@ INCOMPLETE = "not a complete run configuration "
         ),
         pytest.param(1, ("labels", "matches"), [[]], NO_FIT, id="too-few-matches"),
         pytest.param(1, ("labels", "heading_only"), [], NO_FIT, id="too-few-heading-only"),
+        pytest.param(1, ("labels", "bodiless"), [], NO_FIT, id="too-few-bodiless"),
+        pytest.param(1, ("labels", "bodiless"), MISSING, "not a result row: bodiless: ", id="bodiless-missing"),
         pytest.param(1, ("labels", "duplicates"), [3], NO_FIT, id="duplicate-beyond-list"),
         pytest.param(1, ("labels", "duplicates"), [-1], NO_FIT, id="duplicate-negative"),
         pytest.param(
@@ -304,8 +306,8 @@ def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', expected 'raggate/run/1'", id="newer"),
-        pytest.param(("schema",), MISSING, "schema is 'None', expected 'raggate/run/1'", id="no-schema"),
+        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', expected 'raggate/run/2'", id="newer"),
+        pytest.param(("schema",), MISSING, "schema is 'None', expected 'raggate/run/2'", id="no-schema"),
         pytest.param(("run_id",), MISSING, INCOMPLETE + "(KeyError('run_id'))", id="no-run-id"),
         pytest.param(("golden",), [], INCOMPLETE + "(TypeError(", id="golden-no-object"),
         pytest.param(("config",), 5, INCOMPLETE + "(TypeError(", id="config-no-object"),

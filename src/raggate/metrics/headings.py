@@ -6,7 +6,6 @@ else under the same name, which have names of their own here.
 
 from __future__ import annotations
 
-from raggate.anchors import elements, fold
 from raggate.models import Chunk, Labelled
 
 LEXICAL_SHARE = 0.7
@@ -22,7 +21,7 @@ def heading_only_hit(item: Labelled, k: int) -> float | None:
     Source: the search-improver's heading_only_hit_rate.
     """
     chunks = _told(item, k)
-    return sum(_bodiless(chunk) for chunk in chunks) / len(chunks) if chunks else None
+    return sum(bodiless for _, bodiless in chunks) / len(chunks) if chunks else None
 
 
 def lexical_dominance(item: Labelled, k: int) -> float | None:
@@ -52,27 +51,20 @@ def heading_first(item: Labelled, k: int) -> float | None:
     Also: heading_dominance_rate (the search-improver's heading_bias).
     Source: heading_dominance_rate as the search-improver's heading_bias has it.
     """
-    documents: dict[tuple[str | None, str], list[Chunk]] = {}
-    for chunk in _told(item, k):
+    documents: dict[tuple[str | None, str], list[bool]] = {}
+    for chunk, bodiless in _told(item, k):
         name = chunk.rel_path if chunk.doc_id is None else chunk.doc_id
-        documents.setdefault((chunk.vault, name), []).append(chunk)
+        documents.setdefault((chunk.vault, name), []).append(bodiless)
     several = [chunks for chunks in documents.values() if len(chunks) > 1]
-    return sum(_bodiless(chunks[0]) for chunks in several) / len(several) if several else None
+    return sum(chunks[0] for chunks in several) / len(several) if several else None
 
 
 def _chunks(item: Labelled) -> tuple[Chunk, ...]:
     return item.result.response.chunks if item.result.response else ()
 
 
-def _told(item: Labelled, k: int) -> tuple[Chunk, ...]:
-    """Give the first k chunks; none where the API returns no text at all, which says nothing about headings."""
+def _told(item: Labelled, k: int) -> tuple[tuple[Chunk, bool], ...]:
+    """Give the first k chunks, and whether each is bodiless; none where the API returns no text at all."""
     chunks = _chunks(item)
-    return chunks[:k] if any(chunk.text for chunk in chunks) else ()
-
-
-def _bodiless(chunk: Chunk) -> bool:
-    first, _, rest = chunk.text.strip().partition("\n")
-    titles = elements(chunk.heading_path)
-    # chunkers repeat the heading as the first line of the text
-    repeated = bool(titles) and fold(first).lstrip("# ") == titles[-1]
-    return not (rest if repeated else chunk.text).strip()
+    told = any(chunk.text for chunk in chunks)
+    return tuple(zip(chunks, item.labels.bodiless, strict=True))[:k] if told else ()

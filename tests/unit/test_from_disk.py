@@ -1,0 +1,134 @@
+"""What a run directory says is what the run said: every metric, every invariant, every verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_run
+from raggate import golden, pipeline, rundir
+from raggate.config import Invariants
+from raggate.invariants import check_answers
+from raggate.metrics import METRICS
+from raggate.models import Chunk, Labelled, Reference, Run, Support
+from raggate.outcomes import Baseline
+from raggate.scoring import score
+
+STRICT = Invariants(**dict.fromkeys(Invariants.model_fields, "error"))
+LONG_HEADING = "A heading that goes on " * 12
+BODIES = ("", " ", "\n", "Text of the note.", "x" * 199, "x" * 201, " " * 230 + "end", "note " * 60 + "gold snippet")
+HEADINGS = ("# A", "# A > ## B", f"# {LONG_HEADING.strip()}", "")
+CUTOFFS = (1, 3, 5)
+SETTINGS: dict[str, Any] = {
+    "suite": "default",
+    "vault": {"work": "vaults/work", "home": "vaults/home"},
+    "api": {"url": "http://127.0.0.1:1"},
+    "score": {"k": list(CUTOFFS)},
+    "invariants": STRICT.model_dump(),
+}
+
+
+def stored(run: Run) -> Run:
+    """Write a run and read it again."""
+    with TemporaryDirectory() as directory:
+        rundir.write(Path(directory), run)
+        return rundir.read(Path(directory))
+
+
+def labelled(run: Run) -> Run:
+    """Number the lines of the cases as a golden set that was read from a file has them."""
+    cases = golden.load(b"".join(map(golden.write_case, run.golden.cases)), run.golden.name)
+    by_id = {case.id: case for case in cases.cases}
+    return replace(run, golden=cases, results=tuple(replace(item, case=by_id[item.case.id]) for item in run.results))
+
+
+@st.composite
+def chunks(draw: st.DrawFn) -> Chunk:
+    """Draw a chunk: few ids, paths and headings, and texts shorter and longer than what is stored."""
+    heading = draw(st.sampled_from(HEADINGS))
+    repeated = draw(st.booleans()) and heading
+    body = draw(st.sampled_from(BODIES))
+    title = heading.rpartition(" > ")[2]
+    return make_chunk(
+        draw(st.sampled_from(("c1", "c2", "c3", ""))),
+        rel_path=draw(st.sampled_from(("a.md", "b.md"))),
+        heading_path=heading,
+        text=f"{title}\n{body}" if repeated else body,
+        rank=draw(st.none() | st.integers(0, 4)),
+        vault=draw(st.sampled_from((None, "work", "home"))),
+        score_final=draw(st.none() | st.floats(allow_nan=False, allow_infinity=False)),
+        score_lexical=draw(st.none() | st.floats(0, 1)),
+    )
+
+
+@st.composite
+def answers(draw: st.DrawFn, case_id: str) -> Labelled:
+    """Draw a case and what became of it."""
+    answerable = draw(st.booleans())
+    supports = (
+        Support(rel_path="a.md", heading_path=draw(st.sampled_from((None, "# A")))),
+        Support(rel_path="b.md", heading_path=None, snippets=("gold snippet",), grade=2),
+    )
+    case = make_case(
+        case_id,
+        question=draw(st.sampled_from(("What is A?", "Which note?"))),
+        answerable=answerable,
+        gold_supports=supports if answerable else (),
+        required_support_groups=((0, 1),) if answerable and draw(st.booleans()) else None,
+        vaults=draw(st.sampled_from(((), ("work",)))),
+        expected_key_facts=draw(st.sampled_from(((), ("gold",)))),
+        must_contain=draw(st.sampled_from(((), ("note",)))),
+        must_pass=draw(st.booleans()),
+    )
+    if draw(st.integers(0, 9)) == 0:
+        return make_labelled(case, make_result(case_id, failure=make_failure()))
+    cited = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0)
+    response = make_response(
+        *draw(st.lists(chunks(), max_size=6)),
+        answer=draw(st.sampled_from((None, "", "gold note [File: a.md, Section: # A]"))),
+        references=draw(st.sampled_from(((), (cited,)))),
+        abstained=draw(st.booleans()),
+        selected_folders=draw(st.sampled_from((None, (), ("work/docs",)))),
+        coverage=draw(st.none() | st.just({"docs_processed": 2, "docs_with_0_chunks": 1, "index_version": "1"})),
+    )
+    return make_labelled(case, make_result(case_id, response=response))
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Run:
+    """Draw a run of a few cases on a vault of two notes."""
+    items = [draw(answers(f"q{number}")) for number in range(draw(st.integers(1, 4)))]
+    fingerprint = {"k": 5, "notes": {"work/a.md": "1", "work/b.md": "2", "home/b.md": "2"}}
+    return labelled(make_run(*items, config=SETTINGS, fingerprint=fingerprint))
+
+
+@settings(max_examples=60)
+@given(runs())
+def test_every_metric_is_the_same_from_disk(run: Run) -> None:
+    """The scorecard of a run that is read, with every metric of every case, is the one it had when it was measured."""
+    live = score(run, CUTOFFS)
+    assert {name.partition("_at_")[0] for name in live.cases[0].values} == METRICS.keys()
+    assert score(stored(run), CUTOFFS) == live
+
+
+@settings(max_examples=60)
+@given(runs())
+def test_every_finding_is_the_same_from_disk(run: Run) -> None:
+    """Every invariant finds in a run that is read what it found when the run was measured."""
+    assert check_answers(stored(run), STRICT) == check_answers(run, STRICT)
+
+
+@settings(max_examples=60)
+@given(runs(), runs())
+def test_every_verdict_is_the_same_from_disk(run: Run, before: Run) -> None:
+    """A run that is read gets the verdict it got when it was measured, against nothing and against another run."""
+    held_against = Baseline(source="before", scorecard=score(before, CUTOFFS), provenance={})
+    again = stored(run)
+    for against in (None, held_against):
+        live = pipeline.judge(run, score(run, CUTOFFS), against)
+        assert pipeline.judge(again, score(again, CUTOFFS), against).verdict == live.verdict
