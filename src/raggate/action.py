@@ -52,7 +52,8 @@ def step() -> int:
         runner = Runner.of(os.environ)
         # a killed step leaves the truth behind, and the post step knows that there may be something to sweep
         commands.set_values(runner.output, results.outputs(None, int(ExitCode.INTERRUPTED), runner.workspace))
-        commands.set_values(runner.state, {"STARTED": f"{time.time():.0f}"})
+        os.environ["STATE_STEP"] = step_label = os.urandom(16).hex()
+        commands.set_values(runner.state, {"STARTED": f"{time.time():.0f}", "STEP": step_label})
     except UsageError as error:
         cli.say_error(error)
         return int(ExitCode.USAGE)

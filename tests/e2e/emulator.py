@@ -141,10 +141,12 @@ class Job:
         """
         return self._start(inputs or {}, {}, None, cancel=cancel, variables=variables or {}, during=during)
 
-    def post(self, step: Step, inputs: Mapping[str, str] | None = None) -> Step:
+    def post(
+        self, step: Step, inputs: Mapping[str, str] | None = None, *, variables: Mapping[str, str] | None = None
+    ) -> Step:
         """Run the action's post step in a fresh container of the same image, with the state of its step."""
         state = {f"STATE_{name}": value for name, value in step.state.items()}
-        return self._start(inputs or {}, state, self.action["runs"]["post-entrypoint"])
+        return self._start(inputs or {}, state, self.action["runs"]["post-entrypoint"], variables=variables)
 
     def _start(
         self,

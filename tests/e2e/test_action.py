@@ -315,19 +315,20 @@ def test_sigterm_alone_cancels(job: Jobs) -> None:
     assert leftovers(made) == []
 
 
+def kill_midway(made: Job, name: str) -> None:
+    """Kill a step's container as soon as it has started containers of its own."""
+    deadline = time.monotonic() + 60
+    while len(leftovers(made)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    docker("kill", "-s", "KILL", name, check=False)
+
+
 def test_post_step_removes_what_a_killed_step_left(job: Jobs) -> None:
     """After SIGKILL the post step removes everything of this run and nothing else, and can be run twice."""
     made = job()
     other = docker("volume", "create", "--label", "raggate.run=other", "--label", "raggate.attempt=1")
     try:
-
-        def kill(name: str) -> None:
-            deadline = time.monotonic() + 60
-            while len(leftovers(made)) < 3 and time.monotonic() < deadline:
-                time.sleep(0.02)
-            docker("kill", "-s", "KILL", name, check=False)
-
-        step = made.run(GATE, during=kill)
+        step = made.run(GATE, during=lambda name: kill_midway(made, name))
         assert step.exit_code == 137, step.text
         assert step.outputs["verdict"] == "interrupted"
         assert len(leftovers(made)) >= 3
@@ -341,6 +342,20 @@ def test_post_step_removes_what_a_killed_step_left(job: Jobs) -> None:
             assert {path.lstat().st_uid for path in made.workspace.rglob("*")} == {RUNNER_UID}
     finally:
         docker("volume", "rm", other)
+
+
+def test_post_step_leaves_another_job_alone(job: Jobs) -> None:
+    """Where every run is number 1 of a runner without a name, a post step removes only what its own step left."""
+    unnamed = {"RUNNER_NAME": ""}
+    made, other = job(run_id="1"), job(run_id="1")
+    step = made.run(GATE, variables=unnamed, during=lambda name: kill_midway(made, name))
+    there = leftovers(made)
+    assert len(there) >= 3
+    ended = other.run({"suite": "other"}, variables=unnamed)
+    assert other.post(ended, variables=unnamed).exit_code == 0
+    assert leftovers(made) == there
+    assert made.post(step, variables=unnamed).exit_code == 0
+    assert leftovers(made) == []
 
 
 def test_first_process_collects_orphans(images: tuple[str, str]) -> None:

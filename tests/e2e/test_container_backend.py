@@ -31,7 +31,7 @@ from raggate import boot
 from raggate.adapters.ask import AskAdapter
 from raggate.api_settings import Api, ContainerBackend, Readiness
 from raggate.backends import container, images
-from raggate.backends.engine import sweep
+from raggate.backends.engine import STEP_VARIABLE, sweep
 from raggate.config import Ask
 from raggate.errors import CannotTell, UsageError
 from raggate.models import Place
@@ -739,14 +739,15 @@ class TestInterrupts:
         assert leftovers(engine, run) == []
 
     def test_sweep_after_a_kill(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
-        """What a killed raggate leaves is swept by its labels, what is another job's is not, and twice is once."""
+        """What a killed raggate leaves is swept by its step's label, by no other step of the job, twice as once."""
+        gate.environment[STEP_VARIABLE] = uuid.uuid4().hex
         process = gate.start({"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}})
         wait_for_container(engine, run)
         process.kill()
         process.communicate()
         assert [line for line in leftovers(engine, run) if line.startswith("container")]
-        for foreign in ({"GITHUB_JOB": "other"}, {"GITHUB_RUN_ATTEMPT": "2"}, {"RUNNER_NAME": "r"}):
-            assert sweep({**gate.environment, **foreign}) == ()
+        for foreign in ("", uuid.uuid4().hex):
+            assert sweep({**gate.environment, STEP_VARIABLE: foreign}) == ()
         assert sweep({**os.environ}) == ()
         removed = sweep(gate.environment)
         assert {line.split()[0] for line in removed} == {"container", "network", "volume"}

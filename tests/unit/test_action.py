@@ -132,7 +132,7 @@ def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> N
     done = step(tmp_path, "cli.run_command = lambda arguments, caller: os.kill(os.getpid(), 9)")
     assert done.returncode == -9
     assert (outputs(tmp_path)["verdict"], outputs(tmp_path)["exit-code"]) == ("interrupted", "130")
-    assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED"}
+    assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED", "STEP"}
 
 
 @pytest.mark.parametrize("name", ["GITHUB_OUTPUT", "GITHUB_STATE"])

@@ -18,6 +18,10 @@ OLDEST_API = (1, 41)
 """Docker 20.10; older engines lack private IPC by default."""
 INSTANCE = "raggate.instance"
 """Label with a random value per start, so that two runs of one job never take each other's containers."""
+STEP = "raggate.step"
+"""Label with a random value per step of a job, which only its own post step knows as well."""
+STEP_VARIABLE = "STATE_STEP"
+"""Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
 
 CALL_SECONDS = 10.0
 _TEARDOWN_SECONDS = 4.0
@@ -115,36 +119,35 @@ def reason(error: Exception) -> str:
     return plain(text, limit=400)
 
 
-def run_labels(environment: Mapping[str, str]) -> dict[str, str] | None:
-    """Give the labels by which a later step of the same job finds what this one left; None outside a job."""
-    run = environment.get("GITHUB_RUN_ID")
-    if not run:
-        return None
-    return {
-        "raggate.run": run,
-        "raggate.attempt": environment.get("GITHUB_RUN_ATTEMPT") or "1",
-        "raggate.job": environment.get("GITHUB_JOB") or "",
-        "raggate.repository": environment.get("GITHUB_REPOSITORY") or "",
-        # the jobs of a matrix share all of the above, and may share a machine, but never a runner
-        "raggate.runner": environment.get("RUNNER_NAME") or "",
-    }
+def step_label(environment: Mapping[str, str]) -> dict[str, str]:
+    """Give the label by which the post step finds what its step left; none where there is no step.
+
+    What the runner tells of a job does not do: on some servers every run is number 1 of a runner without a name.
+    """
+    step = environment.get(STEP_VARIABLE)
+    return {STEP: step} if step else {}
 
 
 def labels(environment: Mapping[str, str]) -> dict[str, str]:
     """Give the labels of everything that one start creates. They are known before anything is."""
     instance = secrets.token_hex(8)
-    local = {"raggate.run": instance, "raggate.attempt": "1", "raggate.job": "local", "raggate.repository": "local"}
-    return {**(run_labels(environment) or local), INSTANCE: instance}
+    told = {
+        "raggate.run": environment.get("GITHUB_RUN_ID") or instance,
+        "raggate.attempt": environment.get("GITHUB_RUN_ATTEMPT") or "1",
+        "raggate.job": environment.get("GITHUB_JOB") or "local",
+        "raggate.repository": environment.get("GITHUB_REPOSITORY") or "local",
+    }
+    return {**told, **step_label(environment), INSTANCE: instance}
 
 
 def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Remove the containers, networks and volumes that an earlier raggate of this job and attempt left behind.
+    """Remove the containers, networks and volumes that a step left behind, from its post step.
 
-    Outside a job there is nothing to tell its leftovers by, and nothing is removed. It can be called any number of
-    times, and never touches what does not carry exactly the labels of this job.
+    Outside a step there is nothing to tell its leftovers by, and nothing is removed. It can be called any number of
+    times, and never touches what does not carry the step's own random label.
 
     Args:
-        environment: raggate's own, with GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB, GITHUB_REPOSITORY, RUNNER_NAME.
+        environment: raggate's own, with the value of that label in STATE_STEP.
 
     Returns:
         What was removed, as `container NAME` and so on.
@@ -152,8 +155,8 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
     Raises:
         CannotTell: when no engine answers, or something cannot be removed.
     """
-    wanted = run_labels(environment)
-    if wanted is None:
+    wanted = step_label(environment)
+    if not wanted:
         return ()
     with connected(environment, seconds=_TEARDOWN_SECONDS) as client:
         removed, failed = remove_labelled(client, wanted, grace=0)

@@ -10,7 +10,7 @@ import docker
 import pytest
 
 from raggate.backends import networking
-from raggate.backends.engine import labels, run_labels
+from raggate.backends.engine import STEP_VARIABLE, labels, step_label
 from raggate.backends.surroundings import Own, own
 from raggate.errors import UsageError
 
@@ -125,13 +125,14 @@ def test_where_containers_cannot_be_reached(host: str, platform: str) -> None:
 
 
 def test_labels_of_a_job() -> None:
-    """In a job the labels are the job's, and the same for every step of it."""
+    """The labels tell the job, and the step by a value of its own, by which alone its post step sweeps."""
     job = {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "2", "GITHUB_JOB": "gate", "GITHUB_REPOSITORY": "a/b"}
     expected = {"raggate.run": "7", "raggate.attempt": "2", "raggate.job": "gate", "raggate.repository": "a/b"}
-    assert run_labels(job) == {**expected, "raggate.runner": ""}
-    first, second = labels(job), labels(job)
+    assert step_label(job) == {}
+    first, second = labels({**job, STEP_VARIABLE: "c0ffee"}), labels({**job, STEP_VARIABLE: "c0ffee"})
     assert first.pop("raggate.instance") != second.pop("raggate.instance")
-    assert first == second == run_labels(job)
+    assert first == second == {**expected, "raggate.step": "c0ffee"}
+    assert step_label({**job, STEP_VARIABLE: "c0ffee"}) == {"raggate.step": "c0ffee"}
 
 
 def test_the_library_is_loaded_only_when_it_is_used() -> None:
@@ -142,5 +143,5 @@ def test_the_library_is_loaded_only_when_it_is_used() -> None:
 
 def test_labels_elsewhere() -> None:
     """Outside a job every start has labels of its own, and nothing to sweep by."""
-    assert run_labels({}) is None
+    assert step_label({}) == {}
     assert labels({})["raggate.run"] != labels({})["raggate.run"]
