@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,14 +150,18 @@ def metrics_page() -> str:
 
 
 def cli_page() -> str:
-    """Give the help of every command."""
-    parts = ["# Commands", NOTE]
-    context = click.Context(cli.cli, info_name="raggate")
-    parts.append(f"```text\n{cli.cli.get_help(context)}\n```")
-    for name, command in cli.cli.commands.items():
-        inner = click.Context(command, info_name=name, parent=context)
-        parts += [f"## raggate {name}", f"```text\n{command.get_help(inner)}\n```"]
-    return "\n\n".join(parts) + "\n"
+    """Give the help of every command, each followed by its own commands."""
+    names = cli.cli.context_settings["help_option_names"]
+    context = click.Context(cli.cli, info_name="raggate", help_option_names=names, terminal_width=80)
+    return "\n\n".join(["# Commands", NOTE, *_helps(cli.cli, context)]) + "\n"
+
+
+def _helps(command: click.Command, context: click.Context, level: int = 1) -> Iterator[str]:
+    if level > 1:
+        yield f"{'#' * level} {context.command_path}"
+    yield f"```text\n{command.get_help(context)}\n```"
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _helps(inner, click.Context(inner, info_name=name, parent=context), level + 1)
 
 
 SYSTEMS = {

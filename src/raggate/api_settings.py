@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from raggate.hosts import is_metadata
 
 DEFAULT_USER = "65534:65534"
-_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy", re.IGNORECASE)
+_WITHHELD = re.compile(r"(?:INPUT|STATE|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy", re.IGNORECASE)
 # [domain/]path[:tag][@digest], as the engine reads it
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -289,7 +289,7 @@ class Readiness(Slice):
     timeout: Seconds = 60
     """Seconds from the start until the API must be ready."""
     health_path: Annotated[str, Field(pattern=r"^/")] = "/api/health"
-    """Path that answers 200 when the API is healthy."""
+    """Path that answers 200 when the API is healthy, and whose `status`, if any, is no word for the contrary."""
     index_path: str | None = "/api/index/status"
     """Path that tells whether indexing goes on; null when the API has none."""
     settle: Seconds = 3

@@ -71,7 +71,6 @@ def promote_baseline(
     Raises:
         RaggateError: for inputs that cannot be used, and every reason not to promote.
     """
-    record.outputs = {"pull-request-url": "", "commit": "", "verified": "", "verdict": "", "exit-code": ""}
     record.fail_on = "regression"  # a promotion has nothing that may be waved through
     asked = Asked.of(inputs)
     if github is None:

@@ -324,6 +324,7 @@ def test_promotion_writes_what_the_command_line_does(forge: Forge, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert local.read_bytes() == proposed
     assert step.outputs["pull-request-url"]
+    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("pass", "0")
     assert "a new chunker" in str(pull.body)
 
 

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from e2e import grammar
 from fakes.github_api import FakeGitHub, Pull, Repository
 from promotable import NAME, NOW, Measured, client, edited, git, measure, packed
+from raggate import action
 from raggate.errors import CannotTell, UsageError
 from raggate.github import commits, step_inputs
 from raggate.github.event import Event
@@ -58,13 +60,17 @@ class Stage:
         """Let the step run."""
         self.record = Record()
         given = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
-        names = ("output", "state", "summary")
-        runner = Runner(workspace=self.measured.project.root, **{name: self.files / name for name in names})
         happened = replace(self.event, **(event or {}))
         with client(self.fake, permissions) as github:
             return promote_baseline(
-                given, happened, github, runner, self.record, now=lambda: datetime.fromisoformat(NOW)
+                given, happened, github, self.runner, self.record, now=lambda: datetime.fromisoformat(NOW)
             )
+
+    @property
+    def runner(self) -> Runner:
+        """Give the runner's side."""
+        names = ("output", "state", "summary")
+        return Runner(workspace=self.measured.project.root, **{name: self.files / name for name in names})
 
     @property
     def event(self) -> Event:
@@ -128,6 +134,16 @@ def local(stage: Stage, directory: Path, *words: str) -> bytes:
     done = stage.measured.project.raggate("promote", str(directory), *words)
     assert done.code == 0, done.err
     return target.read_bytes()
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_the_outputs_of_a_promotion(stage: Stage, *, adopted: bool) -> None:
+    """A promotion that was proposed says pass and 0 in the action's outputs, measured here or adopted."""
+    code = stage.step(run_id=stage.ran() if adopted else "")
+    assert action._report(stage.runner, stage.record, code) == 0
+    outputs = grammar.values((stage.files / "output").read_text())
+    assert (outputs["verdict"], outputs["exit-code"]) == ("pass", "0")
+    assert outputs["pull-request-url"].endswith(f"/pull/{stage.pull().number}")
 
 
 def test_measured_at_the_head(stage: Stage) -> None:
@@ -194,7 +210,7 @@ def test_dry_run(stage: Stage) -> None:
     assert stage.step(run_id=stage.ran(), dry_run="true") == 0
     assert "A dry run: nothing was written." in stage.record.summary
     assert "### Metrics" in stage.record.summary
-    assert stage.record.outputs["pull-request-url"] == ""
+    assert "pull-request-url" not in stage.record.outputs
     assert stage.unwritten()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raggate.adapters.ask import AskAdapter
+from raggate.adapters.health import UNHEALTHY
 from raggate.api_settings import Readiness
 from raggate.config import Ask
 from raggate.models import Case, Chunk, IndexState, Reference, Response
 
+ROOT = Path(__file__).parents[2]
 VAULTS = ("personal", "work")
 CASE = Case(id="c1", question="Where is the key?", answerable=True)
 
@@ -359,8 +363,9 @@ def test_state_without_index_path() -> None:
     [
         (httpx.Response(503, text='{"status":\n"unhealthy"}'), 'GET /api/health: HTTP 503 {"status": "unhealthy"}'),
         (httpx.Response(302, headers={"location": "/x"}), "GET /api/health: HTTP 302"),
-        (httpx.Response(200, json={"status": "degraded"}), 'expected status "healthy", found "degraded"'),
-        (httpx.Response(200, json={"status": None}), 'expected status "healthy", found null'),
+        (httpx.Response(200, json={"status": "degraded"}), 'GET /api/health: its status is "degraded"'),
+        (httpx.Response(200, json={"status": "Out of-Service"}), 'its status is "Out of-Service"'),
+        (httpx.Response(200, json={"status": False}), "its status is false"),
     ],
 )
 def test_unhealthy_api(page: httpx.Response, detail: str) -> None:
@@ -370,9 +375,22 @@ def test_unhealthy_api(page: httpx.Response, detail: str) -> None:
     assert detail in found.detail
 
 
-@pytest.mark.parametrize("page", [httpx.Response(200, text="ok"), httpx.Response(200, json=[]), httpx.Response(200)])
-def test_health_without_a_status_is_healthy(page: httpx.Response) -> None:
-    """A health page that answers 200 and says nothing more is enough."""
+def test_the_words_for_unhealthy_are_documented() -> None:
+    """The README names every word of `status` that means no."""
+    page = (ROOT / "README.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith("| `GET /api/health` |")]
+    assert set(re.findall(r"`([a-z_]+)`", row)) == {"status", "false", *UNHEALTHY}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *(httpx.Response(200, text="ok"), httpx.Response(200, json=[]), httpx.Response(200)),
+        *(httpx.Response(200, json={"status": said}) for said in ("ok", "UP", "pass", None, 0, {"db": "down"})),
+    ],
+)
+def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
+    """A health page that answers 200 is enough, whatever word it has for it, or none."""
     assert state(pages(health=page))[0].healthy
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import httpx
 
 from raggate import jsonio
+from raggate.adapters.health import is_unhealthy
 from raggate.api_settings import Readiness
 from raggate.config import Ask
 from raggate.escape import plain
@@ -292,10 +293,8 @@ def _health_problem(client: httpx.Client, path: str) -> str:
     status, body = _fetch(client, "GET", path)
     if status != 200:
         return f"GET {path}: {_status_text(status, body)}"
-    said = _mapping(body).get("status", "healthy")
-    if said == "healthy":
-        return ""
-    return f'GET {path}: expected status "healthy", found {_shown(said)}'
+    said = _mapping(body).get("status")
+    return f"GET {path}: its status is {_shown(said)}" if is_unhealthy(said) else ""
 
 
 def _indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
