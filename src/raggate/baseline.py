@@ -140,7 +140,7 @@ def read(data: bytes, source: str, directions: dict[str, Direction], beside: Pat
     if isinstance(value, dict) and "by_retriever" in value:
         return _read_bare(value, source, directions)
     if isinstance(value, dict) and "aggregate_metrics" in value:
-        return _read_bare(helloworld_baseline.converted(value, source, beside), source, directions)
+        return _read_bare(helloworld_baseline.converted(value, source, beside), source, directions, "helloworld")
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise UsageError(
             f"{source}: not a baseline: expected schema {SCHEMA!r} or a metrics file with 'by_retriever' or "
@@ -251,7 +251,8 @@ def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
     )
 
 
-def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Direction]) -> Baseline:
+def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Direction], means_of: str = "") -> Baseline:
+    counted = False
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}
     try:
@@ -259,6 +260,8 @@ def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Directi
             where = f"by_retriever.{mode}"
             slices[mode], counts[mode] = {}, {}
             for name, place, bucket in _bare_buckets(_checked(_MAPPING, content, where), where):
+                # raggate's own files tell for each mean over how many questions it is, the search-improver's never
+                counted = counted or "n" in bucket
                 counts[mode][name] = _checked(_COUNT, bucket.get("count"), f"{place}.count")
                 slices[mode][name] = _bare_values(bucket, counts[mode][name], place, directions)
     except _DamagedError as error:
@@ -272,7 +275,8 @@ def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Directi
         counts=counts,
         operations=None,
     )
-    return Baseline(source=source, scorecard=scorecard, provenance={})
+    means_of = means_of or ("raggate" if counted else "substrate")
+    return Baseline(source=source, scorecard=scorecard, provenance={"means_of": means_of})
 
 
 class _DamagedError(ValueError):

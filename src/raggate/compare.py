@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from raggate.coverage import not_asked
+from raggate.coverage import not_asked, other_questions
 from raggate.flips import find_flips
 from raggate.models import Run
 from raggate.modes import asked_in
@@ -21,6 +21,7 @@ from raggate.outcomes import (
     MetricValue,
     Scorecard,
 )
+from raggate.restated import Restated, restate
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("golden", "notes", "vault"))
@@ -46,8 +47,10 @@ def compare(
         waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
     """
     missing = not_asked(run)
+    theirs = None
     if baseline is not None:
-        incomparable = (*baseline.unfit, *incomparable)
+        theirs = None if baseline.paired else restate(run, scorecard, baseline)
+        incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
     if baseline is None or incomparable:
         return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable, not_asked=missing)
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
@@ -58,9 +61,9 @@ def compare(
     ]
     counted = [(old, new) for old, new in pairs if (new.mode, new.case_id) not in waived]
     own = [case for case in scorecard.cases if (case.mode, case.case_id) not in waived]
-    deltas = _paired(counted, own, scorecard, baseline) if baseline.paired else _unpaired(scorecard, baseline)
+    deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, own, scorecard, baseline)
     return Comparison(
-        baseline=baseline,
+        baseline=theirs.baseline if theirs else baseline,
         scorecard=scorecard,
         deltas=tuple(deltas),
         flips=tuple(
@@ -113,10 +116,16 @@ def _over_pairs(
     )
 
 
-def _unpaired(scorecard: Scorecard, baseline: Baseline) -> Iterable[Delta]:
-    for mode, name, metric, stored in _all_rows(scorecard, baseline):
-        current = scorecard.slices.get(mode, {}).get(name, {}).get(metric)
-        yield _delta(mode, name, metric, stored, current or _nothing(stored))
+def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
+    for mode, name, metric, stored in _all_rows(scorecard, theirs.baseline):
+        own = scorecard.slices.get(mode, {}).get(name, {}).get(metric) or _nothing(stored)
+        restated = theirs.current.get(mode, {}).get(name, {}).get(metric)
+        # what raggate does not measure in this run, such as answers that were not asked for, is no loss by other terms
+        row = _delta(mode, name, metric, stored, restated if restated and own.n else own)
+        if restated and own.n and name == OVERALL:
+            row = replace(row, whole=own)
+        # means over other numbers of questions say nothing of each other
+        yield replace(row, delta=None) if other_questions(row) else row
 
 
 def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, str, str, MetricValue]]:

@@ -110,6 +110,22 @@ def before(delta: Delta) -> int:
     return delta.baseline.n + (delta.lapsed if delta.delta is not None else 0)
 
 
+def other_questions(delta: Delta) -> bool:
+    """Say whether two means of a baseline without cases are over different numbers of questions."""
+    return 0 < delta.baseline.n != delta.current.n > 0
+
+
+def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Name the gated metrics of a baseline without cases whose means are over other numbers of questions."""
+    if comparison.baseline is None or comparison.baseline.paired:
+        return
+    for delta in comparison.deltas:
+        if delta.slice == OVERALL and gate.rule(delta.metric) is not None and other_questions(delta):
+            now = wording.count(delta.current.n, "question")
+            message = f"{wording.name(delta)} is a mean over {now}, in the baseline over {delta.baseline.n}"
+            yield Reason(code="other-denominator", message=message)
+
+
 def _too_thin(delta: Delta, gate: Gate) -> bool:
     return delta.current.n < gate.min_overlap * before(delta) - EPSILON
 

@@ -12,6 +12,7 @@ from raggate.compat import helloworld as compat
 from raggate.compat.helloworld_compare import Side
 from raggate.errors import UsageError
 from raggate.formats import helloworld as formats
+from raggate.formats import helloworld_baseline
 from raggate.formats.helloworld import RunFiles
 from raggate.inputs import read_file
 from raggate.models import Case, Golden, Run
@@ -88,7 +89,7 @@ def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
     if strangers:
         say(f"{len(strangers)} rows are left out, of cases that {cases.name} does not have: {strangers[0]}")
     rates = files.aggregates.get("operational_metrics") or {}
-    failed = compat.failed_calls(len(files.rows), rates.get("error_rate") or 0.0)
+    failed = helloworld_baseline.failed_calls(len(files.rows), rates.get("error_rate") or 0.0)
     asked = formats.asked_cases(files, cases, failed)
     if len(strangers) == len(files.rows) or not asked:
         raise UsageError(f"no row of {files.run_id} is of a case in {cases.name}", hint=_RIGHT_SET)

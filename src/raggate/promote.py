@@ -195,8 +195,11 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
     before, after = means.baseline, means.current
     whole = Replacement(before=before, after=after, change=means, shared=False)
     held = comparison.baseline
-    if paired is None or held is None or not held.paired:
+    if paired is None or held is None:
         return whole
+    if not held.paired:
+        # means of another system are held against those of the run by its definitions
+        return whole if paired.delta is None else replace(whole, change=paired)
     part = replace(whole, change=paired, shared=True)
     if paired.delta is None:
         return part if part.vanished and paired.baseline.n else whole

@@ -119,6 +119,8 @@ def judge(delta: Delta, gate: Gate) -> Judged:
     floor = _limit(rule, delta) if rule is not None and overall else None
     known = coverage.before(delta)
     enough = known > 0 if overall else gate.slices != "off" and known >= gate.min_slice
+    # a change of which nothing can be said is judged by limits alone
+    enough = enough and (delta.delta is not None or not delta.current.n)
     gated = rule is not None and (enough or (floor is not None and delta.own.n > 0))
     return Judged(
         delta=delta,
@@ -166,6 +168,7 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
         yield Reason(code="no-baseline", message=f"there is no baseline to compare with{advice}")
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=cause)
+    yield from coverage.other_denominators(comparison, gate)
     if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
         known = len({case.case_id for case in comparison.baseline.scorecard.cases})
         if comparison.compared < gate.min_overlap * known - EPSILON:

@@ -252,9 +252,9 @@ class TestBareMetricsFile:
 
     def test_means_are_compared_as_they_are(self) -> None:
         """Without cases the stored mean is held against the mean of all cases now, and nothing is paired."""
-        comparison = compared(self.BEFORE, scores(1.0, 0.0, 0.5))
+        comparison = compared(self.BEFORE, scores(1.0, 0.0))
         row = delta(comparison)
-        assert (row.baseline, row.current, row.delta) == (make_metric(1.0, 2), make_metric(0.5, 3), -0.5)
+        assert (row.baseline, row.current, row.delta) == (make_metric(1.0, 2), make_metric(0.5, 2), -0.5)
         assert (row.lost, row.gained, row.binary, comparison.compared) == (None, None, False, 0)
 
     def test_nothing_is_said_of_what_it_does_not_know(self) -> None:

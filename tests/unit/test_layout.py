@@ -71,7 +71,8 @@ ALLOWED = {
     "compat_scores": {"compat", "formats"},
     "suite": {"adapters"},
     "scoring": {"metrics"},
-    "compare": {"flips", "coverage"},
+    "compare": {"flips", "coverage", "restated"},
+    "restated": {"compat", "formats"},
     "verdict": {"wording", "coverage", "ratchet", "waivers"},
     "coverage": {"wording"},
     "promote": {"baseline", "compare", "coverage", "ratchet", "wording"},
@@ -92,7 +93,7 @@ ALLOWED = {
 PURE = {
     *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
     *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
-    "compat_scores",
+    *("compat_scores", "restated"),
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 # a progress display is the one report that writes as it goes

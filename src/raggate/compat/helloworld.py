@@ -201,11 +201,6 @@ def operational_metrics(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def failed_calls(answered: int, error_rate: float) -> int:
-    """Give how many calls failed in a run of theirs, which keeps no row of them, from its error rate."""
-    return round(2 * answered * error_rate / (1 - error_rate)) if 0 < error_rate < 1 else 0
-
-
 def latency(milliseconds: Sequence[float]) -> dict[str, float]:
     """Give percentiles by their index rule, and the sum, of all calls, failed ones too; zeros for no call."""
     ordered = sorted(milliseconds)

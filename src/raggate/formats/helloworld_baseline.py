@@ -1,18 +1,25 @@
-"""A `metrics.json` of the note system as the bare metrics file that raggate takes for a baseline."""
+"""A `metrics.json` of the note system as the bare metrics file that raggate takes for a baseline of means."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from raggate.errors import UsageError
 from raggate.formats.helloworld import MODE, RunFiles, check_metrics, read_config
-from raggate.models import Case
 from raggate.outcomes import OVERALL
 
-_RANKED = {"recall_at_k_avg": "hit", "mrr_avg": "mrr", "precision_at_k_avg": "precision"}
 _UNANSWERABLE = ("abstention_accuracy", "hallucination_rate_unanswerable")
+_AT_K = ("recall_at_k_avg", "recall_all_at_k_avg", "mrr_avg", "precision_at_k_avg")
+_NAMES = {
+    "recall_at_k_avg": "hit",
+    "recall_all_at_k_avg": "recall_all",
+    "mrr_avg": "mrr",
+    "precision_at_k_avg": "precision",
+    "attribution_hit_rate": "attribution_hit_rate",
+    **{name: name for name in _UNANSWERABLE},
+}
+_BACK = {name: theirs for theirs, name in _NAMES.items()}
 
 
 def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict[str, Any]:
@@ -39,7 +46,7 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
             hint="Their scripts leave the operational metrics alone there: import the run with `raggate helloworld "
             "import`, and compare with that directory.",
         )
-    if not k and any(name in metrics["aggregate_metrics"] for name in _RANKED):
+    if not k and any(name in metrics["aggregate_metrics"] for name in _AT_K):
         raise UsageError(
             f"{source}: does not tell at which K it was scored",
             hint='Keep its config.json beside it, or write "k" (as in "k": 5) beside aggregate_metrics.',
@@ -47,45 +54,42 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     return found
 
 
-def bare_metrics(files: RunFiles, cases: Sequence[Case] | None = None) -> dict[str, Any]:
-    """Rename their means to raggate's: a mapping in the `by_retriever` shape, of which only means can be compared.
+def bare_metrics(files: RunFiles) -> dict[str, Any]:
+    """Give their means the names that raggate has for what they come closest to, in the `by_retriever` shape.
 
-    Their recall, MRR and precision count unanswerable questions as 0, raggate's leave them out; where it is known how
-    many there are, the means are converted. `scope_miss_rate` measures something else and is left out, and so are
-    judges' scores. An operational-only file gives no metric at all.
+    The values stay theirs, over their questions and by their matching: `base_names` leads back, and a run is held
+    against them by `raggate.restated`. `count` is of all questions asked, failed calls too, and 0 where the file does
+    not tell; `n` likewise. `scope_miss_rate` measures something else and is left out, and so are judges' scores. An
+    operational-only file gives no metric at all.
 
     Args:
         files: the run; its `metrics.json` is enough.
-        cases: the cases that were asked; without them the file's own counts of questions count, if it has any.
     """
     aggregates = files.aggregates
-    if cases is not None:
-        answerable = sum(case.answerable for case in cases)
-        unanswerable = len(cases) - answerable
-    else:
-        answerable, unanswerable = (_count(aggregates.get(f"{kind}_tests")) for kind in ("answerable", "unanswerable"))
-    counted = cases is not None or aggregates.get("answerable_tests") is not None
-    # a mean of no question is not written, so it is of one at least
-    least = 0 if counted else 1
-    total = answerable + unanswerable
+    answerable, unanswerable = (_count(aggregates.get(f"{kind}_tests")) for kind in ("answerable", "unanswerable"))
+    rates = aggregates.get("operational_metrics") or {}
+    rows = answerable + unanswerable
     bucket: dict[str, Any] = {}
     known: dict[str, int] = {}
-    for theirs, name in _RANKED.items():
+    for theirs, name in _NAMES.items():
         if aggregates.get(theirs) is not None:
-            scale = total / answerable if answerable else 1.0
-            bucket[f"{name}_at_{files.k}"] = aggregates[theirs] * scale
-            known[f"{name}_at_{files.k}"] = max(answerable, least)
-    for name, count in (("attribution_hit_rate", answerable), *((name, unanswerable) for name in _UNANSWERABLE)):
-        if aggregates.get(name) is not None:
-            bucket[name], known[name] = aggregates[name], max(count, least)
-    if aggregates.get("recall_all_at_k_avg") is not None and cases is not None:
-        name = f"recall_all_at_{files.k}"
-        bucket[name] = aggregates["recall_all_at_k_avg"]
-        known[name] = sum(case.category == "multi_hop" and bool(case.required_support_groups) for case in cases)
-    return {
-        "run_id": files.run_id,
-        "by_retriever": {MODE: {OVERALL: {**bucket, "count": max(total, *known.values(), 0), "n": known}}},
-    }
+            ours = f"{name}_at_{files.k}" if theirs in _AT_K else name
+            bucket[ours] = aggregates[theirs]
+            known[ours] = unanswerable if theirs in _UNANSWERABLE else rows
+    parts = {"true": {"count": answerable}, "false": {"count": unanswerable}}
+    overall = {**bucket, "count": rows + failed_calls(rows, rates.get("error_rate") or 0.0), "n": known}
+    return {"run_id": files.run_id, "by_retriever": {MODE: {OVERALL: overall, "by_answerable": parts}}}
+
+
+def base_names(metric: str) -> tuple[str, int | None]:
+    """Give their name of a metric that `bare_metrics` names, and the K it is at."""
+    base, at, k = metric.partition("_at_")
+    return _BACK[base], int(k) if at else None
+
+
+def failed_calls(answered: int, error_rate: float) -> int:
+    """Give how many calls failed in a run of theirs, which keeps no row of them, from its error rate."""
+    return round(2 * answered * error_rate / (1 - error_rate)) if 0 < error_rate < 1 else 0
 
 
 def _count(value: object) -> int:

@@ -13,6 +13,7 @@ from helloworld_files import make_chunk_row, make_row
 from raggate.compat import helloworld
 from raggate.compat.helloworld_citations import citations
 from raggate.errors import UsageError
+from raggate.formats.helloworld_baseline import failed_calls
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,7 @@ def test_operational_rates_count_answered_calls_twice() -> None:
 @given(st.integers(1, 500), st.integers(0, 500))
 def test_failed_calls_are_recovered(answered: int, failed: int) -> None:
     """Their error rate tells how many calls failed, although they keep no row of them."""
-    assert helloworld.failed_calls(answered, failed / (2 * answered + failed)) == failed
+    assert failed_calls(answered, failed / (2 * answered + failed)) == failed
 
 
 def test_coverage_counts_chunks_by_extension() -> None:
