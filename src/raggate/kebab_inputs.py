@@ -14,7 +14,7 @@ from raggate.compat.kebab_spans import Place, read_spans
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line
 from raggate.formats import kebab as golden_yaml
-from raggate.formats import kebab_run
+from raggate.formats import kebab_export, kebab_run
 from raggate.formats.kebab import GoldenFile, Unlabelled
 from raggate.formats.kebab_rows import StoredRun, read_rows
 from raggate.formats.kebab_store import is_store, open_store
@@ -144,7 +144,7 @@ def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
         mode = modes[0]
     if mode not in modes:
         raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
-    return kebab_run.to_rows([item for item in run.results if item.result.mode == mode])
+    return kebab_export.to_rows(run, mode)
 
 
 def _split(source: str) -> tuple[Path, str]:

@@ -40,7 +40,8 @@ def read_spans(raw: object) -> tuple[Span, ...]:
             continue
         kind = str(item["kind"])
         start, end = (item.get(name) for name in _ENDS[kind])
-        if type(start) is int and type(end) is int and start <= end:
+        # lines and pages count from 1, and 0 stands for one that is not known
+        if type(start) is int and type(end) is int and start <= end and (start or kind == "time"):
             found.append((kind, start, end))
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""A run of kebab as a run of raggate and back: its rows and the cases in, labelled results out; results in, rows out.
+"""A run of kebab as a run of raggate: its rows and the cases in, labelled results out.
 
 What raggate has no place for is dropped on the way in: spans, section labels, the usage of an answer, and the hits of a
 query whose answer failed. Whoever needs them keeps the rows.
@@ -7,7 +7,7 @@ query whose answer failed. Whoever needs them keeps the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -23,9 +23,12 @@ CUTOFFS = (1, 3, 5, 10)
 
 MAX_DEPTH = 1000
 
+UNKNOWN = "unknown"
+"""Stands in rows that raggate writes for a name that kebab requires and raggate does not know."""
+
 # more than 0x0fff… milliseconds is a year of five digits
 _RUN_ID = re.compile(r"run_(0[0-9a-f]{11})7[0-9a-f]{19}")
-_VERSIONS = ("chunker_version", "index_version")
+VERSIONS = ("chunker_version", "index_version")
 
 Label = Callable[[Case, Result], Labelled]
 
@@ -79,11 +82,6 @@ def to_run(stored: StoredRun, golden: Golden, label: Label, *, k: int | None = N
     )
 
 
-def to_rows(results: Sequence[Labelled]) -> tuple[dict[str, Any], ...]:
-    """Make rows of raggate's results, of one mode each. They hold what raggate knows, not all that kebab stores."""
-    return tuple(_row(item) for item in results)
-
-
 def said_depth(stored: StoredRun) -> int | None:
     """Give how many hits the run says that it asked for, None when it does not say."""
     asked = stored.snapshot.get("eval_k")
@@ -112,7 +110,7 @@ def _made(run_id: str) -> str:
 
 def _versions(stored: StoredRun) -> dict[str, str]:
     """Give the versions that the snapshot, or else every hit, agrees on."""
-    names = (*_VERSIONS, "prompt_template_version")
+    names = (*VERSIONS, "prompt_template_version")
     said = {name: value for name in names if isinstance(value := stored.snapshot.get(name), str)}
     return {**_agreed(stored.rows), **said}
 
@@ -140,9 +138,9 @@ def _agreed(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Give the versions that every hit has and that are the same in all."""
     hits = [hit for row in rows for hit in row["hits_top_k"]]
     found = {}
-    for name in _VERSIONS:
+    for name in VERSIONS:
         said = {hit.get(name) for hit in hits}
-        if len(said) == 1 and isinstance(only := said.pop(), str):
+        if len(said) == 1 and isinstance(only := said.pop(), str) and only != UNKNOWN:
             found[name] = only
     return found
 
@@ -178,52 +176,3 @@ def answer_of(answer: dict[str, Any], chunks: tuple[Chunk, ...]) -> Response:
         abstain_reason=answer.get("refusal_reason"),
         grounded=grounded,
     )
-
-
-def _row(item: Labelled) -> dict[str, Any]:
-    response, failure = item.result.response, item.result.failure
-    chunks = response.chunks if response else ()
-    versions = (response.coverage if response else None) or {}
-    return {
-        "query_id": item.case.id,
-        "query": item.case.question,
-        "mode": item.result.mode,
-        "hits_top_k": [_hit(chunk, rank, versions) for rank, chunk in enumerate(chunks, 1)],
-        "answer": _answer(response) if response and response.answer is not None else None,
-        "elapsed_ms": round(item.result.elapsed_ms),
-        "error": failure.message if failure else None,
-    }
-
-
-def _hit(chunk: Chunk, rank: int, versions: dict[str, Any]) -> dict[str, Any]:
-    scores = {
-        "fusion_score": chunk.score_final,
-        "vector_score": chunk.score_vector,
-        "lexical_score": chunk.score_lexical,
-    }
-    titles = [title.lstrip("#").strip() for title in chunk.heading_path.split(" > ")]
-    return {
-        "rank": rank,
-        "chunk_id": chunk.chunk_id,
-        # an API without ids of documents names them by their paths
-        "doc_id": chunk.doc_id if chunk.doc_id is not None else chunk.rel_path,
-        "doc_path": chunk.rel_path,
-        "heading_path": [title for title in titles if title],
-        "snippet": chunk.text,
-        **{name: version for name, version in versions.items() if name in _VERSIONS},
-        "retrieval": {name: score for name, score in scores.items() if score is not None},
-    }
-
-
-def _answer(response: Response) -> dict[str, Any]:
-    cited = [
-        {"citation": {"path": one.rel_path, **({"section": one.heading_path} if one.heading_path else {})}}
-        for one in response.references
-    ]
-    grounded = response.grounded if response.grounded is not None else not response.abstained
-    return {
-        "answer": response.answer,
-        "citations": cited,
-        "grounded": grounded,
-        "refusal_reason": response.abstain_reason,
-    }

@@ -13,15 +13,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import make_case, make_golden
+from builders import (
+    make_case,
+    make_chunk,
+    make_failure,
+    make_golden,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+)
 from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, query, row, three_queries, write_database
+from kebab_reader import QueryResult
 from raggate import golden as own
 from raggate.compat import kebab as metrics
+from raggate.compat import kebab_spans
 from raggate.errors import UsageError
 from raggate.formats import kebab
+from raggate.formats.kebab_export import NO_TIME, to_rows
 from raggate.formats.kebab_rows import StoredRun, read_row, read_rows, write_rows
-from raggate.formats.kebab_run import to_rows, to_run
+from raggate.formats.kebab_run import to_run
 from raggate.formats.kebab_store import is_store, open_store
+from raggate.models import Reference
 from raggate.scoring import label, score
 
 YAML = b"""\
@@ -297,8 +310,48 @@ def test_rows_of_a_run() -> None:
     golden = make_golden(*(make_case(f"q{number}") for number in range(3)))
     rows = (row("q0", hit(1, "c", "d"), hit(2, "e", "d"), answer=answer("yes")), row("q1"), row("q2", error="x"))
     run = to_run(stored_run(*rows), golden, label)
-    again = read_rows(write_rows(to_rows(run.results)), "f")
+    again = read_rows(write_rows(to_rows(run, "lexical")), "f")
     assert to_run(stored_run(*again), golden, label).results == run.results
+
+
+def test_rows_are_read_by_kebab() -> None:
+    """Every row has every field that kebab's own type requires, of its kind, whatever the API told raggate."""
+    told = make_chunk(heading_path="# A > ## B", score_final=0.5, score_vector=0.4, doc_id="d1")
+    cited = Reference(vault="v", rel_path="a.md", heading_path="", chunk_index=0)
+    answers = {
+        "q1": make_response(told, make_chunk("c2"), answer="Yes.", references=(cited, cited), grounded=True),
+        "q2": make_response(answer="", abstained=True, abstain_reason="no_relevant_context"),
+        "q3": make_response(abstained=True, answer="No.", abstain_reason="no_chunks", latency={"generation_ms": 7.6}),
+        "q4": make_response(told),
+    }
+    items = [
+        make_labelled(make_case(name), make_result(name, response=one, mode="bm25")) for name, one in answers.items()
+    ]
+    items.append(make_labelled(make_case("q5"), make_result("q5", failure=make_failure(), mode="bm25")))
+    for run in (make_run(*items, fingerprint={"k": 5}), make_run(*items, started="", config={"kebab": SNAPSHOT})):
+        read = [QueryResult.model_validate(one, strict=True) for one in to_rows(run, "bm25")]
+        assert {one.mode for one in read} == {"lexical"}
+        reasons = [one.answer.refusal_reason for one in read if one.answer is not None]
+        assert reasons == [None, None, "no_chunks"]
+        assert read[2].answer is not None
+        assert (read[2].answer.usage.latency_ms, read[2].answer.grounded) == (8, False)
+    assert read[0].answer is not None
+    assert (read[0].answer.model.id, read[0].answer.retrieval.score_gate) == ("m", 0.3)
+    assert (read[0].hits_top_k[0].indexed_at, read[0].hits_top_k[0].chunker_version) == (NO_TIME, "unknown")
+    assert (read[0].answer.retrieval.chunks_used, read[0].answer.retrieval.top_score) == (1, 0.5)
+
+
+def test_rows_of_a_mode_that_kebab_does_not_have() -> None:
+    """A mode that is none of kebab's three has no row there."""
+    run = make_run(make_labelled(result=make_result(mode="hybrid_rerank")))
+    with pytest.raises(UsageError, match="kebab has no mode 'hybrid_rerank'"):
+        to_rows(run, "hybrid_rerank")
+
+
+def test_unknown_places_are_no_spans() -> None:
+    """Lines 0 to 0, as raggate writes them where it does not know, decide nothing."""
+    unknown = {"kind": "line", "path": "a.md", "start": 0, "end": 0}
+    assert kebab_spans.read_spans([unknown, {**unknown, "start": 1, "end": 2}]) == (("line", 1, 2),)
 
 
 @pytest.mark.parametrize("rows", [(), (row("q1"), row("q2", mode="vector"))])
