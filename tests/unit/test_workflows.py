@@ -24,7 +24,9 @@ MAY_WRITE = {
     "rag-gate": {"pull-requests"},
     "rag-gate-report": {"pull-requests"},
     "promote-baseline": {"contents", "pull-requests"},
-    "release": {"contents", "packages"},
+    "release": {"attestations", "contents", "id-token", "packages"},
+    "codeql": {"security-events"},
+    "scorecard": {"id-token", "security-events"},
 }
 IGNORES = re.compile(r"(?:zizmor: ignore\[[^]]+\]|hadolint ignore=\S+)(.*)")
 
@@ -92,6 +94,7 @@ def test_schemas(repository: Path) -> None:
     assert len(workflows) >= 4
     run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
     run("check-jsonschema", "--builtin-schema", "vendor.github-actions", repository / "action.yml")
+    run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ROOT / ".github" / "dependabot.yml")
 
 
 def test_no_audit_finds_anything(repository: Path) -> None:
@@ -124,6 +127,22 @@ def test_actions_are_pinned_and_tokens_small() -> None:
             written = {scope for scope, level in job.get("permissions", {}).items() if level != "read"}
             assert written <= MAY_WRITE.get(loaded["name"], set())
             assert job["timeout-minutes"] <= 30
+
+
+def test_nothing_is_tagged_that_did_not_run() -> None:
+    """A release is tagged only after the joined, signed image has gated the example by digest on every architecture."""
+    jobs: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    built = [place["runner"] for place in jobs["build"]["strategy"]["matrix"]["include"]]
+    assert jobs["try"]["strategy"]["matrix"]["runner"] == built
+    assert {"contents", "packages"} == {scope for scope, level in jobs["try"]["permissions"].items() if level == "read"}
+    assert "try" in jobs["publish"]["needs"]
+    commands = {name: " ".join(str(step.get("run", "")) for step in job["steps"]) for name, job in jobs.items()}
+    assert [name for name, text in commands.items() if "refs/tags/" in text] == ["publish"]
+    assert [name for name, text in commands.items() if "cosign sign" in text] == ["sign"]
+    attested = [name for name, job in jobs.items() if any("attest@" in str(step.get("uses")) for step in job["steps"])]
+    assert attested == ["build", "sign", "publish"]
+    for name in attested:
+        assert jobs[name]["permissions"]["id-token"] == "write"
 
 
 def test_an_action_is_the_same_release_everywhere() -> None:
