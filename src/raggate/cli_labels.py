@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.cli_agreement import agreement
+from raggate.cli_label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, warn
 from raggate.errors import ExitCode, UsageError
 from raggate.escape import log_line
 from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
-    from raggate.judgments import Interval, Joined, LabelDelta, LabelScores, MetricScore, Task
+    from raggate.judgments import Joined, LabelDelta, LabelScores, MetricScore, Task
 
 _EXAMPLES = 5
 """How many queries are named before a list is cut."""
@@ -27,18 +28,6 @@ _REPEATED = (
 )
 
 _TASKS = ("retrieval", "grounding", "generation")
-_FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-_CI = click.option(
-    "--ci", "level", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
-    help="Confidence level of the intervals.",
-)  # fmt: skip
-_RESAMPLES = click.option(
-    "--resamples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True,
-    help="How many resamples a bootstrap draws.",
-)  # fmt: skip
-_SEED = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."
-)  # fmt: skip
 
 
 def _cut_off(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
@@ -59,8 +48,11 @@ def labels() -> None:
     """
 
 
+labels.add_command(agreement)
+
+
 @labels.command()
-@_FILES
+@FILES
 @click.option("--task", type=click.Choice(_TASKS), required=True, help="What the files are about.")
 @click.option(
     "--k", "k", callback=_cut_off, default="inferred", show_default=True, metavar="N|inferred",
@@ -70,9 +62,9 @@ def labels() -> None:
     "--ideal", type=click.Choice(["retrieved", "judged"]), default="retrieved", show_default=True,
     help="What the ideal ranking of nDCG may choose from.",
 )  # fmt: skip
-@_CI
-@_RESAMPLES
-@_SEED
+@CI
+@RESAMPLES
+@SEED
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write <task>_scores.json here.")
 def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
     """Compute the label-based metrics of one task with confidence intervals."""
@@ -88,16 +80,15 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
     missing = annotation_checks.incomplete(panels)
     repeated = annotation_checks.repeated(judgments)
     if repeated:
-        _warn(_REPEATED.format(count=len(repeated), place=repeated[0].place))
+        warn(_REPEATED.format(count=len(repeated), place=repeated[0].place))
     if missing:
-        _warn(f"{len(missing)} of {len(panels)} queries have chunks without a label: the numbers cover the others only")
+        warn(f"{len(missing)} of {len(panels)} queries have chunks without a label: the numbers cover the others only")
     if scores.unjudged:
-        _warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
+        warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
     if out is None:
         _say_scores(scores, len(annotations.annotators(judgments)))
     else:
-        now = datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-        click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now)}"))
+        click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now())}"))
 
 
 @labels.command()
@@ -116,35 +107,7 @@ def show(reports: tuple[Path, ...]) -> None:
 
 
 @labels.command()
-@_FILES
-@_CI
-@_RESAMPLES
-@_SEED
-@click.option(
-    "--constant", type=FiniteRange(-1, 1),
-    help="What alpha is where all values are the same; without it, such a label has none.",
-)  # fmt: skip
-def agreement(files: tuple[Path, ...], constant: float | None, **settings: Any) -> None:
-    """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair."""
-    from raggate.agreement import label_agreement, pair_agreement
-    from raggate.label_files import read_sheets
-
-    sheets = read_sheets(files)
-    for task in dict.fromkeys(sheet.task for sheet in sheets):
-        judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
-        click.echo(f"{task}: {len(judgments)} judgments")
-        for found in label_agreement(judgments, without_variation=constant, **settings):
-            click.echo(
-                f"  {found.label:27} alpha {_number(found.alpha)} {_range(found.interval)}  "
-                f"agreement {_number(found.percent)}  units={found.items}  annotators={found.annotators}"
-            )
-        for pair in pair_agreement(judgments):
-            names = log_line(f"{pair.first} / {pair.second}", limit=60)
-            click.echo(f"  {names:27} kappa {_number(pair.mean)}  units={pair.shared}")
-
-
-@labels.command()
-@_FILES
+@FILES
 @click.option("--strict", is_flag=True, help="Exit 4 when something is found.")
 @click.option(
     "--allow", multiple=True, metavar="ID", help="A finding that --strict lets pass, such as panel_incomplete."
@@ -179,7 +142,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 
 @labels.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=click.Path(path_type=Path))
-@_FILES
+@FILES
 @click.option("--k", "k", type=click.IntRange(1, 999_999), default=5, show_default=True, help="The cut-off.")
 @click.option("--mode", help="The retrieval mode to score, when the run has several.")
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN_DIRECTORY", help="A run to compare with.")
@@ -198,9 +161,9 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
     "--unjudged-limit", "limit", type=FiniteRange(0, 1), default=0.2, show_default=True,
     help="Exit 3 when a larger share of the first K chunks has no label.",
 )  # fmt: skip
-@_CI
-@_RESAMPLES
-@_SEED
+@CI
+@RESAMPLES
+@SEED
 def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: Path | None, **settings: Any) -> int:
     """Score the chunks of a run with stored retrieval labels, and compare with another run.
 
@@ -242,15 +205,15 @@ def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
         if found is None:
             click.echo(f"  {name:29}      –  does not apply to any query")
         else:
-            click.echo(f"  {name:29} {found.point:.4f}  {_range(found.interval)}  {found.method}  n={found.n}")
+            click.echo(f"  {name:29} {found.point:.4f}  {interval(found.interval)}  {found.method}  n={found.n}")
 
 
 def _say_joined(joined: Joined, directory: Path) -> None:
     click.echo(log_line(f"{directory}: {len(joined.values['ndcg_at_k'])} labelled queries, K {joined.k}"))
     for name, mean in joined.means.items():
-        click.echo(f"  {name:29} {_number(mean.value)}  n={mean.n}  unscored={mean.unscored}")
+        click.echo(f"  {name:29} {number(mean.value)}  n={mean.n}  unscored={mean.unscored}")
     worst = sorted(joined.unjudged.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
-    click.echo(f"  {'unjudged_at_k':29} {_number(joined.unjudged_share)}")
+    click.echo(f"  {'unjudged_at_k':29} {number(joined.unjudged_share)}")
     for query, share in worst:
         if share > 0:
             click.echo(log_line(f"    {share:.0%} unjudged: {query}", limit=160))
@@ -269,7 +232,7 @@ def _say_delta(delta: LabelDelta) -> None:
         return
     ends = f"[{delta.interval.lower:+.4f}, {delta.interval.upper:+.4f}]"
     click.echo(
-        f"  {delta.metric:29} {_number(delta.baseline)} -> {_number(delta.current)}  {delta.delta:+.4f} {ends}  "
+        f"  {delta.metric:29} {number(delta.baseline)} -> {number(delta.current)}  {delta.delta:+.4f} {ends}  "
         f"n={delta.n}  {delta.status}"
     )
 
@@ -307,17 +270,5 @@ def _failing(joined: Joined) -> str:
 def _say_doubts(doubts: Sequence[str]) -> bool:
     """Say why there is no verdict; give whether there is a reason."""
     for doubt in doubts:
-        _warn(f"cannot tell: {doubt}")
+        warn(f"cannot tell: {doubt}")
     return bool(doubts)
-
-
-def _warn(text: str) -> None:
-    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
-
-
-def _number(value: float | None) -> str:
-    return "     –" if value is None else f"{value:.4f}"
-
-
-def _range(interval: Interval | None) -> str:
-    return "[      –       ]" if interval is None else f"[{interval.lower:.4f}, {interval.upper:.4f}]"

@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime
 
 def day(stamp: object) -> str | None:
     """Give the day of an ISO 8601 timestamp in UTC as YYYY-MM-DD, None when it is not one."""
-    moment = _moment(stamp)
-    return None if moment is None else moment.date().isoformat()
+    found = moment(stamp)
+    return None if found is None else found.date().isoformat()
 
 
 def days_between(earlier: object, later: object) -> float | None:
     """Count the days from one timestamp to another, negative when they stand the other way round."""
-    first, second = _moment(earlier), _moment(later)
+    first, second = moment(earlier), moment(later)
     return None if first is None or second is None else (second - first).total_seconds() / 86_400
 
 
@@ -26,12 +26,12 @@ def days_until(last: str, stamp: object) -> int | None:
         return None
 
 
-def _moment(stamp: object) -> datetime | None:
+def moment(stamp: object) -> datetime | None:
+    """Give the time of an ISO 8601 timestamp in UTC, None when it is not one. What names no zone is taken for UTC."""
     if not isinstance(stamp, str):
         return None
     try:
-        moment = datetime.fromisoformat(stamp)
-        # the runs of raggate are stamped in UTC; what does not say is taken for that
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        read = datetime.fromisoformat(stamp)
+        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

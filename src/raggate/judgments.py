@@ -62,6 +62,8 @@ class Judgment:
         annotator: who judged; None when the file does not say, or when several were consolidated.
         labels: every label of the task.
         place: `file:line` for messages.
+        calibration: whether it belongs to the set that several people judge, to see how far they agree.
+        created: when it was made, as the file says it.
         votes: how many rows stand behind it, 1 before consolidation.
     """
 
@@ -70,6 +72,8 @@ class Judgment:
     labels: Mapping[str, bool]
     annotator: str | None = None
     place: str = ""
+    calibration: bool = False
+    created: str = ""
     votes: int = 1
 
     @property
@@ -298,6 +302,15 @@ class PairAgreement:
     shared: int
     kappas: Mapping[str, float | None]
     mean: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAgreement:
+    """How far the annotators of one task agree, by label and by pair."""
+
+    task: Task
+    labels: tuple[LabelAgreement, ...]
+    pairs: tuple[PairAgreement, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,27 +9,39 @@ from raggate import run_lists
 from raggate.anchors import fold
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.formats import pragmata, pragmata_scores
-from raggate.jsonio import write_atomic
-from raggate.judgments import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task
+from raggate.formats import pragmata, pragmata_agreement, pragmata_scores
+from raggate.jsonio import parse_object, write_atomic
+from raggate.judgments import (
+    LabelScores,
+    RetrievalJudgment,
+    ScoreReport,
+    ScoreSource,
+    Sheet,
+    Task,
+    TaskAgreement,
+)
 from raggate.models import Labelled
 
+EXPORTS = Path("annotation", "exports")
+"""Where the annotation tool keeps its exports, below its base directory."""
+
 _EXPORT = "annotation_export.meta.json"
-"""Stands beside the files of an annotation export, whose directory is named after it."""
+"""Stands beside the files of an annotation export, and tells its `export_id`."""
 
 
 def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet, ...]:
     """Read label files, and the CSV files of directories.
 
     Args:
-        paths: files and directories; files that describe an export are skipped.
+        paths: files and directories; files that describe an export are skipped. A name that is neither is that of an
+            export in `annotation/exports` here.
         task: what files must be about; in directories, files about something else are skipped.
 
     Raises:
         UsageError: when a file cannot be read, is not as it should be, or nothing is left.
     """
     sheets = []
-    for path in paths:
+    for path in map(_exported, paths):
         if path.is_dir():
             found = [pragmata.read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
             sheets += [sheet for sheet in found if task in {None, sheet.task}]
@@ -85,12 +97,11 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
         UsageError: when it cannot be written.
     """
     paths = [Path(sheet.name) for sheet in sheets]
-    homes = {path.parent for path in paths}
-    exported = len(homes) == 1 and all((home / _EXPORT).is_file() for home in homes)
+    export = export_id(sheets)
     named = ", ".join(path.as_posix() for path in paths)
     source = ScoreSource(
-        kind="annotation_export" if exported else "direct_path",
-        ref=paths[0].resolve().parent.name if exported else named,
+        kind="direct_path" if export is None else "annotation_export",
+        ref=named if export is None else export,
         resolved_path=named,
     )
     report = ScoreReport(
@@ -103,9 +114,61 @@ def write_report(scores: LabelScores, sheets: Sequence[Sheet], directory: Path, 
         top_k=scores.top_k,
         notes="" if scores.k is None else f"K fixed at {scores.k}; ranks without a label count as irrelevant",
     )
-    target = directory / pragmata_scores.file_name(scores.task)
+    return _written(directory / pragmata_scores.file_name(scores.task), pragmata_scores.write_scores(report))
+
+
+def write_agreement(
+    tasks: Sequence[TaskAgreement],
+    sheets: Sequence[Sheet],
+    directory: Path,
+    *,
+    created_at: str,
+    resamples: int,
+    level: float,
+) -> Path:
+    """Write `report.json` of how far annotators agree into a directory and give its path.
+
+    Args:
+        tasks: what was found of each task.
+        sheets: the files it was found in.
+        directory: is made where it does not exist.
+        created_at: ISO 8601.
+        resamples: how many the bootstrap drew.
+        level: confidence level of the intervals.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    export = export_id(sheets) or ", ".join(Path(sheet.name).as_posix() for sheet in sheets)
+    report = pragmata_agreement.write_agreement(
+        tasks, export_id=export, created_at=created_at, resamples=resamples, level=level
+    )
+    return _written(directory / pragmata_agreement.FILE_NAME, report)
+
+
+def export_id(sheets: Sequence[Sheet]) -> str | None:
+    """Give the export that files are of, as it names itself; None when they are not of one export.
+
+    Raises:
+        UsageError: when what describes the export cannot be read.
+    """
+    homes = {Path(sheet.name).parent for sheet in sheets}
+    meta = next(iter(homes)) / _EXPORT
+    if len(homes) != 1 or not meta.is_file():
+        return None
+    told = parse_object(_bytes(meta), plain(str(meta))).get("export_id")
+    return told if isinstance(told, str) and told else meta.resolve().parent.name
+
+
+def _exported(path: Path) -> Path:
+    """Give the directory of an export that is named by its id alone."""
+    directory = EXPORTS / path
+    return directory if len(path.parts) == 1 and not path.exists() and directory.is_dir() else path
+
+
+def _written(target: Path, data: bytes) -> Path:
     try:
-        write_atomic(target, pragmata_scores.write_scores(report))
+        write_atomic(target, data)
     except OSError as error:
         raise UsageError(f"cannot write {plain(str(target))}: {error.strerror or error}") from None
     return target

@@ -169,6 +169,108 @@ def test_agreement(tmp_path: Path) -> None:
     assert "alpha 1.0000" in run("agreement", path, "--constant", 1)[1].splitlines()[3]
 
 
+def sheet(path: Path, *rows: tuple[str, str, str, str, str]) -> Path:
+    """Write a generation export of records, annotators, labels, whether for calibration, and days of May 2026."""
+    names = ("record_uuid", "annotator_id", "labels", "calibration", "created_at")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    dated = [dict(zip(names, (*row[:4], f"2026-05-{row[4]}T08:00:00Z"), strict=True)) for row in rows]
+    path.write_bytes(export_csv("generation", dated))
+    return path
+
+
+YES, NO = "yyyyy", "nnnnn"
+MIXED = (
+    ("r1", "a", YES, "True", "01"),
+    ("r1", "b", YES, "True", "02"),
+    ("r2", "a", NO, "True", "03"),
+    ("r2", "b", NO, "True", "04"),
+    # outside the calibration set people judge the same thing by accident alone
+    ("r3", "a", YES, "False", "05"),
+    ("r3", "b", NO, "False", "06"),
+)
+
+
+def test_agreement_is_told_by_the_calibration_set(tmp_path: Path) -> None:
+    """Where rows are marked as calibration only those count, which is said; --production counts the others too."""
+    path = sheet(tmp_path / "f.csv", *MIXED)
+    lines = run("agreement", path)[1].splitlines()
+    assert lines[0] == "generation: 4 of 6 judgments (the calibration set)"
+    assert lines[1].split()[:3] == ["proper_action", "alpha", "1.0000"]
+    lines = run("agreement", path, "--production")[1].splitlines()
+    assert lines[0] == "generation: 6 judgments"
+    assert lines[1].split()[:3] == ["proper_action", "alpha", "0.4444"]
+
+
+def test_agreement_without_a_calibration_set_counts_every_row(tmp_path: Path) -> None:
+    """Where no row is marked as calibration all count."""
+    path = sheet(tmp_path / "f.csv", *((*row[:3], "False", row[4]) for row in MIXED))
+    assert run("agreement", path)[1].startswith("generation: 6 judgments\n  proper_action               alpha 0.4444")
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        (("--exclude-annotator", "b"), "2 of 4"),
+        (("--after", "2026-05-03"), "2 of 4"),
+        (("--after", "2026-05-02T08:00:00Z"), "3 of 4"),
+        (("--before", "2026-05-02T10:00:00+02:00"), "2 of 4"),
+        (("--after", "2026-05-02", "--before", "2026-05-04"), "2 of 4"),
+    ],
+)
+def test_agreement_of_some_rows(tmp_path: Path, options: tuple[str, ...], left: str) -> None:
+    """Annotators are left out by name and rows by their time, both ends included; a time without a zone is UTC."""
+    path = sheet(tmp_path / "f.csv", *MIXED[:4])
+    assert run("agreement", path, *options)[1].startswith(f"generation: {left} judgments")
+
+
+def test_agreement_of_nothing_is_no_agreement(tmp_path: Path) -> None:
+    """A selection that leaves no row exits 3; an unknown name, a time that is none and an undated row are errors."""
+    path = sheet(tmp_path / "f.csv", *MIXED[:4])
+    assert run("agreement", path, "--after", "2027-01-01")[0] == 3
+    with pytest.raises(UsageError, match="no row is by 'x'") as caught:
+        run("agreement", path, "--exclude-annotator", "x")
+    assert caught.value.hint == "Annotators here are a, b."
+    assert run("agreement", path, "--before", "soon") == (2, "'soon' is no ISO 8601 time such as 2026-05-01")
+    path.write_bytes(export_csv("generation", [{"labels": YES, "created_at": "soon"}]))
+    with pytest.raises(UsageError, match=r"f.csv:2: column created_at: is 'soon'"):
+        run("agreement", path, "--before", "2026-05-01")
+    path.write_bytes(export_csv("generation", [{"labels": YES, "calibration": "perhaps"}]))
+    with pytest.raises(UsageError, match=r"f.csv:2: column calibration: is 'perhaps', expected True or False"):
+        run("agreement", path)
+
+
+def test_an_export_is_found_by_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The id of an export stands for its files, and the reports name the export as it names itself."""
+    home = tmp_path / "annotation" / "exports" / "may"
+    sheet(home / "generation.csv", *MIXED)
+    (home / "annotation_export.meta.json").write_text('{"export_id": "2026-05", "tasks": ["generation"]}')
+    monkeypatch.chdir(tmp_path)
+    code, output = run("agreement", "may", "--out", "iaa", "--resamples", 20)
+    assert (code, output.splitlines()[-1]) == (0, "wrote iaa/report.json")
+    report = json.loads((tmp_path / "iaa" / "report.json").read_text())
+    assert {**report, "created_at": "", "tasks": []} == {
+        "export_id": "2026-05",
+        "created_at": "",
+        "tasks": [],
+        "n_bootstrap_resamples": 20,
+        "ci_level": 0.95,
+    }
+    task = report["tasks"][0]
+    assert task["labels"][0] == {
+        "label": "proper_action",
+        "alpha": 1.0,
+        "ci_lower": 1.0,
+        "ci_upper": 1.0,
+        "n_items": 2,
+        "n_annotators": 2,
+        "pct_agreement": 1.0,
+    }
+    assert task["pairwise_kappa"] == [{"annotator_a": "a", "annotator_b": "b", "kappa": 1.0, "n_shared_items": 2}]
+    run("score", "--task", "generation", "may", "--out", "scores")
+    source = read_scores((tmp_path / "scores" / "generation_scores.json").read_bytes(), "s").source
+    assert (source.kind, source.ref) == ("annotation_export", "2026-05")
+
+
 def test_check(tmp_path: Path) -> None:
     """Findings are printed with their place; only --strict makes them exit 4, and --allow lets some pass."""
     path = tmp_path / "f.csv"

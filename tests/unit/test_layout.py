@@ -63,7 +63,8 @@ ALLOWED = {
     "run_lists": {"rundir"},
     "export": {"formats", "run_lists", "vault"},
     "cli_export": {"export", "formats"},
-    "cli_labels": {"annotations", "annotation_checks", "agreement", "label_deltas", "label_files"},
+    "cli_labels": {"annotations", "annotation_checks", "label_deltas", "label_files", "cli_agreement", "cli_label_*"},
+    "cli_agreement": {"agreement", "agreement_rows", "label_files", "cli_label_options"},
     "evaluate": {"formats", "metrics"},
     "cli_evaluate": {"evaluate", "formats"},
     "baseline": {"formats"},
@@ -93,7 +94,7 @@ ALLOWED = {
 PURE = {
     *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
     *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
-    *("compat_scores", "restated"),
+    *("compat_scores", "restated", "agreement_rows"),
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 # a progress display is the one report that writes as it goes

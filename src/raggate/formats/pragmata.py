@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from raggate.errors import UsageError
 from raggate.escape import plain
@@ -136,8 +137,7 @@ def _retrieval(row: Row, columns: Mapping[str, str]) -> RetrievalJudgment:
     return RetrievalJudgment(
         record=row.text("record_uuid"),
         labels=_labels(row, "retrieval"),
-        annotator=_annotator(row),
-        place=row.place,
+        **_origin(row),
         query=row.text(columns["query"]),
         chunk=row.text("chunk"),
         chunk_id=row.text("chunk_id"),
@@ -150,8 +150,7 @@ def _grounding(row: Row, columns: Mapping[str, str]) -> GroundingJudgment:
     return GroundingJudgment(
         record=row.text("record_uuid"),
         labels=_labels(row, "grounding"),
-        annotator=_annotator(row),
-        place=row.place,
+        **_origin(row),
         answer=row.text(columns["answer"]),
         context_set=row.text(columns["context_set"]),
     )
@@ -161,8 +160,7 @@ def _generation(row: Row, columns: Mapping[str, str]) -> GenerationJudgment:
     return GenerationJudgment(
         record=row.text("record_uuid"),
         labels=_labels(row, "generation"),
-        annotator=_annotator(row),
-        place=row.place,
+        **_origin(row),
         query=row.text(columns["query"]),
         answer=row.text(columns["answer"]),
     )
@@ -175,8 +173,17 @@ _READERS: dict[Task, Callable[[Row, Mapping[str, str]], Judgment]] = {
 }
 
 
-def _annotator(row: Row) -> str | None:
-    return row.values.get("annotator_id", "").strip() or None
+def _origin(row: Row) -> dict[str, Any]:
+    """Give who judged, when, where it is written, and whether for calibration."""
+    said = row.values.get("calibration", "").strip()
+    if said and said.lower() not in _YES_NO:
+        raise row.wrong("calibration", f"is {plain(said)!r}, expected True or False")
+    return {
+        "annotator": row.values.get("annotator_id", "").strip() or None,
+        "place": row.place,
+        "calibration": _YES_NO.get(said.lower(), False),
+        "created": row.values.get("created_at", "").strip(),
+    }
 
 
 def _retrieved(row: Row) -> int | None:
