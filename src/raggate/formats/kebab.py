@@ -175,11 +175,13 @@ def to_cases(
 
 def from_case(case: Case) -> tuple[GoldenQuery, tuple[str, ...]]:
     """Make a golden query of a case. Also names the keys of the case that kebab has no word for."""
+    # what raggate writes for kebab has the path of a note in place of an id
+    whole = [one.rel_path for one in case.gold_supports if one.rel_path and one.heading_path is None]
     query = GoldenQuery(
         id=case.id,
         query=case.question,
         lang=case.lang or "",
-        expected_doc_ids=case.expected_doc_ids,
+        expected_doc_ids=case.expected_doc_ids or tuple(dict.fromkeys(whole)),
         expected_chunk_ids=case.expected_chunk_ids,
         must_contain=case.must_contain,
         forbidden=case.forbidden,

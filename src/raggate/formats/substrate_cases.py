@@ -13,6 +13,7 @@ from raggate.models import Case, Support
 Complete = Callable[[Case], Case]
 """What gives a case its derived parts: `raggate.golden.complete`."""
 
+_NOTE = ".md"
 _INTENT = "intent="
 _SCENARIO = "scenario="
 _UNSAID = (
@@ -23,6 +24,8 @@ _UNSAID = (
 
 def to_cases(queries: QuerySet, complete: Complete) -> tuple[tuple[Case, ...], tuple[str, ...]]:
     """Make cases of queries. Intent and scenario become the tags `intent=...` and `scenario=...`.
+
+    A document whose name ends in `.md` is a note by its path, and becomes a support of the whole note.
 
     A query without an id gets one from its text. One that expects no document becomes unanswerable, as raggate has no
     answerable case without a label.
@@ -61,20 +64,28 @@ def _case(query: Query, name: str, number: int) -> Case:
     tags = [f"{_INTENT}{query.intent}"] if query.intent else []
     tags += [f"{_SCENARIO}{query.scenario}"] if query.scenario else []
     graded = {doc_id: grade for doc_id, grade in (query.relevance or {}).items() if grade > 0}
-    supports = {**dict.fromkeys(query.expected_docs if query.relevance is not None else (), 1), **graded}
+    supports = {**dict.fromkeys(query.expected_docs, 1), **graded}
+    # a path of a note is met by any of its sections, and other formats and the vault know it
+    notes = any(name.endswith(_NOTE) for name in supports)
     return Case(
         id=name,
         question=query.query,
         answerable=bool(query.expected_docs or graded),
-        gold_supports=tuple(Support(rel_path="", doc_id=doc_id, grade=grade) for doc_id, grade in supports.items())
-        if any(grade != 1 for grade in supports.values())
+        gold_supports=tuple(_support(name, grade) for name, grade in supports.items())
+        if notes or any(grade != 1 for grade in supports.values())
         else (),
         tags=tuple(tags),
         difficulty=query.difficulty,
         modes=query.retriever_types,
-        expected_doc_ids=query.expected_docs or tuple(supports),
+        expected_doc_ids=() if notes else query.expected_docs or tuple(supports),
         line=number,
     )
+
+
+def _support(name: str, grade: int) -> Support:
+    if name.endswith(_NOTE):
+        return Support(rel_path=name, grade=grade)
+    return Support(rel_path="", doc_id=name, grade=grade)
 
 
 def _id(query: Query, taken: set[str]) -> str:

@@ -134,23 +134,23 @@ def test_corpus(tmp_path: Path) -> None:
 
 def test_queries_become_cases() -> None:
     """A query becomes a case with its modes, difficulty and documents; an id is made of its text where it has none."""
-    query = Query(query="Where?", expected_docs=("a.md",), difficulty="hard", retriever_types=("bm25",), notes="why")
+    query = Query(query="Where?", expected_docs=("a",), difficulty="hard", retriever_types=("bm25",), notes="why")
     (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
     assert (case.question, case.difficulty, case.modes) == ("Where?", "hard", ("bm25",))
-    assert case.gold_supports == (Support(rel_path="", doc_id="a.md"),)
+    assert case.gold_supports == (Support(rel_path="", doc_id="a"),)
     assert case.id.startswith("q-")
     assert dropped == (f"{case.id}: notes",)
 
 
 def test_graded_queries_survive_the_golden_set_file() -> None:
-    """Graded documents become supports by their id with a grade, which a golden set file keeps."""
-    query = Query(query="Where?", expected_docs=("a.md",), relevance={"a.md": 3, "b.md": 1, "c.md": 0})
+    """Graded documents become supports by their id, or as notes by their path, with a grade, which the file keeps."""
+    query = Query(query="Where?", expected_docs=("a.md",), relevance={"a.md": 3, "b": 1, "c.md": 0})
     (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
-    assert [(support.doc_id, support.grade) for support in case.gold_supports] == [("a.md", 3), ("b.md", 1)]
+    assert case.gold_supports == (Support(rel_path="a.md", grade=3), Support(rel_path="", doc_id="b"))
     assert dropped == (f"{case.id}: 1 documents judged not relevant",)
     assert golden.load(golden.write_case(case), "eval_set.jsonl").cases == (case,)
     (back,) = from_cases([case])[0].queries
-    assert (back.expected_docs, back.relevance) == (("a.md",), {"a.md": 3, "b.md": 1})
+    assert (back.expected_docs, back.relevance) == (("a.md", "b"), {"a.md": 3, "b": 1})
 
 
 def test_every_converted_case_is_a_valid_one() -> None:
