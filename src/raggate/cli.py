@@ -222,11 +222,12 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
 @click.option(
     "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
 )
-def init(directory: Path, action: str) -> None:
+@click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
+def init(directory: Path, action: str, owners: str) -> None:
     """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
     from raggate.scaffold import PLACEHOLDER, WORKFLOW, write_example
 
-    for path in write_example(directory, action):
+    for path in write_example(directory, action, owners):
         click.echo(f"wrote {path}")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
