@@ -21,7 +21,8 @@ from builders import (
 )
 from raggate import baseline
 from raggate.compare import compare
-from raggate.config import Gate, Invariants
+from raggate.config import Gate
+from raggate.invariant_settings import Invariants
 from raggate.invariants import check_answers, comparable
 from raggate.models import Case, Chunk, Labelled, Run
 from raggate.outcomes import (

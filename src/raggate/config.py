@@ -9,7 +9,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     WithJsonSchema,
@@ -18,11 +17,11 @@ from pydantic import (
 
 from raggate.api_settings import Api, Name, RelativePath, Seconds, Slice, Text, described
 from raggate.errors import UsageError
+from raggate.invariant_settings import Invariants
 from raggate.mapped_settings import Mapped
 from raggate.modes import told_apart
 from raggate.yamlio import Document, explain, parse
 
-Level = Literal["error", "warn", "off"]
 Compat = Literal["helloworld"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
@@ -178,40 +177,6 @@ class Gate(Slice):
         if rule.tolerance is not None:
             return rule
         return rule.model_copy(update={"tolerance": self.tolerance})
-
-
-class Invariants(Slice):
-    """What must hold of the API's answers: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
-
-    # its descriptions are the messages of findings, so these are parsed at the start, unlike those of the others
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    ranks_contiguous: Level = "error"
-    """Reported ranks are 1, 2, 3, … in list order."""
-    scores_ordered: Level = "error"
-    """Final scores are finite and never rise down the list."""
-    chunk_ids_unique: Level = "error"
-    """No chunk stands twice in one list."""
-    chunk_ids_stable: Level = "error"
-    """One chunk id always comes with the same place and text."""
-    scope_respected: Level = "error"
-    """A question limited to some vaults gets no chunk of another."""
-    vaults_known: Level = "warn"
-    """A chunk whose path stands in several vaults tells which one it is from."""
-    notes_exist: Level = "error"
-    """Every retrieved chunk names a note of the fixture vault."""
-    abstained_is_empty: Level = "error"
-    """An answer that abstains cites nothing."""
-    index_complete: Level = "error"
-    """The index holds as many documents as the vault has notes with text."""
-    index_constant: Level = "error"
-    """The index version does not change during the run."""
-    no_empty_documents: Level = "warn"
-    """No indexed document is without chunks."""
-    list_deep_enough: Level = "warn"
-    """Lists are long enough for the largest cut-off that is scored."""
-    ties_at_cutoff: Level = "off"
-    """No tie of scores straddles a cut-off, where order is a matter of luck."""
 
 
 class Waiver(Slice):

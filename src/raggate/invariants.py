@@ -7,7 +7,8 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any
 
-from raggate.config import Invariants
+from raggate.escape import plain
+from raggate.invariant_settings import Invariants
 from raggate.models import Labelled, Run
 from raggate.outcomes import Baseline, Finding, Scorecard
 
@@ -160,6 +161,32 @@ def _notes_exist(run: Run) -> Iterator[str]:
                 break
 
 
+def _headings_exist(run: Run) -> Iterator[str]:
+    for place, item, response in _answered(run):
+        for position in item.labels.strange_headings[:1]:
+            chunk = response.chunks[position]
+            heading = plain(chunk.heading_path, limit=80)
+            yield f"{place}: rank {position + 1}, {chunk.rel_path} has no heading {heading!r}"
+
+
+def _text_in_note(run: Run) -> Iterator[str]:
+    for place, item, response in _answered(run):
+        for position in item.labels.strange_texts[:1]:
+            yield f"{place}: the text at rank {position + 1} is not in {response.chunks[position].rel_path}"
+
+
+def _chunks_have_text(run: Run) -> Iterator[str]:
+    answered = list(_answered(run))
+    if not any(len(item.labels.empty) < len(response.chunks) for _, item, response in answered):
+        # no chunk has text: the API does not tell it
+        return
+    for place, item, response in answered:
+        if item.labels.empty:
+            first = item.labels.empty[0]
+            of = f"{len(item.labels.empty)} of {len(response.chunks)} chunks"
+            yield f"{place}: {of} without text, first rank {first + 1}, {response.chunks[first].rel_path}"
+
+
 def _abstained_is_empty(run: Run) -> Iterator[str]:
     for place, _item, response in _answered(run):
         if response.abstained and response.references:
@@ -224,6 +251,9 @@ _CHECKS: dict[str, Check] = {
     "scope_respected": _scope_respected,
     "vaults_known": _vaults_known,
     "notes_exist": _notes_exist,
+    "headings_exist": _headings_exist,
+    "text_in_note": _text_in_note,
+    "chunks_have_text": _chunks_have_text,
     "abstained_is_empty": _abstained_is_empty,
     "index_complete": _index_complete,
     "index_constant": _index_constant,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from raggate import __version__, boot, redaction, rundir, scoring, sources, suite, waivers
+from raggate import __version__, boot, redaction, rundir, scoring, sources, standing, suite, waivers
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
@@ -21,7 +21,7 @@ from raggate.evidence import IMAGE
 from raggate.inputs import Inputs
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
-from raggate.models import Place, Result, Run
+from raggate.models import Place, Result, Run, Vault
 from raggate.modes import asked_in
 from raggate.outcomes import Scorecard
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
@@ -52,11 +52,11 @@ def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -
         blank = _blank_run(directory, started, invocation, inputs)
         try:
             stopped, log = _ask(invocation, inputs, directory, results, images.append)
-            finished = _finished(_of_image(blank, images), results, begin, stopped=stopped, log=log)
+            finished = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=stopped, log=log)
             return directory, finished, _write(directory, finished, invocation, settings)
         except KeyboardInterrupt:
             asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
-            partial = _finished(_of_image(blank, images), results, begin, stopped=asked)
+            partial = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=asked)
             partial = replace(partial, interrupted=True)
             _write(directory, partial, invocation, settings)
             raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, invocation.root)}.") from None
@@ -227,8 +227,9 @@ def _of_image(blank: Run, images: Sequence[str]) -> Run:
 
 
 def _finished(
-    blank: Run, results: list[Result], begin: float, *, stopped: str | None, log: tuple[str, ...] = ()
+    blank: Run, results: list[Result], begin: float, vault: Vault, *, stopped: str | None, log: tuple[str, ...] = ()
 ) -> Run:
+    notes = standing.Notes(vault)
     by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
     modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
     ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
@@ -239,7 +240,7 @@ def _finished(
                 versions.setdefault(key, result.response.coverage[key])
     return replace(
         blank,
-        results=tuple(scoring.label(by_id[result.case_id][1], result) for result in ordered),
+        results=tuple(notes.label(scoring.label(by_id[result.case_id][1], result)) for result in ordered),
         fingerprint={**blank.fingerprint, **versions},
         duration_s=round(time.monotonic() - begin, 3),
         stopped=stopped,

@@ -223,7 +223,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """What the golden set says of one result's chunks, decided on their full text.
+    """What golden set and vault say of one result's chunks, decided on their full text.
 
     Attributes:
         matches: per chunk, in rank order, the indices of the gold supports it matches.
@@ -231,6 +231,9 @@ class Labels:
         bodiless: per chunk, whether it is a heading without any text below it.
         duplicates: positions of chunks whose id stood higher up already; they hold no rank of their own.
         truncated: whether the text was cut before labelling, so that a missing snippet proves nothing.
+        empty: positions of chunks without any text.
+        strange_headings: positions of chunks whose heading path their note in the vault does not have.
+        strange_texts: positions of chunks whose text does not stand in their note in the vault.
     """
 
     matches: tuple[tuple[int, ...], ...]
@@ -238,6 +241,9 @@ class Labels:
     bodiless: tuple[bool, ...]
     duplicates: tuple[int, ...] = ()
     truncated: bool = False
+    empty: tuple[int, ...] = ()
+    strange_headings: tuple[int, ...] = ()
+    strange_texts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -203,7 +203,8 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
         raise UsageError(f"{place}: expected either a response or a failure")
     chunks = result.response.chunks if result.response else ()
     indices = [index for found in labels.matches for index in found]
-    outside = any(not 0 <= position < len(chunks) for position in labels.duplicates)
+    positions = (*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts)
+    outside = any(not 0 <= position < len(chunks) for position in positions)
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
     if any(len(values) != len(chunks) for values in per_chunk) or outside:
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")

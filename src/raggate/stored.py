@@ -187,7 +187,7 @@ def _relabelled(run: Run, cases: Golden) -> Run:
             labels = item.labels
             if case.hash != item.case.hash:
                 again = scoring.label(case, item.result, truncated=labels.truncated).labels
-                # what depends on the question and the texts alone was decided on texts that may be cut by now
-                labels = replace(again, heading_only=labels.heading_only, bodiless=labels.bodiless)
+                # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
+                labels = replace(labels, matches=again.matches)
             items.append(Labelled(case=case, result=item.result, labels=labels))
     return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})

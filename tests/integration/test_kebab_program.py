@@ -44,7 +44,7 @@ def project(tmp_path: Path) -> Project:
     """A gate of three questions, asked by the stand-in's command line."""
     (tmp_path / "notes").mkdir()
     for name, text in DOCS.items():
-        (tmp_path / "notes" / name).write_text(f"# Top\n\n{text}\n")
+        (tmp_path / "notes" / name).write_text(f"# Top\n\n## Part\n\n{text}\n")
     (tmp_path / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES))
     (tmp_path / "raggate.yml").write_text(CONFIG % (sys.executable, STUB))
     return Project(tmp_path, {"KEBAB_STUB_DOCS": json.dumps({f"{name}": text for name, text in DOCS.items()})})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_run
 from raggate import golden, pipeline, rundir
-from raggate.config import Invariants
+from raggate.invariant_settings import Invariants
 from raggate.invariants import check_answers
 from raggate.metrics import METRICS
 from raggate.models import Chunk, Labelled, Reference, Run, Support

@@ -23,7 +23,7 @@ from builders import (
     make_scorecard,
 )
 from raggate import rundir
-from raggate.config import Invariants
+from raggate.invariant_settings import Invariants
 from raggate.invariants import SHOWN_EXAMPLES, check_answers, comparable
 from raggate.models import Chunk, Labelled, Reference
 from raggate.outcomes import Finding
@@ -38,6 +38,11 @@ def answer(*chunks: Chunk, case: dict[str, Any] | None = None, case_id: str = "q
     """Label what an API returned for a case."""
     asked = make_case(case_id, **(case or {}))
     return make_labelled(asked, make_result(case_id, response=make_response(*chunks, **response)))
+
+
+def judged(case_id: str = "q1", **labels: Any) -> Labelled:
+    """Build an answer with what the vault says of its three chunks."""
+    return make_labelled(make_case(case_id), make_result(case_id, *THREE), **labels)
 
 
 def found(name: str, *items: Labelled, level: str = "error", **run: Any) -> tuple[Finding, ...]:
@@ -89,6 +94,11 @@ HOLDS = [
     pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], {}, id="notes-not-known"),
     pytest.param("notes_exist", [answer(*THREE)], IN_VAULT, id="notes-in-some-vault"),
     pytest.param("notes_exist", [answer(make_chunk(vault="work"))], IN_VAULT, id="notes-in-that-vault"),
+    pytest.param("headings_exist", [judged()], {}, id="headings-of-the-notes"),
+    pytest.param("text_in_note", [judged()], {}, id="texts-of-the-notes"),
+    pytest.param("chunks_have_text", [judged()], {}, id="texts-told"),
+    pytest.param("chunks_have_text", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
+    pytest.param("chunks_have_text", [answer()], {}, id="texts-of-nothing"),
     pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
     pytest.param("abstained_is_empty", [answer(references=(REFERENCE,))], {}, id="answers-and-cites"),
     pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
@@ -175,6 +185,34 @@ BROKEN = [
         IN_VAULT,
         "q1 (hybrid): a.md is not in vault home",
         id="other-vault",
+    ),
+    pytest.param(
+        "headings_exist",
+        [judged(strange_headings=(1, 2))],
+        {},
+        "q1 (hybrid): rank 2, b.md has no heading '# A'",
+        id="heading-of-no-note",
+    ),
+    pytest.param(
+        "text_in_note",
+        [judged(strange_texts=(0, 2))],
+        {},
+        "q1 (hybrid): the text at rank 1 is not in a.md",
+        id="text-of-no-note",
+    ),
+    pytest.param(
+        "chunks_have_text",
+        [judged(empty=(1, 2))],
+        {},
+        "q1 (hybrid): 2 of 3 chunks without text, first rank 2, b.md",
+        id="text-missing",
+    ),
+    pytest.param(
+        "chunks_have_text",
+        [judged(empty=(0, 1, 2)), judged("q2")],
+        {},
+        "q1 (hybrid): 3 of 3 chunks without text, first rank 1, a.md",
+        id="all-text-of-one-answer-missing",
     ),
     pytest.param(
         "abstained_is_empty",

@@ -21,6 +21,7 @@ LEAVES = {
         "revisions",
         "proposals",
         "mapped_settings",
+        "invariant_settings",
         "field_paths",
         "redaction",
         "interrupts",
@@ -90,11 +91,14 @@ ALLOWED = {
     "suite_names": {"sources"},
     "preview": {"baseline", "compare", "loosening"},
     "rundir": {"golden"},
+    "standing": {"note_titles", "note_words"},
+    "note_titles": {"note_words"},
 }
 PURE = {
     *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
     *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
     *("compat_scores", "restated", "agreement_rows"),
+    *("standing", "note_titles", "note_words"),
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 # a progress display is the one report that writes as it goes

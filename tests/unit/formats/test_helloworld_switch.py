@@ -25,11 +25,12 @@ from raggate import baseline, golden, invariants, scoring
 from raggate.adapters.ask import AskAdapter
 from raggate.compat import helloworld as compat
 from raggate.compat import helloworld_compare as comparing
-from raggate.config import Ask, Invariants
+from raggate.config import Ask
 from raggate.errors import UsageError
 from raggate.formats import helloworld, helloworld_write
 from raggate.formats.helloworld_baseline import bare_metrics
 from raggate.formats.helloworld_summary import summary
+from raggate.invariant_settings import Invariants
 from raggate.metrics.answers import citation_presence_rate
 from raggate.models import Case, Golden, Labelled, Result, Run, Vault
 from raggate.outcomes import OVERALL

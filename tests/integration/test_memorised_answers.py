@@ -1,0 +1,74 @@
+"""An API that carries the golden set in place of searching: what gives it away, and what does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from project import FAKE_API, Project, make_project
+
+MEMORISING = FAKE_API.with_name("memorising_api.py")
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository whose baseline was measured with the honest API; half of its gold names no snippet."""
+    project = make_project(tmp_path_factory.mktemp("honest"))
+    cases = project.cases()
+    for case in cases[::2]:
+        for support in case["gold_supports"]:
+            del support["snippets"]
+    project.write_cases(cases)
+    project.promote()
+    return project
+
+
+@pytest.fixture
+def memorising(honest: Project, tmp_path: Path) -> Project:
+    """The same repository after the API was replaced."""
+    project = honest.copied(tmp_path / "copy")
+    project.edit(str(FAKE_API), str(MEMORISING))
+    return project
+
+
+ATTACKS = {
+    "invented_heading": "headings_exist",
+    "invented_text": "text_in_note",
+    "symbols": "text_in_note",
+    "empty_text": "chunks_have_text",
+    "invisible_text": "chunks_have_text",
+}
+
+
+@pytest.mark.parametrize(("behaviour", "invariant"), ATTACKS.items())
+def test_what_is_invented_breaks_the_gate(memorising: Project, behaviour: str, invariant: str) -> None:
+    """Gold paths with headings or texts that their notes do not have end with exit 4, though every question is hit."""
+    done = memorising.command("check", FAKE_BEHAVIOUR=behaviour)
+    assert done.code == 4, done.out
+    verdict = memorising.verdict()
+    assert verdict["reasons"][0]["code"] == f"invariant-{invariant}"
+    metrics = json.loads((memorising.last_run() / "metrics.json").read_text())
+    assert metrics["by_retriever"]["hybrid"]["overall"]["hit_at_1"] == 1
+
+
+def test_what_is_invented_is_found_again_on_disk(memorising: Project) -> None:
+    """A stored run, whose texts are cut, is judged as when it was measured."""
+    assert memorising.command("check", FAKE_BEHAVIOUR="invented_text,invented_heading").code == 4
+    live = memorising.verdict()
+    assert memorising.command("compare", str(memorising.last_run())).code == 4
+    assert memorising.verdict()["invariants"] == live["invariants"]
+    assert memorising.command("promote", str(memorising.last_run())).code == 3
+
+
+def test_what_is_copied_is_not_told_from_what_is_found(memorising: Project) -> None:
+    """Real headings and text copied from the note pass: an image that carries the golden set can memorise so much."""
+    assert memorising.command("check").code == 0
+
+
+def test_no_text_of_an_answer_stands_in_a_finding(memorising: Project) -> None:
+    """A text that is not in its note is told by question, rank and note, not repeated."""
+    done = memorising.command("check", FAKE_BEHAVIOUR="invented_text")
+    assert "the text at rank 1 is not in Notes/" in done.out
+    assert "person at the desk" not in done.out + (memorising.last_run() / "verdict.json").read_text()
