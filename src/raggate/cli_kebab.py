@@ -138,7 +138,7 @@ def compare(
     if as_json:
         click.echo(dumps(report, pretty=True), nl=False)
     else:
-        click.echo(kebab_report.report_md(report), nl=False)
+        click.echo(kebab_report.report_md(report, log_line), nl=False)
     for name, (before, after) in report["raggate"]["settings"].items():
         _say(f"{name} differs: {before} and {after}")
     verdict = kebab_verdict.decide(report, max_drop=kebab_verdict.MAX_DROP if max_drop is None else max_drop)
@@ -151,10 +151,11 @@ def compare(
 @click.argument("source")
 @_GOLDEN
 @_JSON
-def variants(*, source: str, golden_file: Path, as_json: bool) -> None:
+@click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
+def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> None:
     """Say how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate.compat import kebab_report, kebab_variants
-    from raggate.jsonio import dumps
+    from raggate.jsonio import dumps, write_atomic
 
     golden, queries = _golden(golden_file)
     stored = _stored(source, golden)
@@ -163,10 +164,12 @@ def variants(*, source: str, golden_file: Path, as_json: bool) -> None:
         raise CannotTell(
             "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."
         )
+    if report_file is not None:
+        _write(report_file, kebab_report.variants_md(report).encode(), write_atomic)
     if as_json:
         click.echo(dumps(report, pretty=True), nl=False)
     else:
-        click.echo(kebab_report.variants_md(report), nl=False)
+        click.echo(kebab_report.variants_md(report, log_line), nl=False)
 
 
 @kebab.command()

@@ -259,12 +259,15 @@ def test_runs(folder: Path) -> None:
 
 
 def test_variants_as_text(folder: Path) -> None:
-    """The paraphrase report is Markdown, with foreign text escaped."""
-    golden = [query(name, query="<b>@me</b>", expected_doc_ids=("d1",), group="g") for name in ("q1", "q2")]
+    """On a terminal the paraphrase report holds the own letters of foreign text; as a Markdown file they are escaped."""
+    golden = [query(name, expected_doc_ids=("d1",), group="<b>R&D @me</b>") for name in ("q1", "q2")]
     (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
-    text = run("variants", "a").stdout
+    text = run("variants", "a", "--report", "variants.md").stdout
     assert "groups=1 fully_consistent=0 A_dominant=0 B_dominant=1 mean_spread@10=1.000 pool=top-50" in text
-    assert "<b>" not in text
+    assert "## <b>R&D @me</b> —" in text
+    report = (folder / "variants.md").read_text()
+    assert "<b>" not in report
+    assert "R&#38;D" in report
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
-"""kebab's reports for people: a comparison or a variant report in, Markdown in its layout out, foreign text inert."""
+"""kebab's reports for people: a comparison or a variant report in, Markdown in its layout out, foreign text inert.
+
+`inert` of a report is what makes foreign text harmless: in a file that is shown as Markdown another thing than on a
+terminal, where nobody would undo the escapes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from raggate.compat.kebab import CUTOFFS, single
@@ -22,10 +26,10 @@ _ANSWERS = {True: "all-ok", False: "MIXED", None: "n/a"}
 _FLAGS = {True: "ok", False: "BAD", None: "-"}
 
 
-def report_md(report: Mapping[str, Any]) -> str:
+def report_md(report: Mapping[str, Any], inert: Callable[[str], str] = markdown) -> str:
     """Render the content of `report.md`. Below a changed chunker it also says what cannot be compared."""
     lines = [
-        f"# Eval compare: {_code(report['run_a'])} vs {_code(report['run_b'])}",
+        f"# Eval compare: {_code(report['run_a'], inert)} vs {_code(report['run_b'], inert)}",
         *("", "## Aggregate deltas", "", "| metric | a | b | Δ (b - a) |", "|---|---|---|---|"),
     ]
     for title, name, k in _ROWS:
@@ -40,11 +44,11 @@ def report_md(report: Mapping[str, Any]) -> str:
     ]
     for row in report["per_query"]:
         ranks = " | ".join("—" if rank is None else str(rank) for rank in (row["a_hit_rank"], row["b_hit_rank"]))
-        lines.append(f"| {markdown(row['query_id'])} | {row['kind']} | {ranks} | {row['note'] or ''} |")
+        lines.append(f"| {inert(row['query_id'])} | {row['kind']} | {ranks} | {row['note'] or ''} |")
     return "\n".join(lines) + "\n"
 
 
-def variants_md(report: Mapping[str, Any]) -> str:
+def variants_md(report: Mapping[str, Any], inert: Callable[[str], str] = markdown) -> str:
     """Render the report on paraphrase groups."""
     lines = [
         "# Variant consistency",
@@ -58,13 +62,13 @@ def variants_md(report: Mapping[str, Any]) -> str:
         lines += [f"WARNING: no hit has rank {POOL} or more, so the pool may be cut and MisRanked not be seen.", ""]
     for group in report["groups"]:
         lines.append(
-            f"## {markdown(group['group'])} — spread@{NARROW}={_short(group['recall_spread_narrow'])}"
+            f"## {inert(group['group'])} — spread@{NARROW}={_short(group['recall_spread_narrow'])}"
             f" worst={_short(group['worst_recall_narrow'])} A={group['mis_ranked']} B={group['missing']}"
             f" answers={_ANSWERS[group['answer_consistency']]}"
         )
         lines += [f"| variant | recall@{NARROW} | recall@{POOL} | class | answer |", "|---|---|---|---|---|"]
         lines += [
-            f"| {markdown(member['query'])} | {_short(member['recall_narrow'])} | {_short(member['recall_pool'])}"
+            f"| {inert(member['query'])} | {_short(member['recall_narrow'])} | {_short(member['recall_pool'])}"
             f" | {member['class']} | {_FLAGS[member['answer_ok']]} |"
             for member in group["variants"]
         ]
@@ -95,6 +99,6 @@ def _short(value: float | None) -> str:
     return "NaN" if value is None else f"{value:.2f}"
 
 
-def _code(text: str) -> str:
+def _code(text: str, inert: Callable[[str], str]) -> str:
     """Put a run id into code marks; one that could break out of them is escaped in their place."""
-    return f"`{text}`" if _CODE.fullmatch(text) else markdown(plain(text))
+    return f"`{text}`" if _CODE.fullmatch(text) else inert(plain(text))

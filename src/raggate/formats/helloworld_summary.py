@@ -130,7 +130,7 @@ def _configuration(config: Mapping[str, Any], eval_set: str) -> Iterator[str]:
     yield "### Dataset\n"
     version = config.get("dataset_version")
     commit = f"- **Eval Set Commit Hash**: {_code(str(version))}\n" if version else ""
-    yield f"- **Eval Set**: {markdown(eval_set)}\n{commit}"
+    yield f"- **Eval Set**: {_code(eval_set)}\n{commit}"
 
 
 def _results(aggregates: Mapping[str, Any]) -> Iterator[str]:
@@ -171,9 +171,10 @@ def _number(value: float, spec: str) -> str:
 
 
 def _shown(value: object, missing: str = "N/A") -> str:
-    return missing if value in (None, "") else markdown(str(value))
+    # a name in a code span is its own letters in the file too; a number needs no mark
+    return missing if value in (None, "") else str(value) if _is_number(value) else _code(str(value))
 
 
 def _code(text: str) -> str:
-    # entities are not read inside a code span, and nothing else is either
-    return f"`{plain(text).replace('`', chr(39)) or '-'}`"
+    # nothing is read inside a code span, so that a name stands in the file in its own letters
+    return markdown(text) if {"`", "<"} & set(text) else f"`{plain(text) or '-'}`"

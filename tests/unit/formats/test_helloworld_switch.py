@@ -387,6 +387,23 @@ def test_output_summary(tmp_path: Path) -> None:
     assert "## Comparison" not in summary(files, description="", eval_set="e")
 
 
+def test_output_summary_reads_well_as_a_file(tmp_path: Path) -> None:
+    """Item: in summary.md names and numbers of the settings stand as they are written, not as entities."""
+    config = {"judge_model": "openai:gpt-4.o", "judge_prompt_version": "v1.0", "llm_model": "a.b", "folder_mode": "on"}
+    files = helloworld.read(write_run(tmp_path, rows=None, config=config, aggregates=FLAT))
+    text = summary(files, description="", eval_set="eval_set.jsonl")
+    assert "&#" not in text
+    for line in (
+        "- **Rerank Weights**: Vector=0.7, Lexical=0.3\n",
+        "- **Judge Model**: `openai:gpt-4.o`\n",
+        "- **Judge Temperature**: 0.0\n",
+        "- **LLM Model**: `a.b`\n",
+        "- **Eval Set**: `eval_set.jsonl`\n",
+    ):
+        assert line in text
+    assert f"**Timestamp**: `{files.metrics['timestamp']}`\n" in text
+
+
 # --- files that are not as they should be
 
 
