@@ -57,6 +57,15 @@ def substrate() -> None:
     "--corpus", type=_FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
 )
 @click.option("--all-modes", is_flag=True, help="Score queries in every mode, whatever retriever_types says.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), help="With --exact --shape by_mode: how many results were asked for.  [10]"
+)
+@click.option(
+    "--k", type=click.IntRange(1, 1000), help="How many results nDCG of the scripts and heading rates look at.  [10]"
+)
+@click.option(
+    "--heading-threshold", type=FiniteRange(0), help="Share of the lexical score from which a heading dominates.  [0.7]"
+)
 @_SCENARIO
 def score(
     queries: Path, results: Path, *, as_json: bool, out: Path | None, shape: Shape, exact: bool, **settings: Any
@@ -71,7 +80,11 @@ def score(
 
     golden = inputs.chosen(read_queries(queries), settings.pop("scenarios"), str(queries))
     rows = inputs.read_rows(results)
-    table, joined = inputs.exact(golden, rows, shape) if exact else inputs.scored(golden, rows, **settings)
+    depths = inputs.Depths(**{name: settings.pop(name) for name in ("limit", "k", "heading_threshold")})
+    if exact:
+        table, joined = inputs.exact(golden, rows, shape, depths)
+    else:
+        table, joined = inputs.scored(golden, rows, depths=depths, **settings)
     _say_doubts(joined)
     text = render_metrics(from_table(table, shape))
     if out is not None:
@@ -106,6 +119,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     """
     from raggate import substrate_inputs as inputs
     from raggate.compat import substrate_gate as gate
+    from raggate.formats.substrate_files import script_mode
     from raggate.formats.substrate_metrics import read_shaped, read_thresholds, render_metrics
 
     thresholds = settings.pop("thresholds_file")
@@ -123,6 +137,8 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     before, stored_shape = read_shaped(stored)
     flat = (stored_shape != "seed", shape != "seed")
     comparison = gate.compare(before, current, policy, inputs.limits(current, **settings), flat=flat)
+    if shape == "by_mode":
+        comparison = gate.renamed(comparison, script_mode)
     known = {
         metric for side in (before, current) for buckets in side.values() for one in buckets.values() for metric in one
     }

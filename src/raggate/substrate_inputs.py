@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,24 @@ from raggate.outcomes import Direction
 from raggate.scoring import label
 
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depths:
+    """How deep their scripts look; None is their default.
+
+    `limit` is that of `run_experiment.py`: how many results were asked for, at which hits and MRR are taken. `k` and
+    `heading_threshold` are those of `build_metrics.py`: how many results nDCG and heading dominance look at, and the
+    share of the lexical score from which a result is dominated.
+    """
+
+    limit: int | None = None
+    k: int | None = None
+    heading_threshold: float | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Give what is not the default."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
@@ -59,7 +77,13 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
 
 def scored(
-    queries: QuerySet, rows: Sequence[Row], *, heading: compat.HeadingRule, corpus: Path | None, all_modes: bool
+    queries: QuerySet,
+    rows: Sequence[Row],
+    *,
+    heading: compat.HeadingRule,
+    corpus: Path | None,
+    all_modes: bool,
+    depths: Depths,
 ) -> tuple[Table, compat.Joined]:
     """Score rows by the specification.
 
@@ -69,10 +93,14 @@ def scored(
         heading: what heading dominance is.
         corpus: a corpus.jsonl, for titles, bodies and clusters.
         all_modes: whether to score queries in every mode.
+        depths: how deep the metrics look.
 
     Raises:
+        UsageError: for a limit, which is the scripts' alone.
         CannotTell: when no query goes with the rows.
     """
+    if depths.limit is not None:
+        raise UsageError("--limit goes with --exact --shape by_mode", hint="Otherwise hits are at 1, 3, 5 and 10.")
     clusters = None
     if corpus is not None:
         documents = read_corpus(corpus)
@@ -82,24 +110,33 @@ def scored(
     joined = compat.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
     if len(joined.missing) == len(joined.asked):
         raise CannotTell("no query goes with the results", hint="Queries and results are joined by text and mode.")
-    return compat.score(joined.asked, compat.Definitions(heading=heading, clusters=clusters)), joined
+    known = compat.Definitions(heading=heading, clusters=clusters)
+    k = known.k if depths.k is None else depths.k
+    threshold = known.heading_threshold if depths.heading_threshold is None else depths.heading_threshold
+    cutoffs = tuple(sorted({*known.cutoffs, k}))
+    return compat.score(joined.asked, replace(known, k=k, cutoffs=cutoffs, heading_threshold=threshold)), joined
 
 
-def exact(queries: QuerySet, rows: Sequence[Row], shape: Shape) -> tuple[Table, compat.Joined]:
+def exact(
+    queries: QuerySet, rows: Sequence[Row], shape: Shape, depths: Depths | None = None
+) -> tuple[Table, compat.Joined]:
     """Score rows as their own code does that writes this shape, by the labels of the queries.
 
     Raises:
-        UsageError: for the seed's shape, which none of it writes.
+        UsageError: for the seed's shape, which none of it writes, and for depths of the catalog's, which has none.
         CannotTell: when there is nothing to score.
     """
     if shape == "seed":
         raise UsageError("--exact: none of their programs writes the seed's shape", hint="Add --shape by_mode or bare.")
+    given = depths or Depths()
+    if shape == "bare" and given != Depths():
+        raise UsageError("--limit, --k and --heading-threshold are options of the skill's scripts: add --shape by_mode")
     # their code knows no grades
     asked = [replace(query, relevance=None).row() for query in queries.queries]
     joined = compat.join(asked, rows, all_modes=shape == "by_mode")
     table: Table = {}
     if len(joined.missing) < len(joined.asked):
-        table = compat.golden_check(asked, rows) if shape == "bare" else compat.run_skill(joined.asked)
+        table = compat.golden_check(asked, rows) if shape == "bare" else compat.run_skill(joined.asked, **given.told())
     if not table:
         raise CannotTell("no query goes with the results", hint="The bare shape asks by retriever_types alone.")
     return table, joined

@@ -73,6 +73,60 @@ def test_score_writes_a_file(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert json.loads(text)["by_mode"]["fts"]["easy"]["hit_at_3"] == 1.0
 
 
+def test_score_at_the_depths_of_their_options(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """--limit is that of run_experiment, --k and --heading-threshold are build_metrics'; the defaults are theirs."""
+    entries = [{"rank": at, "doc_id": name, "score": 1.0, "scores": {"fts": 0.5}} for at, name in enumerate("xya", 1)]
+    rows = [{"query": "One?", "mode": "fts", "results": entries}, listed("Two?", "fts")]
+    results = put(tmp_path / "deep.jsonl", rows)
+
+    def easy(*arguments: str) -> dict[str, float]:
+        output = run("score", files[0], results, "--exact", "--shape", "by_mode", "--json", *arguments)[1]
+        return dict(json.loads(output[output.index("{") :])["by_mode"]["fts"]["easy"])
+
+    assert {key for key in easy() if "_at_" in key} == {"hit_at_1", "hit_at_3", "hit_at_10", "mrr_at_10", "ndcg_at_10"}
+    found = easy("--limit", "2", "--k", "3", "--heading-threshold", "0.5")
+    assert found == {
+        "count": 1.0,
+        "hit_at_1": 0.0,
+        "hit_at_3": 1.0,
+        "hit_at_2": 0.0,
+        "mrr_at_2": 0.0,
+        "ndcg_at_3": 0.5,
+        "heading_dominance_rate": 1.0,
+    }
+    assert easy("--heading-threshold", "0.51")["heading_dominance_rate"] == 0.0
+    output = run("score", files[0], results, "--json", "--k", "2", "--heading", "build_metrics")[1]
+    overall = json.loads(output[output.index("{") :])["by_retriever"]["bm25"]["by_difficulty"]["easy"]
+    assert (overall["hit_at_2"], overall["hit_at_3"], overall["heading_dominance_rate"]) == (0.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        pytest.param(("--limit", "5"), "--limit goes with --exact --shape by_mode", id="limit-of-the-seed"),
+        pytest.param(("--exact", "--shape", "bare", "--k", "5"), "add --shape by_mode", id="depths-of-the-catalog"),
+    ],
+)
+def test_depths_that_nothing_looks_at(files: tuple[Path, Path], arguments: tuple[str, ...], problem: str) -> None:
+    """An option that the numbers asked for do not know is refused, not ignored."""
+    with pytest.raises(UsageError, match=problem):
+        run("score", *files, *arguments)
+
+
+def test_a_comparison_says_the_modes_of_its_files(tmp_path: Path) -> None:
+    """A file by mode says `fts`, and so does what is told of it; limits of `bm25` are those of that mode."""
+    before = {"by_mode": {"fts": {"easy": {"hit_at_1": 0.9, "hit_at_3": 1.0, "count": 9}, "hard": {"hit_at_1": 0.5}}}}
+    now = {"by_mode": {"fts": {"easy": {"hit_at_1": 0.5, "count": 9}, "fusion": {"hit_at_1": 0.5}}}}
+    paths = put(tmp_path / "now.json", now), put(tmp_path / "before.json", before)
+    code, output = run("compare", *paths, "--floors", "--output", tmp_path / "comparison.json")
+    written = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))
+    assert code == 1
+    assert [row["mode"] for row in written["regressions"]] == ["fts"]
+    assert (written["vanished"], written["added"]) == (["fts/easy/hit_at_3", "fts/hard"], ["fts/fusion"])
+    assert {limit["mode"] for limit in written["limits"]} == {"fts"}
+    assert "bm25" not in output
+
+
 def test_a_file_that_cannot_be_written(files: tuple[Path, Path]) -> None:
     """A place that cannot be written is a message, not a traceback."""
     with pytest.raises(UsageError, match="cannot write"):

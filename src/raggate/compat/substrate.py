@@ -211,9 +211,9 @@ def build_metrics(asked: Sequence[Asked], k: int = 10, heading_threshold: float 
     return table
 
 
-def run_skill(asked: Sequence[Asked], limit: int = 10) -> Table:
-    """Give what the skill's `metrics.json` holds after both of its scripts."""
-    table, added = run_experiment(asked, limit), build_metrics(asked, limit)
+def run_skill(asked: Sequence[Asked], limit: int = 10, k: int = 10, heading_threshold: float = 0.7) -> Table:
+    """Give what the skill's `metrics.json` holds after both of its scripts; each has a K of its own."""
+    table, added = run_experiment(asked, limit), build_metrics(asked, k, heading_threshold)
     return {
         mode: {name: {**bucket, **added[mode][name]} for name, bucket in buckets.items()}
         for mode, buckets in table.items()

@@ -7,8 +7,8 @@ what has vanished fails. `as_written` judges as `compare_baseline.py` does, mist
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from raggate.compat.substrate_floors import Limits
@@ -153,6 +153,23 @@ def compare(
         limits=limits,
         levelled=levelled,
         policy=chosen,
+    )
+
+
+def renamed(comparison: Comparison, named: Callable[[str], str]) -> Comparison:
+    """Give a comparison with other names of the modes."""
+
+    def place(text: str) -> str:
+        mode, slash, rest = text.partition("/")
+        return f"{named(mode)}{slash}{rest}"
+
+    return replace(
+        comparison,
+        rows=tuple(replace(row, mode=named(row.mode)) for row in comparison.rows),
+        vanished=tuple(map(place, comparison.vanished)),
+        shrunk=tuple(map(place, comparison.shrunk)),
+        added=tuple(map(place, comparison.added)),
+        limits=tuple(replace(limit, mode=named(limit.mode)) for limit in comparison.limits),
     )
 
 

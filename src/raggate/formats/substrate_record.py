@@ -24,6 +24,9 @@ DEFAULT_FTS = "sqlite_fts5"
 DIRECTORY = "reports/evals/baselines"
 """Where their documents keep baselines."""
 
+_MAX_NAME = 255
+"""Bytes that a file name may have."""
+
 _READABLE = 80
 """Characters of the key that a file name shows, before the hash of the whole."""
 
@@ -150,13 +153,18 @@ def baseline_name(key: str) -> str:
 
 
 def baseline_path(directory: Path, key: str) -> Path:
-    """Give the file of a key in a directory of baselines: the safe name, or the plain key where that file exists."""
+    """Give the file of a key in a directory of baselines: the safe name, or the plain key where that file exists.
+
+    Their scripts write it by the plain key: its `/`, as in the name of an embedding model, makes a directory there.
+    """
     safe = directory / baseline_name(key)
-    if not safe.exists() and "/" not in key and "\0" not in key:
-        named = directory / f"{key}.json"
-        # a key can be longer than a file name may be
-        if len(named.name) <= 255 and named.exists():
-            return named
+    if not safe.exists() and "\0" not in key:
+        parts = f"{key}.json".split("/")
+        # a key can be longer than a file name may be, and must not lead out of the directory
+        if all(part not in {"", ".", ".."} and len(part.encode()) <= _MAX_NAME for part in parts):
+            named = directory.joinpath(*parts)
+            if named.is_file() and named.resolve().is_relative_to(directory.resolve()):
+                return named
     return safe
 
 

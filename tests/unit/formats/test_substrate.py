@@ -407,6 +407,29 @@ def test_baseline_names_are_safe(key: str) -> None:
     assert substrate_record.baseline_name(key + "x") != name
 
 
+def test_a_baseline_at_the_path_that_their_scripts_write(tmp_path: Path) -> None:
+    """A key with a `/`, as in the name of a model, names a file in a directory; raggate's own name counts first."""
+    key = "sha256:ab__1.0__mlx-community/all-MiniLM-L6-v2-bf16__sqlite_fts5__chunk_size=800"
+    theirs = tmp_path / f"{key}.json"
+    assert substrate_record.baseline_path(tmp_path, key) == tmp_path / substrate_record.baseline_name(key)
+    theirs.parent.mkdir()
+    theirs.write_text("{}", encoding="utf-8")
+    assert substrate_record.baseline_path(tmp_path, key) == theirs
+    own = put(tmp_path / substrate_record.baseline_name(key), {})
+    assert substrate_record.baseline_path(tmp_path, key) == own
+
+
+@pytest.mark.parametrize("key", ["../outside", "a/../../outside", "/outside", "a//outside", "link/outside"])
+def test_a_key_never_leads_out_of_the_directory(tmp_path: Path, key: str) -> None:
+    """Whatever a run record says, no file beside the directory of baselines is taken for one."""
+    directory = tmp_path / "baselines"
+    (directory / "a").mkdir(parents=True)
+    (directory / "link").symlink_to(tmp_path)
+    for name in ("outside.json", "baselines/a/outside.json"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    assert substrate_record.baseline_path(directory, key) == directory / substrate_record.baseline_name(key)
+
+
 def test_corpus_hash(tmp_path: Path) -> None:
     """The hash covers relative paths and contents in order, so that moving text between files changes it."""
     import hashlib
