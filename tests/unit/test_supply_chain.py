@@ -1,0 +1,68 @@
+"""What raggate is built of is pinned, and the page about threats names tests that exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "threat-model.md"
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
+NAME = re.compile(r"`((?:unit|integration|e2e)/[\w/]+\.py)::([\w:]+)`")
+ROW = re.compile(r"^\| (?!tries |-)(.+) \| (.+) \| (.+) \|$", re.MULTILINE)
+
+
+def sections() -> dict[str, str]:
+    """Split the page: title of each section that holds a table of attacks -> its text."""
+    parts = re.split(r"^## (.+)\n", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {title: text for title, text in zip(parts[::2], parts[1::2], strict=True) if "| tries |" in text}
+
+
+def names_in(path: Path) -> set[str]:
+    """Name the tests of a file as pytest does: functions, and methods behind their class."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = {node.name for node in tree.body if isinstance(node, functions)}
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        names |= {f"{owner.name}::{node.name}" for node in owner.body if isinstance(node, functions)}
+    return names
+
+
+def test_every_adversary_has_its_section() -> None:
+    """Each adversary has a table of attacks and says what is not stopped."""
+    adversaries = ("same repository", "fork", "API under test", "note", "promotes", "neighbour", "made of")
+    assert len(sections()) == len(adversaries)
+    for title, adversary in zip(sections(), adversaries, strict=True):
+        assert adversary in title
+    for text in sections().values():
+        assert "**Not stopped.**" in text
+
+
+@pytest.mark.parametrize("title", list(sections()))
+def test_every_attack_names_a_test_that_exists(title: str) -> None:
+    """Every row of the page names at least one test, and every name in it is that of a test."""
+    rows = ROW.findall(sections()[title])
+    assert len(rows) == sum(line.startswith("| ") for line in sections()[title].splitlines()) - 1
+    for attack, _, proof in rows:
+        names = NAME.findall(proof)
+        assert names, attack
+        assert NAME.sub("", proof).strip(", ") == "", proof
+        for file, name in names:
+            assert name in names_in(ROOT / "tests" / file), f"{file}::{name}"
+            assert name.rpartition("::")[2].startswith("test_")
+
+
+def test_nothing_is_installed_without_a_hash() -> None:
+    """Every requirement of every lock file is one version with hashes, and all that installs insists on them."""
+    assert len(LOCKS) == 4
+    for lock in LOCKS:
+        pins = re.split(r"\n(?=\S)", lock.read_text(encoding="utf-8"))
+        for pin in (text for text in pins if not text.startswith(("#", "--"))):
+            assert re.match(r"[\w.-]+==\S+ \\\n    --hash=sha256:[0-9a-f]{64}", pin), pin
+    for name in ("Makefile", "Dockerfile", "tools/actionlint/build"):
+        for line in (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
+            if "-m pip install" in line and not line.lstrip().startswith("#"):
+                assert "--require-hashes" in line or "--no-deps" in line, f"{name}: {line}"
