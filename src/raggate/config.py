@@ -31,9 +31,6 @@ def _off_is_none(value: object) -> object:
 
 
 def _day(value: object) -> object:
-    # YAML reads an unquoted date as one; a point in time is one too, and says more than is meant
-    if type(value) is date:
-        return value.isoformat()
     try:
         known = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
     except ValueError:
@@ -273,18 +270,20 @@ def _models(base: type[BaseModel]) -> list[type[BaseModel]]:
 
 
 def _describe(error: ValidationError, document: Document) -> str:
-    lines: dict[str, int] = {}
     problems = error.errors(include_url=False)
     places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
-    for where, problem in zip(places, problems, strict=True):
-        # of the branches of a union the one that got furthest is the one that was meant
-        if any(len(other) > len(where) and other[: len(where)] == where for other in places):
-            continue
+    enclosing = {where[:depth] for where in places for depth in range(len(where))}
+    # of the branches of a union the one that got furthest is the one that was meant
+    meant = [(where, problem) for where, problem in zip(places, problems, strict=True) if where not in enclosing]
+    meant.sort(key=lambda item: document.line(item[0]))
+    shown: dict[str, None] = {}
+    for done, (where, problem) in enumerate(meant):
+        # explaining takes longer than finding, and a file can be wrong in thousands of places
+        if len(shown) == SHOWN_PROBLEMS:
+            return "\n".join([*shown, f"… and {len({place for place, _ in meant[done:]})} more"])
         known = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
-        lines.setdefault(explain(document, where, problem, known), document.line(where))
-    shown = sorted(lines, key=lambda text: lines[text])
-    more = [f"… and {len(shown) - SHOWN_PROBLEMS} more"] if len(shown) > SHOWN_PROBLEMS else []
-    return "\n".join(shown[:SHOWN_PROBLEMS] + more)
+        shown[explain(document, where, problem, known)] = None
+    return "\n".join(shown)
 
 
 def _is_union_tag(part: int | str) -> bool:

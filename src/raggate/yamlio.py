@@ -1,26 +1,53 @@
-"""YAML with line numbers: safe, without duplicate keys, bounded; and errors that say where."""
+"""YAML with line numbers: YAML 1.2's core schema, without duplicate keys, bounded; and errors that say where."""
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
+from raggate.deadlines import within
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.nearest import nearest
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 64 << 10
+"""The largest configuration."""
+
+MAX_SUITE_BYTES = 1 << 20
+"""The largest golden set in YAML."""
+
 MAX_DEPTH = 30
 MAX_NODES = 50_000
+START_S, S_PER_MIB = 5.0, 160.0
+"""Seconds that a parse may take, and further ones per MiB: ten times what the slowest text measured takes."""
 
 Path = tuple[int | str, ...]
 
+_PLAIN, _STR = "", "tag:yaml.org,2002:str"
 _COLLECTIONS: dict[type[yaml.Node], str] = {
     yaml.MappingNode: "tag:yaml.org,2002:map",
     yaml.SequenceNode: "tag:yaml.org,2002:seq",
+}
+_DECIMAL = re.compile(r"[-+]?[0-9]+\Z")
+_BASED = re.compile(r"(?:0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+_REAL = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+)
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_KINDS: dict[str, type] = {
+    "tag:yaml.org,2002:int": int,
+    "tag:yaml.org,2002:float": float,
+    "tag:yaml.org,2002:bool": bool,
+    "tag:yaml.org,2002:null": type(None),
 }
 
 
@@ -39,34 +66,65 @@ class Document:
         return self.lines.get(path, 1)
 
 
-def parse(data: bytes, name: str) -> Document:
-    """Parse one YAML document.
+def parse(data: bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
+    """Parse one YAML document. The same bytes are parsed once, whoever asks for them and by which name.
 
     Raises:
         UsageError: for bytes that are not UTF-8, syntax errors, unresolved merge conflicts, duplicate keys, keys that
-            are not text, unknown tags, and documents too large or too deep.
+            are not text, unknown tags, and documents that are too large, too deep or take too long.
     """
-    if len(data) > MAX_BYTES:
-        raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
+    if len(data) > max_bytes:
+        raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {max_bytes}")
+    read = _read(data)
+    if isinstance(read, _Refused):
+        raise UsageError(f"{name}{read.place}: {read.message}", hint=read.hint)
+    return Document(name=name, value=read[0], lines=read[1])
+
+
+class _Refused(Exception):
+    """A document that is refused: `:line` or nothing, what is wrong, what to do."""
+
+    def __init__(self, line: int | None, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.place = "" if line is None else f":{line}"
+        self.message = message
+        self.hint = hint
+
+
+@lru_cache(maxsize=4)
+def _read(data: bytes) -> tuple[Any, dict[Path, int]] | _Refused:
+    seconds = START_S + S_PER_MIB * len(data) / (1 << 20)
+    try:
+        with within(seconds, UsageError(f"not read within {seconds:.2g} s, which no YAML of its size needs")):
+            reader = _Reader()
+            node = _node(data)
+            return (None if node is None else reader.read(node, ())), reader.lines
+    except _Refused as refused:
+        return refused
+    except UsageError as late:
+        return _Refused(None, late.message)
+
+
+def _node(data: bytes) -> yaml.Node | None:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{name}: not valid UTF-8 at byte {error.start}", hint="Save the file as UTF-8.") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith(("<<<<<<<", ">>>>>>>")):
-            raise UsageError(f"{name}:{number}: unresolved merge conflict", hint="Resolve it and commit again.")
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _Refused(line, f"not valid UTF-8 at byte {error.start}", "Save the file as UTF-8.") from None
+    for number, line_text in enumerate(text.splitlines(), 1):
+        if line_text.startswith(("<<<<<<<", ">>>>>>>")):
+            raise _Refused(number, "unresolved merge conflict", "Resolve it and commit again.")
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        return yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise UsageError(_syntax_error(error, name)) from None
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise _Refused(mark.line + 1 if mark else None, f"not valid YAML: {plain(str(problem))}") from None
     except (ValueError, OverflowError) as error:
         # PyYAML lets these through for numbers out of range in an escape or a directive
-        raise UsageError(f"{name}: not valid YAML: {plain(str(error))}") from None
+        raise _Refused(None, f"not valid YAML: {plain(str(error))}") from None
     except RecursionError:
-        raise UsageError(f"{name}: nested too deeply, expected at most {MAX_DEPTH} levels") from None
-    reader = _Reader(name)
-    value = reader.read(node, ()) if node is not None else None
-    return Document(name=name, value=value, lines=reader.lines)
+        raise _Refused(None, f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
 
 
 def explain(document: Document, path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> str:
@@ -78,8 +136,8 @@ def sentence(path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> 
     """Say what is wrong with one key: what was expected, what was found, and the nearest of the known keys."""
     key = plain(dotted(path))
     if problem["type"] == "extra_forbidden":
-        nearest = difflib.get_close_matches(str(path[-1]), known, n=1)
-        advice = f"did you mean {nearest[0]!r}?" if nearest else f"known here: {', '.join(known)}"
+        close = nearest(str(path[-1]), known)
+        advice = f"did you mean {close!r}?" if close else f"known here: {', '.join(known)}"
         return f"unknown key {key!r}; {advice}"
     if problem["type"] == "missing":
         return f"key {key!r} is missing"
@@ -119,19 +177,18 @@ def dotted(path: Path) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Only `true` and `false` are booleans, as in YAML 1.2: `off` is a word like any other."""
+    """Takes every plain word for text: what it means is told by `_value`, not by YAML 1.1."""
 
-    yaml_implicit_resolvers = {  # noqa: RUF012 - the name is PyYAML's
-        first: [(tag, pattern) for tag, pattern in resolvers if first not in "yYnNoO" or not tag.endswith(":bool")]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+    def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
+        """Give the tag of a node that names none."""
+        if kind is yaml.ScalarNode:
+            return _PLAIN if implicit[0] else _STR
+        return _COLLECTIONS[kind]
 
 
 class _Reader:
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self) -> None:
         self.lines: dict[Path, int] = {}
-        self._constructor = _Loader("")
         self._nodes = 0
 
     def read(self, node: yaml.Node, path: Path) -> Any:
@@ -140,19 +197,14 @@ class _Reader:
         self.lines.setdefault(path, line)
         # aliases make one node stand in many places, so what is bounded is the expanded size
         if len(path) > MAX_DEPTH or self._nodes > MAX_NODES:
-            raise UsageError(f"{self.name}:{line}: too large or too deep once aliases are expanded")
-        expected = _COLLECTIONS.get(type(node))
-        if node.tag != expected and (expected or node.tag in _COLLECTIONS.values()):
-            raise UsageError(f"{self.name}:{line}: unexpected tag {plain(node.tag)!r}")
+            raise _Refused(line, "too large or too deep once aliases are expanded")
+        if isinstance(node, yaml.ScalarNode):
+            return _scalar(node, line)
+        if node.tag != _COLLECTIONS[type(node)]:
+            raise _Refused(line, f"unexpected tag {plain(node.tag)!r}")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
-        try:
-            return self._constructor.construct_object(node)
-        except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError) as error:
-            # what PyYAML raises for a text that does not fit its explicit tag
-            raise UsageError(f"{self.name}:{line}: {plain(str(error))}") from None
+        return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}
@@ -160,17 +212,42 @@ class _Reader:
             line = key_node.start_mark.line + 1
             # `off:` or `1:` as a key would silently become something else than what stands in the file
             if not isinstance(key_node, yaml.ScalarNode):
-                raise UsageError(f"{self.name}:{line}: expected a plain key")
+                raise _Refused(line, "expected a plain key")
             key = str(key_node.value)
             if key in result:
-                raise UsageError(f"{self.name}:{line}: key {plain(dotted((*path, key)))!r} stands twice")
+                raise _Refused(line, f"key {plain(dotted((*path, key)))!r} stands twice")
             self.lines[(*path, key)] = line
             result[key] = self.read(value_node, (*path, key))
         return result
 
 
-def _syntax_error(error: yaml.YAMLError, name: str) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error)
-    place = f"{name}:{mark.line + 1}" if mark else name
-    return f"{place}: not valid YAML: {plain(str(problem))}"
+def _scalar(node: yaml.ScalarNode, line: int) -> Any:
+    text = str(node.value)
+    if node.tag == _STR:
+        return text
+    try:
+        value = _value(text)
+    except ValueError as error:
+        # Python does not read a number of thousands of digits, which would take it long
+        raise _Refused(line, plain(str(error))) from None
+    kind = _KINDS.get(node.tag)
+    if node.tag != _PLAIN and kind is None:
+        raise _Refused(line, f"unexpected tag {plain(node.tag)!r}")
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind is not None and type(value) is not kind:
+        raise _Refused(line, f"expected {kind.__name__}, as the tag says; found {plain(text, limit=80)!r}")
+    return value
+
+
+def _value(text: str) -> Any:
+    """Read a plain word as the core schema of YAML 1.2 does."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _DECIMAL.match(text):
+        return int(text)
+    if _BASED.match(text):
+        return int(text, 0)
+    if _REAL.match(text):
+        return float(text.replace(".", "") if text[-1] in "fFnN" else text)
+    return text

@@ -26,6 +26,8 @@ LEAVES = {
         "redaction",
         "interrupts",
         "hosts",
+        "deadlines",
+        "nearest",
         "ranges",
         "modes",
         "__init__",

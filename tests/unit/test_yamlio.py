@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -30,6 +32,12 @@ def refusal(data: bytes) -> str:
         pytest.param(b"a: &x {b: 1}\nc: *x\n", {"a": {"b": 1}, "c": {"b": 1}}, id="alias"),
         pytest.param(b"<<: {a: 1}\n", {"<<": {"a": 1}}, id="a merge key is a key like any other"),
         pytest.param(b"a: !!str 1\n", {"a": "1"}, id="explicit tag"),
+        pytest.param(b"a: !!float 1\nb: !!null ~\n", {"a": 1.0, "b": None}, id="tags of the core schema"),
+        pytest.param(b"[2026-12-31, 1:30, 1_0, 0b1, 1:1.5]", ["2026-12-31", "1:30", "1_0", "0b1", "1:1.5"], id="text"),
+        pytest.param(b"[010, 0o10, 0x1F, +1, -2]", [10, 8, 31, 1, -2], id="whole numbers of YAML 1.2"),
+        pytest.param(b"[1e3, .5, 2., -.inf, 1e-2]", [1000.0, 0.5, 2.0, float("-inf"), 0.01], id="real numbers"),
+        pytest.param(b"[TRUE, False, ~, Null, yes, tRUE]", [True, False, None, None, "yes", "tRUE"], id="words"),
+        pytest.param(b"['1', \"true\"]", ["1", "true"], id="what is quoted is text"),
     ],
 )
 def test_parse(data: bytes, expected: object) -> None:
@@ -72,10 +80,11 @@ BOMB = b"a0: &a0 [x]\n" + b"".join(
         pytest.param(b'a: !!float ""\n', "f.yml:1", "", id="empty float"),
         pytest.param(b"a: !!bool x\n", "f.yml:1", "", id="no boolean"),
         pytest.param(b"a: !!timestamp x\n", "f.yml:1", "", id="no date"),
-        pytest.param(b"a: 2001-13-45\n", "f.yml:1", "month", id="month 13"),
-        pytest.param(b"a: 1" + b":1" * 400 + b".5\n", "f.yml:1", "too large", id="number too large for a float"),
+        pytest.param(b"a: !!int 1.5\n", "f.yml:1", "expected int", id="another number than its tag says"),
+        pytest.param(b"a: !!timestamp 2001-01-01\n", "f.yml:1", "unexpected tag", id="a tag of YAML 1.1"),
+        pytest.param(b"a: 1\nb: \xff\n", "f.yml:2", "not valid UTF-8 at byte 8", id="the line of invalid bytes"),
         pytest.param(b"a: " + b"9" * 5000, "f.yml:1", "limit", id="number too long"),
-        pytest.param(b"a" * (yamlio.MAX_BYTES + 1), "f.yml", "expected at most 1048576", id="file too large"),
+        pytest.param(b"a" * (yamlio.MAX_BYTES + 1), "f.yml", "expected at most 65536", id="file too large"),
     ],
 )
 def test_parse_refuses(data: bytes, place: str, message: str) -> None:
@@ -96,6 +105,42 @@ def test_any_bytes_parse_or_are_refused(data: bytes) -> None:
     except UsageError as error:
         outcome = str(error)
     assert outcome.startswith("f.yml:")
+
+
+def test_a_parser_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever text keeps the parser from ending, the document is refused, and so it is the next time."""
+
+    def endless(*_: object, **__: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(yamlio, "START_S", 0.05)
+    monkeypatch.setattr("yaml.compose", endless)
+    for _ in range(2):
+        assert refusal(b"never: ending").startswith("f.yml: not read within 0.05")
+
+
+def test_the_same_bytes_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that several stages read, by different names, is parsed once, and errors have the name of each."""
+    bad = b"parsed: once\nparsed: twice\n"
+    assert refusal(bad).startswith("f.yml:2: key 'parsed'")
+    monkeypatch.setattr("yaml.compose", None)
+    with pytest.raises(UsageError, match=r"^other@1234:2: key 'parsed' stands twice"):
+        yamlio.parse(bad, "other@1234")
+
+
+@pytest.mark.parametrize("unit", ["1:", "9", "1_", ".", "-", "e", " ", "x ", "\\n", "0x"])
+@pytest.mark.parametrize("before", ["a: ", "a: 1", 'a: "'])
+def test_the_largest_scalar(before: str, unit: str) -> None:
+    """One scalar as long as a file may be is read or refused at once; no text is taken for a number in base sixty."""
+    data = (before + unit * yamlio.MAX_BYTES)[: yamlio.MAX_BYTES - 1] + ('"' if '"' in before else "1")
+    begun = time.process_time()
+    try:
+        outcome = yamlio.parse(data.encode(), "f.yml").name
+    except UsageError as error:
+        outcome = str(error)
+    assert outcome.startswith("f.yml")
+    assert time.process_time() - begun < 5  # 377 s once
 
 
 def test_largest_file() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.nearest import nearest
 
 # `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
 _PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
@@ -38,7 +38,7 @@ class Filler:
         if name in self._values:
             self.used.add(name)
             return self._values[name]
-        nearest = difflib.get_close_matches(name, self._values, n=1)
-        advice = f"; did you mean {{{nearest[0]}}}?" if nearest else ""
+        close = nearest(name, self._values)
+        advice = f"; did you mean {{{close}}}?" if close else ""
         listed = ", ".join(f"{{{one}}}" for one in self._values)
         raise UsageError(f"{key}: unknown placeholder {{{plain(name)}}}{advice}", hint=f"Known here: {listed}.")

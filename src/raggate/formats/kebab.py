@@ -5,7 +5,6 @@ What one side cannot say is named, never dropped silently.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import dumps
 from raggate.models import Case
+from raggate.nearest import nearest
 
 SHOWN_PROBLEMS = 10
 
@@ -72,7 +72,7 @@ def read_golden(data: bytes, name: str) -> GoldenFile:
     Raises:
         UsageError: listing up to ten problems with their lines.
     """
-    document = yamlio.parse(data, name)
+    document = yamlio.parse(data, name, max_bytes=yamlio.MAX_SUITE_BYTES)
     entries = [] if document.value is None else document.value
     if not isinstance(entries, list):
         raise UsageError(f"{name}: expected a list of queries", hint="Each entry starts with `- id: …`.")
@@ -236,8 +236,8 @@ def _unknown_keys(entry: dict[str, Any], index: int, document: yamlio.Document) 
     found = []
     for key in entry:
         if key not in _KEYS:
-            close = difflib.get_close_matches(key, _KEYS, n=1)
-            advice = f"; did you mean {close[0]!r}?" if close else ""
+            close = nearest(key, _KEYS)
+            advice = f"; did you mean {close!r}?" if close else ""
             found.append(f"{document.name}:{document.line((index, key))}: key {plain(key)!r} is ignored{advice}")
     return found
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.nearest import nearest
 
 DEFAULTS: Mapping[str, str] = {
     "command": "check",
@@ -103,6 +103,6 @@ def _check(name: str, value: str) -> None:
 
 
 def _unknown(name: str) -> UsageError:
-    nearest = difflib.get_close_matches(name, DEFAULTS, n=1)
-    advice = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    close = nearest(name, DEFAULTS)
+    advice = f"; did you mean {close!r}?" if close else ""
     return UsageError(f"unknown input {plain(name)!r}{advice}", hint=f"Known: {', '.join(DEFAULTS)}.")
