@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate import wording
+from raggate import answer_fields, wording
 from raggate.config import Gate
 from raggate.models import Run
 from raggate.modes import asked_in
@@ -43,10 +43,25 @@ def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> It
     for row in _thinned(rows):
         if _too_thin(row.delta, gate):
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    for message in lost_fields(comparison, gate):
+        yield Reason(code="field-vanished", message=message)
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     if comparison.baseline is not None and not comparison.incomparable and not decides:
         yield Reason(
             code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
+        )
+
+
+def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
+    """Name the fields that the baseline's answers had and these do not, but for as many as calls may fail."""
+    if comparison.baseline is None or comparison.incomparable:
+        return
+    before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
+    for lost in answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate):
+        answers = wording.count(lost.answers, "answer")
+        yield (
+            f"the API told {lost.field} ({lost.mode}) in the baseline's run and does not in {lost.missing} of "
+            f"{answers}, so what depends on it is not checked"
         )
 
 
@@ -74,6 +89,12 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if released:
         message = f"{wording.count(len(released), 'case')} no longer must-pass: {wording.some(released)}"
         yield Reason(code="released-cases", message=message)
+    known = comparison.baseline.scorecard.fingerprint if comparison.baseline is not None else {}
+    if known and "fields" not in known and not comparison.incomparable:
+        message = (
+            "the baseline does not say which fields its API told, so none can be missed; promote a run to keep that"
+        )
+        yield Reason(code="fields-unknown", message=message)
     if comparison.golden.added:
         added = comparison.golden.added
         cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"

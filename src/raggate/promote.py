@@ -119,7 +119,7 @@ def proposal(
     comparison = compare.compare(run, scorecard, present, flip_at=gate.flip_at, incomparable=incomparable)
     changes = tuple(replacements(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
-    down = [*_down(rows, comparison), *_gone(run, comparison)]
+    down = [*_down(rows, comparison), *_gone(run, comparison, gate)]
     notes = (*_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
@@ -255,7 +255,7 @@ def _over(row: Replacement, comparison: Comparison) -> str:
     return ", means over different questions" if held.paired and not comparison.incomparable else ""
 
 
-def _gone(run: Run, comparison: Comparison) -> Iterator[Reason]:
+def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     removed = comparison.golden.removed
     if comparison.incomparable and comparison.baseline is not None:
         # nothing was compared, but cases have names
@@ -265,6 +265,8 @@ def _gone(run: Run, comparison: Comparison) -> Iterator[Reason]:
         yield Reason(code="removed-cases", message=wording.removed(removed))
     for message in coverage.fewer_cases(comparison):
         yield Reason(code="fewer-cases", message=message)
+    for message in coverage.lost_fields(comparison, gate):
+        yield Reason(code="field-vanished", message=message)
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:

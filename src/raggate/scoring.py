@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
+from raggate import answer_fields
 from raggate.anchors import contains_snippet, covers, elements, fold
 from raggate.metrics import METRICS, PerCase
 from raggate.metrics.operations import operations
@@ -70,7 +71,12 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
     return Scorecard(
         suite=run.suite,
         run_id=run.run_id,
-        fingerprint={**run.fingerprint, "metrics_version": METRICS_VERSION, "cutoffs": list(cutoffs)},
+        fingerprint={
+            **run.fingerprint,
+            "metrics_version": METRICS_VERSION,
+            "cutoffs": list(cutoffs),
+            "fields": answer_fields.counts(run.results),
+        },
         cases=cases,
         slices=slices,
         counts=counts,

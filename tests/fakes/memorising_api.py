@@ -32,7 +32,8 @@ class Memory(process_api.Index):
         if case is None:
             return super().hits(question, k=k, vaults=vaults)
         return [
-            self.chunk(support, case["vaults"][0]) | {"rank": rank, "score_final": 1 / rank}
+            self.chunk(support, case["vaults"][0])
+            | {"rank": rank, **dict.fromkeys(("score_final", "score_vector", "score_lexical"), 1 / rank)}
             for rank, support in enumerate(case["gold_supports"], 1)
         ]
 

@@ -62,6 +62,32 @@ def test_what_is_invented_is_found_again_on_disk(memorising: Project) -> None:
     assert memorising.command("promote", str(memorising.last_run())).code == 3
 
 
+def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
+    """Coverage that the baseline's run had and this one has not ends with exit 3, also when it is to be promoted."""
+    done = memorising.command("check", FAKE_BEHAVIOUR="silent")
+    assert done.code == 3, done.out
+    assert "the API told indexing_coverage.docs_processed (hybrid) in the baseline's run" in done.out
+    assert "does not in 24 of 24 answers" in done.out
+    refused = memorising.command("promote", str(memorising.last_run()))
+    assert (refused.code, "indexing_coverage.index_version" in refused.err) == (2, True)
+    accepted = memorising.command(
+        *("promote", str(memorising.last_run()), "--allow-regression", "--reason", "the API has no coverage any more")
+    )
+    assert accepted.code == 0, accepted.err
+    assert memorising.command("check", FAKE_BEHAVIOUR="silent").code == 0
+
+
+def test_a_baseline_that_does_not_know_its_fields_still_judges(memorising: Project) -> None:
+    """A baseline from before fields were kept passes what it passed, with a warning that nothing can be missed."""
+    path = memorising.root / "baselines" / "small.json"
+    stored = json.loads(path.read_text())
+    del stored["fingerprint"]["fields"]
+    path.write_text(json.dumps(stored))
+    done = memorising.command("check", FAKE_BEHAVIOUR="silent")
+    assert done.code == 0, done.out
+    assert "fields-unknown" in [warning["code"] for warning in memorising.verdict()["warnings"]]
+
+
 def test_what_is_copied_is_not_told_from_what_is_found(memorising: Project) -> None:
     """Real headings and text copied from the note pass: an image that carries the golden set can memorise so much."""
     assert memorising.command("check").code == 0

@@ -74,11 +74,11 @@ ALLOWED = {
     "boot": {"backends"},
     "compat_scores": {"compat", "formats"},
     "suite": {"adapters"},
-    "scoring": {"metrics"},
+    "scoring": {"metrics", "answer_fields"},
     "compare": {"flips", "coverage", "restated"},
     "restated": {"compat", "formats"},
     "verdict": {"wording", "coverage", "ratchet", "waivers"},
-    "coverage": {"wording"},
+    "coverage": {"wording", "answer_fields"},
     "promote": {"baseline", "compare", "coverage", "ratchet", "wording"},
     "cli_substrate": {"substrate_inputs", "formats", "compat", "reports", "rundir"},
     "substrate_inputs": {"formats", "compat", "golden", "rundir", "scoring", "metrics"},
@@ -100,7 +100,7 @@ PURE = {
     *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
     *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
     *("compat_scores", "restated", "agreement_rows"),
-    *("standing", "note_titles", "note_words"),
+    *("answer_fields", "standing", "note_titles", "note_words"),
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 # a progress display is the one report that writes as it goes

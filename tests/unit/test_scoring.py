@@ -24,6 +24,7 @@ from builders import (
     make_support,
 )
 from raggate import scoring
+from raggate.answer_fields import counts
 from raggate.metrics import METRICS
 from raggate.models import Case, Labelled, Support
 from raggate.outcomes import CaseScore
@@ -300,7 +301,8 @@ def test_scorecard_tells_what_it_is_made_of() -> None:
     run = make_run(item_of(EASY), suite="notes", run_id="r7", fingerprint={"k": 5})
     card = scoring.score(run, (1, 3))
     assert (card.suite, card.run_id) == ("notes", "r7")
-    assert card.fingerprint == {"k": 5, "metrics_version": scoring.METRICS_VERSION, "cutoffs": [1, 3]}
+    made_of = {"metrics_version": scoring.METRICS_VERSION, "cutoffs": [1, 3], "fields": counts(run.results)}
+    assert card.fingerprint == {"k": 5, **made_of}
     assert run.fingerprint == {"k": 5}
 
 
