@@ -15,6 +15,7 @@ Elements = tuple[str, ...]
 _MARKED_DELIMITER = re.compile(r"\s*>\s*(?=#{1,6}(?:\s|$))")
 _ANY_DELIMITER = re.compile(r"\s*>\s*")
 _LEVEL_MARK = re.compile(r"^#{1,6}(?:\s+|$)")
+_CLOSE_MARK = re.compile(r"(^|> ?)(#{1,6})(?=[^#\s])")
 
 
 def elements(heading_path: str) -> Elements:
@@ -35,7 +36,17 @@ def written(path: Elements) -> str:
 
 
 def covers(gold: str, retrieved: str) -> bool:
-    """Say whether the section at `retrieved` is the section at `gold` or lies inside it."""
+    """Say whether the section at `retrieved` is the section at `gold` or lies inside it.
+
+    Marks of `gold` may lack their space: `#A > ##B` is `# A > ## B`, where it is not the heading `#A` itself.
+    """
+    if _begins(gold, retrieved):
+        return True
+    spaced = _CLOSE_MARK.sub(r"\1\2 ", fold(gold)) if "#" in gold else gold
+    return spaced != gold and _begins(spaced, retrieved)
+
+
+def _begins(gold: str, retrieved: str) -> bool:
     wanted, got = elements(gold), elements(retrieved)
     if gold.lstrip().startswith("#") != retrieved.lstrip().startswith("#"):
         # one side has no level marks, so a `>` inside a heading cannot be told from a delimiter: compare flat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -53,11 +53,12 @@ _KINDS: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file: its value, and the line (from 1) of every key and item by path."""
+    """A parsed file: its value, by path the line (from 1) of every key and item, and the letters of every scalar."""
 
     name: str
     value: Any
     lines: dict[Path, int]
+    texts: dict[Path, str] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
         """Give the line of the nearest enclosing node that is in the file."""
@@ -78,7 +79,7 @@ def parse(data: bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
     read = _read(data)
     if isinstance(read, _Refused):
         raise UsageError(f"{name}{read.place}: {read.message}", hint=read.hint)
-    return Document(name=name, value=read[0], lines=read[1])
+    return Document(name=name, value=read[0], lines=read[1], texts=read[2])
 
 
 class _Refused(Exception):
@@ -92,13 +93,13 @@ class _Refused(Exception):
 
 
 @lru_cache(maxsize=4)
-def _read(data: bytes) -> tuple[Any, dict[Path, int]] | _Refused:
+def _read(data: bytes) -> tuple[Any, dict[Path, int], dict[Path, str]] | _Refused:
     seconds = START_S + S_PER_MIB * len(data) / (1 << 20)
     try:
         with within(seconds, UsageError(f"not read within {seconds:.2g} s, which no YAML of its size needs")):
             reader = _Reader()
             node = _node(data)
-            return (None if node is None else reader.read(node, ())), reader.lines
+            return (None if node is None else reader.read(node, ())), reader.lines, reader.texts
     except _Refused as refused:
         return refused
     except UsageError as late:
@@ -189,6 +190,7 @@ class _Loader(yaml.SafeLoader):
 class _Reader:
     def __init__(self) -> None:
         self.lines: dict[Path, int] = {}
+        self.texts: dict[Path, str] = {}
         self._nodes = 0
 
     def read(self, node: yaml.Node, path: Path) -> Any:
@@ -199,6 +201,7 @@ class _Reader:
         if len(path) > MAX_DEPTH or self._nodes > MAX_NODES:
             raise _Refused(line, "too large or too deep once aliases are expanded")
         if isinstance(node, yaml.ScalarNode):
+            self.texts[path] = str(node.value)
             return _scalar(node, line)
         if node.tag != _COLLECTIONS[type(node)]:
             raise _Refused(line, f"unexpected tag {plain(node.tag)!r}")

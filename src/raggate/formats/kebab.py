@@ -47,6 +47,9 @@ class GoldenQuery(BaseModel):
         return bool(self.expected_doc_ids or self.expected_chunk_ids or self.must_contain)
 
 
+_TEXTS = ("id", "query", "lang")
+_OPTIONAL = ("difficulty", "group")
+_LISTS = ("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden")
 _KEYS = (*GoldenQuery.model_fields, "should_refuse")
 
 
@@ -220,16 +223,32 @@ def _query(entry: object, path: yamlio.Path, document: yamlio.Document) -> Golde
     if refuse is not None and (not isinstance(refuse, bool) or entry.get("answerable") not in (None, not refuse)):
         where = f"{document.name}:{document.line((*path, 'should_refuse'))}"
         raise ValueError(f"{where}: should_refuse: expected true or false, and not the same as 'answerable'")
-    known = {key: value for key, value in entry.items() if key in GoldenQuery.model_fields}
+    known = {
+        key: _as_text(key, value, (*path, key), document)
+        for key, value in entry.items()
+        if key in GoldenQuery.model_fields
+    }
     try:
         query = GoldenQuery.model_validate(known)
     except ValidationError as error:
         problems = error.errors(include_url=False)
-        # an id of digits alone is a number to YAML
         raise ValueError(
             "\n".join(yamlio.explain(document, (*path, *problem["loc"]), problem, _KEYS) for problem in problems)
         ) from None
     return query if refuse is None else query.model_copy(update={"answerable": not refuse})
+
+
+def _as_text(key: str, value: object, path: yamlio.Path, document: yamlio.Document) -> object:
+    """Give what kebab reads where its type is text: the letters of the file, also of a number, a date or `null`."""
+    if key in _LISTS and isinstance(value, list):
+        return [_letters(item, (*path, index), document) for index, item in enumerate(value)]
+    if key in _TEXTS or (key in _OPTIONAL and value is not None):
+        return _letters(value, path, document)
+    return value
+
+
+def _letters(value: object, path: yamlio.Path, document: yamlio.Document) -> object:
+    return document.texts.get(path, value) if not isinstance(value, str | list | dict) else value
 
 
 def _unknown_keys(entry: dict[str, Any], index: int, document: yamlio.Document) -> list[str]:

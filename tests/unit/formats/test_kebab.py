@@ -80,8 +80,9 @@ def test_golden() -> None:
         ("- id: q1", r"golden.yaml:1: key '\[0\].query' is missing"),
         ("- query: x", "is missing"),
         ("- id: ''\n  query: x", "at least 1 character"),
-        ("- id: 12\n  query: x", r"golden.yaml:1: \[0\].id: expected a valid string; found 12"),
-        ("- id: q\n  query: x\n  expected_doc_ids: [1]", r"golden.yaml:3: \[0\].expected_doc_ids\[0\]"),
+        ("- id: [12]\n  query: x", r"golden.yaml:1: \[0\].id: expected a valid string; found \[12\]"),
+        ("- id: q\n  query: x\n  expected_doc_ids: [[1]]", r"golden.yaml:3: \[0\].expected_doc_ids\[0\]"),
+        ("- id: ~\n- id:\n  query: x", r"golden.yaml:2: \[1\].id: expected at least 1 character"),
         ("- id: q\n  query: x\n  must_contain: text", r"golden.yaml:3: \[0\].must_contain"),
         ("- id: q\n  query: x\n  should_refuse: maybe", "golden.yaml:3: should_refuse: expected true or false"),
         ("- id: q\n  query: x\n  answerable: true\n  should_refuse: true", "not the same as 'answerable'"),
@@ -95,6 +96,18 @@ def test_golden_that_is_none(text: str, problem: str) -> None:
     """Every mistake is named with its place."""
     with pytest.raises(UsageError, match=problem):
         read(text)
+
+
+def test_letters_of_what_yaml_takes_for_something_else() -> None:
+    """Where kebab's type is text, a number, a date, a truth value or `null` is what stands in the file."""
+    (found,) = read(
+        "- id: 007\n  query: 1_000\n  lang: null\n  expected_doc_ids: [0123, 0x1f, 2024-05-01, 1.50]\n"
+        "  expected_chunk_ids: [1e3, ~]\n  must_contain: [42, true]\n  difficulty: 3\n  group: null\n"
+    ).queries
+    assert (found.id, found.query, found.lang) == ("007", "1_000", "null")
+    assert found.expected_doc_ids == ("0123", "0x1f", "2024-05-01", "1.50")
+    assert (found.expected_chunk_ids, found.must_contain) == (("1e3", "~"), ("42", "true"))
+    assert (found.difficulty, found.group) == ("3", None)
 
 
 def test_torn_group() -> None:
