@@ -259,7 +259,7 @@ def test_runs(folder: Path) -> None:
 
 
 def test_variants_as_text(folder: Path) -> None:
-    """On a terminal the paraphrase report holds the own letters of foreign text; as a Markdown file they are escaped."""
+    """On a terminal the paraphrase report holds the letters of foreign text; as a Markdown file they are escaped."""
     golden = [query(name, expected_doc_ids=("d1",), group="<b>R&D @me</b>") for name in ("q1", "q2")]
     (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
     text = run("variants", "a", "--report", "variants.md").stdout
