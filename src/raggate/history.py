@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,12 +12,14 @@ from pathlib import Path
 from raggate import baseline, git, scoring
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.git import Reader
 from raggate.outcomes import Baseline
 from raggate.revisions import History, Revision
 
 MAX_RENAMES = 20
 """A file that was renamed more often is followed no further."""
 MAX_CUTOFF = 1000
+_PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
 
 
@@ -32,20 +35,39 @@ def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int]) -> H
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
     """
-    prefix, shallow = _place(root)
+    root = root.resolve()
+    if not root.is_dir():
+        raise UsageError(f"no directory {plain(root.name or str(root))}")
+    checkout = git.find(root)
+    if checkout is None:
+        raise UsageError(
+            "the history of a baseline is read from git, and no git repository is here",
+            hint="Run it in a clone of the repository.",
+        )
+    head = git.resolve(checkout, "HEAD", purpose=_PURPOSE)
+    if head is None:
+        raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
     # a path that is followed through renames is one from the top
-    top = root / ("../" * prefix.count("/"))
-    found: list[Revision] = []
-    for commit, name, header in _touching(top, f"{prefix}{path}", limit + 1):
-        if len(found) == limit:
-            return History(path=path, revisions=tuple(found), more=True, shallow=shallow)
-        found.append(_revision(top, commit, name, header, cutoffs))
-    if not found:
+    whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
+    shallow = (checkout.common / "shallow").exists()
+    with git.reading(checkout, like=head, purpose=_PURPOSE) as reader:
+        return _history(reader, head, path, whole, limit=limit, cutoffs=cutoffs, shallow=shallow)
+
+
+def _history(
+    reader: Reader, head: str, path: str, whole: str, *, limit: int, cutoffs: Sequence[int], shallow: bool
+) -> History:
+    versions: list[Revision] = []
+    for commit, name, header in _touching(reader, head, whole, limit + 1):
+        if len(versions) == limit:
+            return History(path=path, revisions=tuple(versions), more=True, shallow=shallow)
+        versions.append(_revision(reader, commit, name, header, cutoffs))
+    if not versions:
         raise UsageError(
             f"{plain(path)}: no commit here has it",
             hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
         )
-    return History(path=path, revisions=tuple(found), shallow=shallow)
+    return History(path=path, revisions=tuple(versions), shallow=shallow)
 
 
 DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
@@ -71,29 +93,15 @@ def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     return baseline.read(data, source, scoring.directions(sorted(named | set(cutoffs))))
 
 
-def _place(root: Path) -> tuple[str, bool]:
-    """Give the path from the top of the repository to `root`, with `/` at its end, and whether the clone is shallow."""
-    done = _git(root, "rev-parse", "--show-prefix", "--is-shallow-repository")
-    if done.returncode != 0:
-        raise UsageError(
-            f"the history of a baseline is read from git: {_message(done)}", hint="Run it in a clone of the repository."
-        )
-    # a folder may have line breaks in its name
-    prefix, _, answer = done.stdout.decode(errors="surrogateescape").removesuffix("\n").rpartition("\n")
-    if _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").returncode != 0:
-        raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
-    return prefix, answer == "true"
-
-
-def _touching(top: Path, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
+def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
     """Give the commits that changed a file, newest first, with its path then and git's line on author and subject.
 
     `git log --follow` is not used: it leaves merges out, and shows versions of branches that a merge did not take.
     """
-    start = "HEAD"
+    start = head
     for _ in range(MAX_RENAMES + 1):
         options = (f"--max-count={limit}", "--format=%at %s", "--encoding=UTF-8")
-        done = _git(top, "rev-list", *options, start, "--", path)
+        done = reader.run("rev-list", *options, start, "--", path)
         if done.returncode != 0:
             raise UsageError(f"git cannot list the history of {plain(path)}: {_message(done)}")
         lines = done.stdout.split(b"\n")
@@ -102,31 +110,31 @@ def _touching(top: Path, path: str, limit: int) -> Iterator[tuple[str, str, byte
             commit = line.removeprefix(b"commit ").decode()
             limit -= 1
             yield commit, path, header
-        before = _renamed_from(top, commit, path) if commit else None
+        before = _renamed_from(reader, commit, path) if commit else None
         if before is None or limit <= 0:
             return
         start, path = f"{commit}^", before
 
 
-def _renamed_from(top: Path, commit: str, path: str) -> str | None:
+def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
     """Say what a file was called before the commit that its history begins with, None when it is new there."""
     options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
     # a shallow clone's oldest commit and a first commit have no parent, and then there is no output
-    fields = _git(top, "diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
+    fields = reader.run("diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
     pairs = dict(zip(fields[2::3], fields[1::3], strict=False))
     return pairs.get(path)
 
 
-def _revision(top: Path, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
+def _revision(reader: Reader, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
     at, stamp = _moment(seconds)
     empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
-    size = _git(top, "cat-file", "-s", f"{commit}:{path}")
+    size = reader.run("cat-file", "-s", f"{commit}:{path}")
     if size.returncode != 0:
-        return replace(empty, problem=_missing(top, commit, path))
+        return replace(empty, problem=_missing(reader, commit, path))
     if int(size.stdout) > baseline.MAX_BYTES:
         return replace(empty, problem=f"larger than {baseline.MAX_BYTES} bytes")
-    content = _git(top, "cat-file", "blob", f"{commit}:{path}")
+    content = reader.run("cat-file", "blob", f"{commit}:{path}")
     if content.returncode != 0:
         return replace(empty, problem="not a file in this commit")
     source = f"{plain(path)}@{commit[:12]}"
@@ -138,8 +146,8 @@ def _revision(top: Path, commit: str, path: str, header: bytes, cutoffs: Sequenc
     return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())))
 
 
-def _missing(top: Path, commit: str, path: str) -> str:
-    listed = _git(top, "ls-tree", "-z", commit, "--", path).stdout
+def _missing(reader: Reader, commit: str, path: str) -> str:
+    listed = reader.run("ls-tree", "-z", commit, "--", path).stdout
     return "its content is not in this clone" if listed else "deleted by this commit"
 
 
@@ -149,10 +157,6 @@ def _moment(seconds: str) -> tuple[int | None, str]:
         return at, datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
         return None, ""
-
-
-def _git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return git.run(root, *arguments, purpose="the history of a baseline is read from it")
 
 
 def _message(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -211,7 +211,7 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
         config={
             **settings.model_dump(mode="json", exclude_defaults=False),
             "raggate_version": __version__,
-            "checkout": dict(sources.head(invocation.root)),
+            "checkout": dict(sources.head(invocation.root, invocation.remote)),
             "against": inputs.against,
             "ignored": list(inputs.ignored),
             "baseline_name": inputs.baseline[0] if inputs.baseline else None,

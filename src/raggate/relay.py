@@ -14,14 +14,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from raggate import claims, config, pipeline, preview, rundir, scoring, sources, suite_names, waivers
+from raggate.committed import Commit
 from raggate.config import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.escape import plain
 from raggate.github import artifacts, note_changes, pulls
 from raggate.github.client import GitHub
 from raggate.github.commands import SUMMARY_BYTES
-from raggate.github.contents import Commit
 from raggate.github.event import Event, SourceRun
+from raggate.github.git_objects import Objects
 from raggate.github.note_changes import Vaults
 from raggate.github.pulls import Pull
 from raggate.inputs import Checks, Inputs, Where, opened, without_notes
@@ -43,6 +44,7 @@ class Relay:
         repository: `owner/name` of the repository that the pull request goes into.
         run: the run that measured.
         artifact: the name of its artifact with the run directory.
+        workspace: the directory that the checkout is, or lies in.
         root: directory of the configuration in a checkout of trusted code.
         config_name: the configuration's name in it.
         prefix: that directory in the repository, `` or `folder/`.
@@ -51,6 +53,7 @@ class Relay:
     repository: str
     run: SourceRun
     artifact: str
+    workspace: Path
     root: Path
     config_name: str
     prefix: str
@@ -91,6 +94,7 @@ def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str) ->
         repository=happened.repository,
         run=happened.source_run,
         artifact=artifact,
+        workspace=workspace,
         root=config_file.parent,
         config_name=config_file.name,
         prefix=prefix_of(config_file, workspace),
@@ -188,9 +192,7 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
         stand = waivers.standing(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
         return Told(code=ended.exit_code, ended=replace(ended, waivers=stand))
 
-    def remote(commit: str, scratch: Path) -> Commit:
-        return Commit(github, relay.repository, commit, relay.prefix, scratch, root=relay.root)
-
+    remote = sources.Remote(workspace=relay.workspace, objects=Objects(github, relay.repository))
     where = Where(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
     try:
         if not _has_configuration(where):
@@ -201,7 +203,8 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
             files = _fetched(github, relay)
             if "results.jsonl" not in files:
                 return without(claims.without_results(files.get("verdict.json"), inputs.config.suite))
-            change = remote(pull.head_sha, Path(scratch))
+            objects = Objects(github, relay.repository)
+            change = Commit(objects, pull.head_sha, relay.prefix, Path(scratch), relay.root)
             told = _judged(_read(files), inputs, relay, change)
             return _previewed(told, lambda: _preview(github, relay, change, where, inputs))
     except RaggateError as error:

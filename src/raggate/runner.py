@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from raggate import git, sources
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.escape import log_line
 from raggate.github.results import name_of
@@ -59,17 +60,7 @@ def prefix_of(config: Path, workspace: Path) -> str:
         UsageError: when a link leads there: the change could lead it to other files of the base commit.
     """
     folder = Path(os.path.normpath(workspace / config)).parent
-    above = [folder, *folder.parents]
-    inside = above[: above.index(workspace)] if workspace in above else []
-    for path in inside:
-        if path.is_symlink():
-            raise UsageError(
-                f"input 'config': {log_line(path.name)!r} is a symbolic link, which the change could point elsewhere",
-                hint="Name the configuration by its own path.",
-            )
-    checkout = next((path for path in (*inside, workspace) if (path / ".git").exists()), workspace)
-    inner = folder.relative_to(checkout).as_posix() if folder.is_relative_to(checkout) else "."
-    return "" if inner == "." else f"{inner}/"
+    return sources.prefix_of(folder, git.find(folder, workspace), workspace)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import itertools
 import os
-import posixpath
-import shutil
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Protocol
 
 from raggate import git
+from raggate.committed import Commit
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.git_objects import Store, is_id
+from raggate.local_objects import LocalObjects, Missing
 
-_LINK, _MODULE = "120000", "160000"
 _PURPOSE = "--against needs it"
+_FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
 
 
 class Source(Protocol):
@@ -48,8 +45,18 @@ class Source(Protocol):
         """The full id of the commit; None for the working tree."""
 
 
-Remote = Callable[[str, Path], Source]
-"""Opens a commit that is not in the local repository, by full id, with an empty directory it may unpack into."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """Where a job of a server has its commits.
+
+    Attributes:
+        workspace: the directory that the checkouts of the job lie in.
+        objects: the objects of the repository on the server, for those that no checkout has; None where they must not
+            or cannot be read.
+    """
+
+    workspace: Path
+    objects: Store | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,82 +94,6 @@ class WorkTree:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """The files as they are in a git commit. Directories are unpacked below `scratch`."""
-
-    root: Path
-    commit: str
-    prefix: str
-    scratch: Path
-
-    def read(self, path: str) -> bytes:
-        """Read a file as it was committed; see `Source`."""
-        done = _git(self.root, "cat-file", "blob", self._object(path))
-        if done.returncode != 0:
-            raise FileNotFoundError(path)
-        return done.stdout
-
-    def directory(self, path: str) -> Path:
-        """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`."""
-        # a place of its own for each path, as one may lie inside another
-        place = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
-        inner = posixpath.normpath(path)
-        target = place if inner.startswith(("..", "/")) else place / inner
-        if not place.exists() and self._is_tree(path):
-            # what was broken off is never taken for complete: it gets its name at the end
-            unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=self.scratch))
-            try:
-                _fill(unfinished / target.relative_to(place), self._entries(path))
-                unfinished.rename(place)
-            except (OSError, ValueError) as error:
-                reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-                raise UsageError(f"cannot unpack {path} at {self.commit[:12]}: {plain(reason)}") from None
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-        return target
-
-    def _entries(self, path: str) -> Mapping[str, tuple[str, bytes]]:
-        """Read all that lies below a directory: mode and content by path, in the order of git."""
-        listed = _git(self.root, "ls-tree", "-r", "-z", "--full-tree", self._object(path))
-        entries = {}
-        for line in listed.stdout.split(b"\0")[:-1]:
-            about, _, name = line.partition(b"\t")
-            mode, _, object_id = about.split(b" ")
-            if os.fsdecode(name) in entries:
-                raise ValueError(f"{os.fsdecode(name)!r} is there twice")
-            entries[os.fsdecode(name)] = (mode.decode(), object_id)
-        wanted = b"".join(one + b"\n" for mode, one in entries.values() if mode != _MODULE)
-        read = _git(self.root, "cat-file", "--batch", stdin=wanted)
-        if listed.returncode != 0 or read.returncode != 0:
-            said = git.said(listed if listed.returncode != 0 else read)
-            raise UsageError(f"git cannot read {path} at {self.commit[:12]}: {said}")
-        stream = io.BytesIO(read.stdout)
-        return {name: (mode, b"" if mode == _MODULE else _blob(stream)) for name, (mode, _) in entries.items()}
-
-    def describe(self, path: str) -> str:
-        """Name a file with the commit; see `Source`."""
-        return f"{path}@{self.commit[:12]}"
-
-    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Ask git, which also knows of files that are not tracked; see `Source`."""
-        # a rename would be named by its new place only
-        options = ("--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative")
-        changed = git.differences(self.root, *options, self.commit, "--", *paths, purpose=_PURPOSE)
-        new = _git(self.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
-        names = (changed.stdout + new.stdout).decode(errors="replace").split("\0")
-        return tuple(sorted({name for name in names if name}))
-
-    def _is_tree(self, path: str) -> bool:
-        return _git(self.root, "cat-file", "-t", self._object(path)).stdout.strip() == b"tree"
-
-    def _object(self, path: str) -> str:
-        whole = posixpath.normpath(f"{self.prefix}{path}")
-        # a name that begins with `..` would be one below the current folder again; none begins with a slash
-        outside = "/" if whole.split("/")[0] == ".." else ""
-        return f"{self.commit}:{outside}{'' if whole == '.' else whole}"
-
-
 @contextmanager
 def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterator[Source]:
     """Open the working tree below `root`, or a revision of the repository it lies in.
@@ -170,7 +101,7 @@ def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterat
     Args:
         root: directory that paths are relative to.
         revision: anything git can resolve to a commit; None for the working tree.
-        remote: opens a full commit id that the local repository does not have.
+        remote: where the job has its commits; None on a person's own machine.
 
     Raises:
         UsageError: when `root` is not in a git repository, or the revision is unknown.
@@ -178,93 +109,71 @@ def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterat
     if revision is None:
         yield WorkTree(root)
         return
-    _refuse_links(root)
-    found = _commit(root, revision, bare=remote is not None)
-    if found.returncode != 0 and remote is not None:
-        with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
-            yield remote(revision, Path(scratch).resolve())
-        return
-    if found.returncode != 0:
-        cause = git.said(found)
-        raise UsageError(
-            f"no commit {plain(revision)!r} here{': ' + cause if cause else ''}",
-            hint="Fetch it first, for example `git fetch --depth=1 origin main`.",
-        )
-    prefix = _git(root, "rev-parse", "--show-prefix").stdout.decode(errors="replace").strip()
-    with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
-        yield Revision(root=root, commit=found.stdout.decode().strip(), prefix=prefix, scratch=Path(scratch).resolve())
+    if not root.is_dir():
+        raise UsageError(f"no directory {plain(root.name or str(root))}")
+    checkout = git.find(root, remote.workspace if remote else None)
+    prefix = prefix_of(root, checkout, remote.workspace if remote else None)
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="raggate-"))).resolve()
+        spare = remote.objects if remote else None
+        objects, commit = _objects(stack, checkout, revision, spare)
+        yield Commit(objects, commit, prefix, scratch, root, checkout)
 
 
-def _refuse_links(root: Path) -> None:
-    """Refuse a directory that is reached through a link: the change could lead it to other files of the commit.
+def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None) -> str:
+    """Give the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`.
 
-    Links above the top of the checkout are the machine's own. Where there is no checkout nothing is refused.
+    Args:
+        root: the directory.
+        checkout: what it lies in; None where that is not known, and the workspace counts as the top.
+        workspace: the directory that the checkouts of a job lie in.
+
+    Raises:
+        UsageError: when a link leads there: the change could lead it to other files of the commit. Links above the
+            top are the machine's own.
     """
-    checkout = next((path for path in (root, *root.parents) if (path / ".git").exists()), None)
-    if checkout is None:
-        return
-    inside = itertools.takewhile(lambda path: path != checkout, (root, *root.parents))
-    for path in inside:
+    top = checkout.top if checkout else workspace
+    folder = Path(os.path.normpath(root.absolute()))
+    if top is None or not folder.is_relative_to(top):
+        return ""
+    inside = folder.relative_to(top)
+    for path in (folder, *folder.parents)[: len(inside.parts)]:
         if path.is_symlink():
             raise UsageError(
                 f"{plain(path.name)}: is a symbolic link, which the change could point elsewhere",
                 hint="Name the configuration by its own path.",
             )
+    return f"{inside.as_posix()}/" if inside.parts else ""
 
 
-def _commit(root: Path, revision: str, *, bare: bool) -> subprocess.CompletedProcess[bytes]:
-    """Resolve a revision. With `bare` a missing git is only one more way not to have the commit."""
-    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    try:
-        return _git(root, *arguments)
-    except UsageError:
-        if not bare:
-            raise
-        return subprocess.CompletedProcess(arguments, 1, b"", b"")
+def head(root: Path, remote: Remote | None = None) -> Mapping[str, object]:
+    """Describe the checkout: its commit and whether it has uncommitted changes; empty outside git.
 
-
-def head(root: Path) -> Mapping[str, object]:
-    """Describe the checkout: its commit and whether it has uncommitted changes; empty outside git."""
-    commit = _git(root, "rev-parse", "--verify", "--quiet", "HEAD")
-    if commit.returncode != 0:
+    Args:
+        root: a directory in it.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    checkout = git.find(root, remote.workspace if remote else None)
+    commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+    if checkout is None or commit is None:
         return {}
-    dirty = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return {"commit": commit.stdout.decode().strip(), "dirty": bool(dirty.stdout.strip())}
+    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+        return {"commit": commit, "dirty": reader.changed(commit)}
 
 
-def _blob(stream: io.BytesIO) -> bytes:
-    """Take the next object from what `git cat-file --batch` writes."""
-    about = stream.readline().split()
-    if len(about) != 3 or about[1] != b"blob":
-        raise ValueError(f"git does not have {b' '.join(about).decode(errors='replace')}")
-    content = stream.read(int(about[2]))
-    stream.read(1)
-    return content
-
-
-def _fill(target: Path, entries: Mapping[str, tuple[str, bytes]]) -> None:
-    """Write files, directories and links; nothing leads out of the target, and nothing is written through a link."""
-    target.mkdir(parents=True, exist_ok=True)
-    for name in entries:
-        above = [str(path) for path in PurePosixPath(name).parents]
-        if {"", ".", ".."} & set(name.split("/")) or any(path in entries for path in above):
-            raise ValueError(f"{name!r} may lead out of the directory")
-    # links come last
-    for name, (mode, content) in sorted(entries.items(), key=lambda one: one[1][0] == _LINK):
-        place = target / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if mode == _MODULE:
-            place.mkdir()
-        elif mode == _LINK:
-            place.symlink_to(os.fsdecode(content))
-        else:
-            with place.open("xb") as stream:
-                stream.write(content)
-    for name, (mode, content) in entries.items():
-        inside = Path(os.path.realpath(target / name)).is_relative_to(os.path.realpath(target))
-        if mode == _LINK and (content.startswith(b"/") or not inside):
-            raise ValueError(f"{name!r} is a link that leads out of the directory")
-
-
-def _git(root: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return git.run(root, *arguments, purpose=_PURPOSE, stdin=stdin)
+def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:
+    """Choose where a revision is read from: the repository here, which may lack some objects, or the server's."""
+    try:
+        commit = git.resolve(checkout, revision, purpose=_PURPOSE) if checkout else None
+        if checkout is not None and commit is not None:
+            local = stack.enter_context(LocalObjects(checkout, commit, spare=spare, purpose=_PURPOSE))
+            local.tree_of(commit)
+            return local, commit
+    except UsageError as error:
+        # without git, or without the commit, there may still be the server
+        if spare is None and not isinstance(error, Missing):
+            raise
+    if spare is not None and is_id(revision):
+        return spare, revision
+    cause = "" if checkout else ": no git repository"
+    raise UsageError(f"no commit {plain(revision)!r} here{cause}", hint=_FETCH)

@@ -19,7 +19,7 @@ from raggate.evidence import Evidence
 from raggate.github import commits, event, promotion, secrets
 from raggate.github.client import GitHub
 from raggate.github.commits import Committed
-from raggate.github.contents import Commit
+from raggate.github.git_objects import Objects
 from raggate.github.promotion import Change, Proposed
 from raggate.inputs import Checks, Inputs, Where, opened
 from raggate.models import Run
@@ -39,6 +39,7 @@ STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 class Place:
     """Where a promotion goes: the configuration in the checkout, and the branch at the commit it is at."""
 
+    workspace: Path
     config: Path
     prefix: str
     target: str
@@ -124,7 +125,9 @@ def _place(inputs: Mapping[str, str], happened: event.Event, github: GitHub, run
     head = commits.head_of(github, happened.repository, target)
     if head is None:
         raise CannotTell(f"there is no branch {plain(target)!r} in {happened.repository}")
-    return Place(config=config, prefix=prefix_of(config, runner.workspace), target=target, head=head)
+    return Place(
+        workspace=runner.workspace, config=config, prefix=prefix_of(config, runner.workspace), target=target, head=head
+    )
 
 
 def _default_branch(github: GitHub, repository: str) -> str:
@@ -138,7 +141,7 @@ def _check_checkout(place: Place) -> None:
     Raises:
         CannotTell: naming both.
     """
-    there = sources.head(place.config.parent).get("commit")
+    there = sources.head(place.config.parent, sources.Remote(workspace=place.workspace)).get("commit")
     if there != place.head:
         raise CannotTell(
             f"the checkout is at {plain(str(there), limit=12)}, and {plain(place.target)} is at {place.head[:12]}: "
@@ -178,10 +181,7 @@ def _measure(
 
 
 def _remote(github: GitHub, happened: event.Event, place: Place) -> sources.Remote:
-    def opened_at(commit: str, scratch: Path) -> sources.Source:
-        return Commit(github, happened.repository, commit, place.prefix, scratch, root=place.config.parent)
-
-    return opened_at
+    return sources.Remote(workspace=place.workspace, objects=Objects(github, happened.repository))
 
 
 def _where(github: GitHub, happened: event.Event, place: Place) -> Where:

@@ -134,7 +134,7 @@ def _caller(
         configured=configured,
         failed=failed,
         judged=judged,
-        remote=_remote(github, happened, runner, inputs) if github is not None and introducing else None,
+        remote=_remote(github, happened, runner, serving=introducing),
         introducing=introducing,
         action=True,
         contained=_contained(inputs, happened),
@@ -150,7 +150,7 @@ def _suite(
 
     config = runner.workspace / inputs["config"]
     against = None if inputs["against"] == WORKING_TREE else inputs["against"] or happened.base
-    remote = _remote(github, happened, runner, inputs) if github is not None and introducing else None
+    remote = _remote(github, happened, runner, serving=introducing)
     found = suite_names.find(config.parent, config.name, against=against, remote=remote)
     return found or inputs["suite"] or inputs["config"]
 
@@ -168,16 +168,13 @@ def _contained(inputs: Mapping[str, str], happened: event.Event) -> bool:
     return happened.name in {"pull_request", "merge_group"} and inputs["allow-command"] != "true"
 
 
-def _remote(github: GitHub, happened: event.Event, runner: Runner, inputs: Mapping[str, str]) -> sources.Remote:
-    config = runner.workspace / inputs["config"]
+def _remote(github: GitHub | None, happened: event.Event, runner: Runner, *, serving: bool) -> sources.Remote:
+    """Say where the job has its commits; with `serving`, those on the server too."""
+    if github is None or not serving:
+        return sources.Remote(workspace=runner.workspace)
+    from raggate.github.git_objects import Objects
 
-    def opened(commit: str, scratch: Path) -> sources.Source:
-        from raggate.github.contents import Commit
-
-        prefix = prefix_of(config, runner.workspace)
-        return Commit(github, happened.repository, commit, prefix, scratch, root=config.parent)
-
-    return opened
+    return sources.Remote(workspace=runner.workspace, objects=Objects(github, happened.repository))
 
 
 @contextmanager

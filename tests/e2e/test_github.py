@@ -20,6 +20,8 @@ from e2e.emulator import Job, Step, copy_tree, docker, leftovers
 from e2e.engine import connect
 from e2e.image import ROOT
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository
+from hostile_git import forge as forge_object
+from raggate.git_objects import object_id
 from rendered import visible
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(600)]
@@ -293,6 +295,40 @@ def test_a_checkout_with_the_base_commit_asks_git(forge: Forge) -> None:
     assert forge.fake.calls("git/get-tree") == []
     assert len(forge.comments()) == 1
     assert any((made.workspace / ".raggate").iterdir())
+
+
+def test_a_repository_planted_beside_the_configuration(forge: Forge) -> None:
+    """What git takes for a bare repository, committed beside the configuration, neither judges nor runs a program."""
+    made = forge.job(env={"NOTES_DISABLE": "vector"})
+    folder = made.workspace / "rag"
+    folder.mkdir()
+    for name in FILES:
+        (made.workspace / name).rename(folder / name)
+    config = folder / "raggate.container.yml"
+    lenient = config.read_bytes().replace(b"tolerance: 0.05", b"tolerance: 1")
+    assert lenient != config.read_bytes()
+    head = _committed(made.workspace)
+    for inner in ("objects/info", "refs"):
+        (folder / inner).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "objects" / "info" / "alternates").write_text("../../.git/objects\n")
+    blob = object_id("blob", config.read_bytes(), like="0" * 40)
+    forge_object(folder / "objects", blob, lenient)
+    (folder / "config").write_text(
+        '[core]\n\tbare = false\n\tworktree = .\n[filter "a=b"]\n\tclean = "touch ran; cat"\n'
+    )
+    (folder / ".gitattributes").write_text("* filter=a=b\n")
+    config.write_text(config.read_text() + "# touched\n")
+    event = made.temp / "_github_workflow" / "event.json"
+    payload = json.loads(event.read_text())
+    payload["pull_request"]["base"]["sha"] = head
+    event.write_text(json.dumps(payload))
+    made.own()
+    step = made.run({**GATE, "config": "rag/raggate.container.yml"})
+    assert step.exit_code == 1, step.text
+    (body,) = forge.comments()
+    assert "raggate: regression" in body
+    assert not list(made.workspace.rglob("ran"))
 
 
 def test_promotion_writes_what_the_command_line_does(forge: Forge, tmp_path: Path) -> None:

@@ -15,11 +15,13 @@ from fakes import github_api
 from fakes.github.calls import Call, Response
 from fakes.github_api import DROP, FakeGitHub, Repository, Submodule, Symlink, status
 from raggate import sources, vault
+from raggate.committed import Commit
 from raggate.errors import UsageError
-from raggate.github import contents, git_objects
+from raggate.git_objects import object_id
+from raggate.github import git_objects
 from raggate.github.client import GitHub
-from raggate.github.contents import Commit
 from raggate.github.failures import GitHubError
+from raggate.github.git_objects import Objects
 
 NAME = "octo/notes"
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "1" * 64 + "\nsize 5\n"
@@ -64,7 +66,7 @@ def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator
     ) -> Commit:
         token = fake.token({"contents": "read"} if permissions is None else permissions)
         clients.append(GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None))
-        return Commit(clients[-1], name, commit or repository.head, prefix, scratch, root)
+        return Commit(Objects(clients[-1], name), commit or repository.head, prefix, scratch, root)
 
     yield opener
     for client in clients:
@@ -128,7 +130,7 @@ class TestRead:
         content = b"x" * ((1 << 20) + 1)
         source = opened(add(repository, {"big": content}))
         assert source.read("big") == content
-        monkeypatch.setattr(contents, "MOST_FILE_BYTES", 1 << 20)
+        monkeypatch.setattr(git_objects, "LIMITS", replace(git_objects.LIMITS, file_bytes=1 << 20))
         with pytest.raises(UsageError, match="larger than 1048576 bytes"):
             source.read("big")
 
@@ -271,16 +273,16 @@ class TestDirectory:
     @pytest.mark.parametrize(
         ("limit", "value", "message"),
         [
-            ("MOST_FILES", 3, "more than 3 files"),
-            ("MOST_BYTES", 5, "more than 5 bytes"),
-            ("MOST_BLOB_BYTES", 5, "give"),
+            ("files", 3, "more than 3 files"),
+            ("directory_bytes", 5, "more than 5 bytes"),
+            ("file_bytes", 5, "larger than 5 bytes"),
         ],
     )
     def test_too_much(
         self, fake: FakeGitHub, opened: Open, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, message: str
     ) -> None:
         """A directory that is too much is refused before anything of it is downloaded."""
-        monkeypatch.setattr(contents, limit, value)
+        monkeypatch.setattr(git_objects, "LIMITS", replace(git_objects.LIMITS, **{limit: value}))
         with pytest.raises(UsageError, match=message):
             opened().directory("vault")
         assert not fake.calls("git/get-blob")
@@ -322,6 +324,51 @@ class TestTruncated:
         with pytest.raises(UsageError, match="more than 200 files"):
             opened(bomb.sha).directory(".")
         assert len(fake.requests) < 100
+
+
+class TestVerified:
+    """Trees are what their ids say."""
+
+    @pytest.fixture
+    def forged(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> str:
+        """Let every answer name another blob for `a.md` and `raggate.yml`; gives the blob's content."""
+        whole = github_api.OPERATIONS["git/get-tree"]
+        other = repository.objects.add_blob(b"forged")
+
+        def answer(call: Call) -> Response:
+            response = whole(call)
+            for entry in response.body["tree"]:
+                if entry["path"].endswith(("a.md", "raggate.yml")):
+                    entry |= {"sha": other, "size": 6}
+            return response
+
+        monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
+        return "forged"
+
+    @pytest.mark.usefixtures("forged")
+    def test_a_file_of_a_forged_tree(self, opened: Open) -> None:
+        """A tree that lists another blob than the commit has is refused."""
+        with pytest.raises(GitHubError, match="expected the tree"):
+            opened().read("raggate.yml")
+
+    @pytest.mark.usefixtures("forged")
+    def test_a_directory_of_a_forged_tree(self, opened: Open) -> None:
+        """A recursive listing is verified at each of its levels."""
+        with pytest.raises(GitHubError, match="expected the tree"):
+            opened().directory("vault")
+
+    def test_a_directory_that_is_not_listed(self, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A recursive listing that holds a file of no listed directory is refused."""
+        whole = github_api.OPERATIONS["git/get-tree"]
+
+        def answer(call: Call) -> Response:
+            response = whole(call)
+            kept = [entry for entry in response.body["tree"] if entry["path"] != "deep"]
+            return replace(response, body={**response.body, "tree": kept})
+
+        monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
+        with pytest.raises(GitHubError, match="expected a tree whose directories are listed"):
+            opened().directory("vault")
 
 
 class TestDiffering:
@@ -370,18 +417,21 @@ class TestDiffering:
         assert not fake.requests
 
 
-def test_it_is_a_source(opened: Open, repository: Repository, tmp_path: Path) -> None:
+def test_it_is_a_source(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> None:
     """A commit that the local repository does not have is opened through the API."""
-    with sources.at(tmp_path, repository.head, lambda commit, _: opened(commit)) as source:
-        assert source.read("raggate.yml") == b"version: 1\n"
-        assert (source.directory("vault") / "a.md").read_text() == "# A\n"
+    token = fake.token({"contents": "read"})
+    with GitHub(api_url=fake.api_url, token=token) as github:
+        remote = sources.Remote(workspace=tmp_path, objects=Objects(github, NAME))
+        with sources.at(tmp_path, repository.head, remote) as source:
+            assert source.read("raggate.yml") == b"version: 1\n"
+            assert (source.directory("vault") / "a.md").read_text() == "# A\n"
 
 
 def test_ids_of_sha256() -> None:
     """In a repository of the SHA-256 format ids are computed with that."""
     empty = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-    assert git_objects.blob_id(b"", like="0" * 64) == empty
-    assert git_objects.blob_id(b"", like="0" * 40) == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+    assert object_id("blob", b"", like="0" * 64) == empty
+    assert object_id("blob", b"", like="0" * 40) == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 
 ATTRIBUTES = "dropped.md export-ignore\nstamped.md export-subst\nwindows.md text eol=crlf\nmarked.md ident\n"

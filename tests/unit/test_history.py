@@ -289,7 +289,7 @@ def test_no_history(git: Git, root: Path) -> None:
 def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside a repository the message is git's own."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(UsageError, match="read from git: fatal: not a git repository"):
+    with pytest.raises(UsageError, match="read from git, and no git repository is here"):
         told(tmp_path)
 
 

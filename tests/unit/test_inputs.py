@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from raggate import sources
 from raggate.errors import UsageError
 from raggate.inputs import Checks, Inputs, Where, opened, own
 from raggate.invocation import unchanged
+from stored_objects import StoredObjects
 
 CHECKS = Checks(adjust=unchanged, check=lambda _settings, _name: None)
 CONFIG = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\napi: {url: 'http://127.0.0.1:1'}\n"
@@ -20,38 +19,6 @@ CASE = (
     '{"id": "q1", "question": "Where?", "answerable": true, "gold_supports": '
     '[{"rel_path": "a.md", "heading_path": "# A"}]}\n'
 )
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """A commit that is not in the local repository."""
-
-    files: dict[str, bytes]
-    scratch: Path
-    commit: str | None = "f" * 40
-
-    def read(self, path: str) -> bytes:
-        """Read a file."""
-        if path not in self.files:
-            raise FileNotFoundError(path)
-        return self.files[path]
-
-    def directory(self, path: str) -> Path:
-        """Write the files below a directory to disk."""
-        for name, content in self.files.items():
-            if name.startswith(f"{path}/"):
-                (self.scratch / name).parent.mkdir(parents=True, exist_ok=True)
-                (self.scratch / name).write_bytes(content)
-        return self.scratch / path
-
-    def describe(self, path: str) -> str:
-        """Name a file."""
-        return f"{path}@elsewhere"
-
-    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Name nothing."""
-        del paths
-        return ()
 
 
 @pytest.fixture
@@ -79,7 +46,7 @@ def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Wher
         root=root,
         config_name="raggate.yml",
         against="f" * 40,
-        remote=lambda _commit, scratch: Elsewhere(files, scratch),
+        remote=sources.Remote(workspace=root, objects=StoredObjects(files)),
         introducing=introducing,
     )
 
@@ -94,7 +61,7 @@ def test_a_commit_that_only_another_place_has(tree: Path) -> None:
     """Without the commit in the local repository everything is read from where it can be had."""
     found = read(at(tree, files()))
     assert (found.against, found.first_run, found.baseline) == ("f" * 40, False, None)
-    assert found.golden.name == "g.jsonl@elsewhere"
+    assert found.golden.name == "g.jsonl@ffffffffffff"
 
 
 def test_first_run(tree: Path) -> None:
@@ -106,7 +73,7 @@ def test_first_run(tree: Path) -> None:
 
 def test_a_commit_without_raggate_is_an_error_where_it_was_asked_for(tree: Path) -> None:
     """Who names the commit is told that it cannot judge anything."""
-    with pytest.raises(UsageError, match=r"raggate\.yml@elsewhere: no such file") as caught:
+    with pytest.raises(UsageError, match=r"raggate\.yml@f{12}: no such file") as caught:
         read(at(tree, {}, introducing=False))
     assert "merge it first" in caught.value.hint
 
@@ -115,7 +82,7 @@ def test_a_configuration_without_its_golden_set_is_no_first_run(tree: Path) -> N
     """A commit that has a configuration judges by it, whatever else it lacks."""
     broken = files()
     del broken["g.jsonl"]
-    with pytest.raises(UsageError, match=r"g\.jsonl@elsewhere: no such file"):
+    with pytest.raises(UsageError, match=r"g\.jsonl@f{12}: no such file"):
         read(at(tree, broken))
 
 
@@ -125,12 +92,12 @@ def test_git_is_asked_first(tree: Path) -> None:
     for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "x"]):
         subprocess.run(["git", *words], cwd=tree, check=True, capture_output=True)
 
-    def remote(commit: str, scratch: Path) -> sources.Source:
-        raise AssertionError((commit, scratch))
-
+    elsewhere = StoredObjects({})
+    remote = sources.Remote(workspace=tree, objects=elsewhere)
     found = read(Where(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
     assert found.baseline is not None
     assert not found.first_run
+    assert not elsewhere.asked
 
 
 @pytest.mark.parametrize("name", ["raggate.yml", "g.jsonl", "notes", "notes/a.md", "baselines/s.json"])

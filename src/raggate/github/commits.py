@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
+from raggate.git_objects import Entry, is_id
 from raggate.github.client import GitHub
 from raggate.github.failures import GitHubError
-from raggate.github.git_objects import Entry, Objects, is_id
+from raggate.github.git_objects import Objects
 
 MOST_FILE_BYTES = 40 << 20
 """GitHub takes no larger blob."""
@@ -201,7 +202,7 @@ def entry_at(github: GitHub, repository: str, *, commit: str, path: str) -> Entr
         GitHubError: when the commit cannot be read.
     """
     objects = Objects(github, repository)
-    entry: Entry | None = Entry(kind="tree", id=objects.tree_of(commit))
+    entry: Entry | None = Entry(mode="40000", id=objects.tree_of(commit))
     for name in path.split("/"):
         if entry is None or entry.kind != "tree":
             return None

@@ -1,16 +1,14 @@
-"""Commits, trees and blobs of a repository through GitHub's git data API, each blob verified by its id."""
+"""Commits, trees and blobs of a repository through GitHub's git data API, each tree and blob verified by its id."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
 from raggate.github.client import GitHub
 from raggate.github.failures import GitHubError
 
@@ -20,23 +18,11 @@ MOST_ENTRIES = 50_000
 MOST_BLOB_BYTES = 100 << 20
 """What the API gives of one blob."""
 
+LIMITS = Limits(files=20_000, directory_bytes=512 << 20, file_bytes=MOST_BLOB_BYTES)
+"""What is read through the API."""
+
 _KEPT_BYTES = 64 << 20
-_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_KINDS: dict[object, Literal["file", "link", "module", "tree"]] = {
-    **dict.fromkeys(("100644", "100664", "100755"), "file"),
-    "120000": "link",
-    "160000": "module",
-    "040000": "tree",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """What a path of a tree is. `size` in bytes is that of a file or a link; `module` is a submodule."""
-
-    kind: Literal["file", "link", "module", "tree"]
-    id: str
-    size: int = 0
+_HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
 
 
 class Objects:
@@ -53,6 +39,11 @@ class Objects:
         self._trees: dict[str, dict[str, Entry]] = {}
         self._blobs: dict[str, bytes] = {}
         self._room = _KEPT_BYTES
+
+    @property
+    def limits(self) -> Limits:
+        """Say how much may be read; see `Store`."""
+        return LIMITS
 
     def tree_of(self, commit: str) -> str:
         """Give the id of a commit's tree. This is also where a token that may not read the repository is told so.
@@ -71,12 +62,13 @@ class Objects:
 
         Raises:
             GitHubError: when it cannot be read.
-            UsageError: when it is too large for the API, or holds a name that cannot be used.
+            UsageError: when it is too large for the API.
         """
         if tree_id not in self._trees:
             entries, truncated = self._listed(tree_id, recursive=False)
             if truncated:
                 raise UsageError(f"a directory has more than {len(entries)} entries, which GitHub does not list")
+            self._verify(tree_id, entries)
             self._trees[tree_id] = entries
         return self._trees[tree_id]
 
@@ -85,7 +77,7 @@ class Objects:
 
         Raises:
             GitHubError: when a tree cannot be read.
-            UsageError: for more than `MOST_ENTRIES` entries, or a name that cannot be used.
+            UsageError: for more than `MOST_ENTRIES` entries.
         """
         waiting, count = [("", tree_id)], 0
         while waiting:
@@ -95,6 +87,8 @@ class Objects:
                 # too much for one answer: level by level
                 entries = self.tree(one)
                 waiting += [(f"{prefix}{name}/", entry.id) for name, entry in entries.items() if entry.kind == "tree"]
+            else:
+                self._verify_all(one, entries)
             count += len(entries)
             if count > MOST_ENTRIES:
                 raise UsageError(f"a directory of the commit holds more than {MOST_ENTRIES} files and directories")
@@ -109,8 +103,8 @@ class Objects:
         known = self._blobs.get(entry.id)
         if known is not None:
             return known
-        content = self._github.raw(f"{self._base}/blobs/{entry.id}", limit=limit)
-        if blob_id(content, like=entry.id) != entry.id:
+        content = self._github.raw(f"{self._base}/blobs/{entry.id}", limit=min(limit, MOST_BLOB_BYTES))
+        if object_id("blob", content, like=entry.id) != entry.id:
             raise self._strange(f"the blob {entry.id[:12]}")
         if len(content) <= self._room:
             self._room -= len(content)
@@ -131,15 +125,33 @@ class Objects:
         return entries, found.get("truncated") is not False
 
     def _entry(self, item: Any) -> tuple[str, Entry]:
-        if not isinstance(item, dict) or not isinstance(item.get("path"), str) or item.get("mode") not in _KINDS:
+        if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not isinstance(item.get("mode"), str):
             raise self._strange("an entry of a tree")
-        name, size = item["path"], item.get("size", 0)
-        # git has none of these but the backslash, which is a separator to some
-        if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
-            raise UsageError(f"{plain(name)}: this name of a file in the commit cannot be used")
-        if type(size) is not int or size < 0:
-            raise self._strange("the size of a file")
-        return name, Entry(kind=_KINDS[item["mode"]], id=self._id(item.get("sha")), size=size)
+        # six digits here, and without the zero in git's own bytes
+        name, size, mode = item["path"], item.get("size", 0), item["mode"].removeprefix("0")
+        if type(size) is not int or size < 0 or not is_mode(mode):
+            raise self._strange("the size and the mode of a file")
+        return name, Entry(mode=mode, id=self._id(item.get("sha")), size=size)
+
+    def _verify_all(self, tree_id: str, entries: Mapping[str, Entry]) -> None:
+        """See that what a recursive answer lists is, level by level, what the ids of the trees say."""
+        levels: dict[str, dict[str, Entry]] = {"": {}}
+        levels |= {f"{name}/": {} for name, entry in entries.items() if entry.kind == "tree"}
+        for name, entry in entries.items():
+            above, slash, last = name.rpartition("/")
+            if f"{above}{slash}" not in levels:
+                raise self._strange("a tree whose directories are listed")
+            levels[f"{above}{slash}"][last] = entry
+        for level, inner in levels.items():
+            self._verify(entries[level[:-1]].id if level else tree_id, inner)
+
+    def _verify(self, tree_id: str, entries: Mapping[str, Entry]) -> None:
+        try:
+            content = tree_content(entries)
+        except UnicodeEncodeError:
+            content = b""
+        if object_id("tree", content, like=tree_id) != tree_id:
+            raise self._strange(f"the tree {tree_id[:12]}", hint=f"File names that are not UTF-8 end here. {_HINT}")
 
     def _get(self, path: str, **params: object) -> dict[str, Any]:
         found = self._github.get(path, **params)
@@ -152,18 +164,5 @@ class Objects:
             raise self._strange("the id of a git object")
         return str(value)
 
-    def _strange(self, expected: str) -> GitHubError:
-        return GitHubError(f"GitHub: {plain(self._base)}: expected {expected}; found something else")
-
-
-def is_id(value: object) -> bool:
-    """Tell whether something is the full id of a git object, by SHA-1 or by SHA-256."""
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
-
-
-def blob_id(content: bytes, *, like: str) -> str:
-    """Compute the id git gives a file's content, by the kind of hash that another id of the repository has."""
-    data = f"blob {len(content)}\0".encode() + content
-    if len(like) == 64:
-        return hashlib.sha256(data).hexdigest()
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    def _strange(self, expected: str, *, hint: str = "") -> GitHubError:
+        return GitHubError(f"GitHub: {plain(self._base)}: expected {expected}; found something else", hint=hint)

@@ -6,8 +6,9 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from raggate.git_objects import Entry
 from raggate.github.client import GitHub
-from raggate.github.git_objects import Entry, Objects
+from raggate.github.git_objects import Objects
 
 _SKIPPED = ".obsidian"
 
@@ -42,7 +43,7 @@ def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tup
 
 
 def _notes(objects: Objects, vaults: Vaults) -> dict[str, str]:
-    top = Entry(kind="tree", id=objects.tree_of(vaults.commit))
+    top = Entry(mode="40000", id=objects.tree_of(vaults.commit))
     found: dict[str, str] = {}
     for name, directory in vaults.directories.items():
         tree = _find(objects, top, directory)

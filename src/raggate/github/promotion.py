@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 from raggate.errors import CannotTell
 from raggate.escape import plain
+from raggate.git_objects import object_id
 from raggate.github import commits
 from raggate.github.client import GitHub
 from raggate.github.commits import Committed, Moved
 from raggate.github.failures import GitHubError
-from raggate.github.git_objects import blob_id
 
 _MARK = "Raggate-Promotion"
 _ORDER = re.compile(rf"^{_MARK}: ([1-9][0-9]{{0,18}})\.([1-9][0-9]{{0,8}})$", re.MULTILINE)
@@ -151,7 +151,7 @@ def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str
     if head is None:
         raise CannotTell(f"there is no branch {plain(change.target)!r} in {plain(repository)}")
     found = commits.entry_at(github, repository, commit=head, path=change.path)
-    known = None if change.present is None else blob_id(change.present, like=head)
+    known = None if change.present is None else object_id("blob", change.present, like=head)
     if (None if found is None else found.id) != known:
         raise CannotTell(
             f"the baseline on {plain(change.target)} changed meanwhile: {plain(change.path)} at {head[:12]} is not "
@@ -291,4 +291,4 @@ def _url(pull: dict[str, Any]) -> str:
 
 def _sum(text: str) -> str:
     # only tells names apart that would share a branch
-    return blob_id(text.encode(), like="")[:7]
+    return object_id("blob", text.encode(), like="")[:7]

@@ -1,4 +1,4 @@
-"""The trusted inputs of a commit that the local repository does not have: read from GitHub, file by file."""
+"""The trusted inputs of a commit: files and directories out of its verified objects, wherever these are read."""
 
 from __future__ import annotations
 
@@ -6,57 +6,55 @@ import hashlib
 import os
 import posixpath
 import shutil
-import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from raggate import working_files
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.github.client import GitHub
-from raggate.github.git_objects import MOST_BLOB_BYTES, Entry, Objects, blob_id, is_id
-
-MOST_FILE_BYTES = 32 << 20
-"""The largest file that `Commit.read` gives."""
-
-MOST_FILES = 20_000
-MOST_BYTES = 512 << 20
-"""Of one directory."""
+from raggate.git import Checkout
+from raggate.git_objects import Entry, Store, is_id, object_id
 
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _POINTER_BYTES = 1024
-_UNLOOKED = frozenset((".git", ".raggate"))
 _FETCH = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
 
 
 class Commit:
-    """The files as they are in a commit of a repository on GitHub: a `raggate.sources.Source`.
-
-    A file that the working tree has with the same content, by the id git gives it, is not downloaded.
+    """The files as they are in a commit: a `raggate.sources.Source`.
 
     Args:
-        github: the API, with a token that may read contents.
-        repository: `owner/name`.
+        objects: the objects of its repository.
         commit: full id of the commit.
         prefix: the directory that paths are relative to: nothing, or a path in the repository that ends in `/`.
         scratch: an empty directory that this may write into.
-        root: the same directory in the working tree; None for none.
+        root: the same directory in the working tree; None for none. A file that it has with the same content, by the
+            id git gives it, is not read from `objects`.
+        checkout: what `root` lies in, where that is known; git then says which files are ignored.
 
     Raises:
         UsageError: when `commit` is not a full id.
     """
 
     def __init__(
-        self, github: GitHub, repository: str, commit: str, prefix: str, scratch: Path, root: Path | None = None
+        self,
+        objects: Store,
+        commit: str,
+        prefix: str,
+        scratch: Path,
+        root: Path | None = None,
+        checkout: Checkout | None = None,
     ) -> None:
         if not is_id(commit):
             raise UsageError(f"{plain(commit)!r} is not the full id of a commit", hint=_FETCH)
+        self._objects = objects
         self._commit = commit
         self._prefix = prefix
         self._scratch = scratch
         self._root = root
-        self._objects = Objects(github, repository)
+        self._checkout = checkout
         self._top: Entry | None = None
 
     @property
@@ -73,8 +71,8 @@ class Commit:
 
         Raises:
             FileNotFoundError: when the commit, which could be read, has no file there.
-            UsageError: for a link, a file of more than 32 MiB, and one whose content is in Git LFS.
-            GitHubError: when GitHub does not give it, also because the token may not read the repository.
+            UsageError: for a link, a file that is too large, and one whose content is in Git LFS; and when it cannot
+                be read, or is not what its id says.
         """
         entry = self._find(path)
         if entry is None or entry.kind in {"tree", "module"}:
@@ -83,21 +81,21 @@ class Commit:
             raise UsageError(
                 f"{plain(self.describe(path))}: a symbolic link, which is not followed", hint="Name the file itself."
             )
-        if entry.size > MOST_FILE_BYTES:
-            raise UsageError(f"{plain(self.describe(path))}: larger than {MOST_FILE_BYTES} bytes", hint=_FETCH)
-        content = self._content(path, entry, MOST_FILE_BYTES)
+        limit = self._objects.limits.file_bytes
+        if entry.size > limit:
+            raise UsageError(f"{plain(self.describe(path))}: larger than {limit} bytes", hint=_FETCH)
+        content = self._content(path, entry, limit)
         self._check_pointer(path, content)
         return content
 
     def directory(self, path: str) -> Path:
-        """Download a directory of the commit; see `Source`.
+        """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`.
 
         Links stay links, as long as they lead to somewhere in the directory.
 
         Raises:
-            UsageError: for more than 20,000 files or 512 MiB, for a link that leads out, for a note whose content is
-                in Git LFS, and when the files cannot be written.
-            GitHubError: when GitHub does not give a file.
+            UsageError: for more files or bytes than are read from there, for a link that leads out, for a note whose
+                content is in Git LFS, and when the files cannot be written.
         """
         # a place of its own for each path, as one may lie inside another
         place = self._scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
@@ -111,8 +109,8 @@ class Commit:
         try:
             self._fill(path, unfinished / target.relative_to(place), self._listed(path, entry))
             unfinished.rename(place)
-        except OSError as error:
-            reason = plain(error.strerror or str(error))
+        except (OSError, ValueError) as error:
+            reason = plain((error.strerror if isinstance(error, OSError) else None) or str(error))
             raise UsageError(f"{plain(self.describe(path))} cannot be written: {reason}") from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -121,10 +119,10 @@ class Commit:
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Compare the working tree with the commit by the ids of contents; see `Source`.
 
-        What git ignores is not known here, so that files of the working tree that it would not name are named.
+        Without a checkout it is not known what git ignores, so that files are named that git would not name.
 
         Raises:
-            GitHubError: when GitHub does not give a directory's content.
+            UsageError: when a directory's content cannot be read.
         """
         if self._root is None:
             return ()
@@ -132,58 +130,58 @@ class Commit:
         for path in paths:
             entry = self._find(path)
             if entry is not None and entry.kind == "tree":
-                there = {_joined(path, name): one for name, one in self._objects.walk(entry.id)}
+                committed = {_joined(path, name): inner for name, inner in self._objects.walk(entry.id)}
             else:
-                there = {} if entry is None else {posixpath.normpath(path): entry}
-            here = set(_files(self._root, path))
-            files = {name: one for name, one in there.items() if one.kind != "module"}
-            names |= here - there.keys()
-            names |= {name for name, one in files.items() if not _same(self._root, name, one)}
+                committed = {} if entry is None else {posixpath.normpath(path): entry}
+            present = working_files.present(self._root, path, self._checkout, like=self._commit)
+            files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
+            names |= present - committed.keys()
+            names |= {name for name, inner in files.items() if not working_files.same(self._root, name, inner)}
         return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
 
     def _find(self, path: str) -> Entry | None:
         """Walk down to a path. Links on the way are not followed, as git does not follow them."""
         if self._top is None:
-            self._top = Entry(kind="tree", id=self._objects.tree_of(self._commit))
+            self._top = Entry(mode="40000", id=self._objects.tree_of(self._commit))
         whole = posixpath.normpath(f"{self._prefix}{path}")
         if whole.startswith("/") or whole.split("/")[0] == "..":
             return None
-        found = self._top
+        entry = self._top
         for name in () if whole == "." else whole.split("/"):
-            inner = self._objects.tree(found.id).get(name) if found.kind == "tree" else None
+            inner = self._objects.tree(entry.id).get(name) if entry.kind == "tree" else None
             if inner is None:
                 return None
-            found = inner
-        return found
+            entry = inner
+        return entry
 
     def _listed(self, path: str, tree: Entry) -> Mapping[str, Entry]:
-        """List a directory and see that it is not too much before anything of it is downloaded."""
-        where, entries, total = plain(self.describe(path)), {}, 0
+        """List a directory and see that it is not too much before anything of it is read."""
+        where, limits, entries, total = plain(self.describe(path)), self._objects.limits, dict[str, Entry](), 0
         for name, entry in self._objects.walk(tree.id):
+            # git has none of these but the backslash, which is a separator to some
+            if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
+                raise UsageError(f"{plain(name)}: this name of a file in the commit cannot be used")
             entries[name] = entry
             total += entry.size
-            if len(entries) > MOST_FILES:
-                raise UsageError(f"{where}: more than {MOST_FILES} files", hint=_FETCH)
-            if total > MOST_BYTES:
-                raise UsageError(f"{where}: more than {MOST_BYTES} bytes in all", hint=_FETCH)
-            if entry.size > MOST_BLOB_BYTES:
-                raise UsageError(
-                    f"{plain(self.describe(_joined(path, name)))}: more than {MOST_BLOB_BYTES} bytes, "
-                    "which GitHub's API does not give",
-                    hint=_FETCH,
-                )
+            if len(entries) > limits.files:
+                raise UsageError(f"{where}: more than {limits.files} files", hint=_FETCH)
+            if total > limits.directory_bytes:
+                raise UsageError(f"{where}: more than {limits.directory_bytes} bytes in all", hint=_FETCH)
+            if entry.size > limits.file_bytes:
+                inner = plain(self.describe(_joined(path, name)))
+                raise UsageError(f"{inner}: larger than {limits.file_bytes} bytes", hint=_FETCH)
         return entries
 
     def _fill(self, path: str, target: Path, entries: Mapping[str, Entry]) -> None:
         target.mkdir(parents=True, exist_ok=True)
         links = {name: entry for name, entry in entries.items() if entry.kind == "link"}
-        room = MOST_BYTES
+        room = self._objects.limits.directory_bytes
         for name, entry in entries.items():
             place = target / name
             if entry.kind == "module":
                 place.mkdir(parents=True)
             elif entry.kind == "file":
-                content = self._content(_joined(path, name), entry, room)
+                content = self._content(_joined(path, name), entry, min(room, self._objects.limits.file_bytes))
                 room -= len(content)
                 if name.endswith(".md"):
                     self._check_pointer(_joined(path, name), content)
@@ -195,24 +193,28 @@ class Commit:
             place = target / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(self._leads_to(_joined(path, name), name, entry))
+        # two of them may lead out together
+        for name in links:
+            if not Path(os.path.realpath(target / name)).is_relative_to(os.path.realpath(target)):
+                raise self._link_out(_joined(path, name))
 
     def _leads_to(self, shown: str, name: str, entry: Entry) -> str:
         leads = os.fsdecode(self._objects.blob(entry, limit=_MOST_LINK_BYTES))
         meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
         if not leads or "\0" in leads or meant.startswith("/") or meant.split("/")[0] == "..":
-            raise UsageError(
-                f"{plain(self.describe(shown))}: a symbolic link out of its directory, which is not followed"
-            )
+            raise self._link_out(shown)
         return leads
 
-    def _content(self, path: str, entry: Entry, limit: int) -> bytes:
-        local = self._local(path, entry)
-        return self._objects.blob(entry, limit=min(limit, MOST_BLOB_BYTES)) if local is None else local
+    def _link_out(self, shown: str) -> UsageError:
+        where = plain(self.describe(shown))
+        return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
 
-    def _local(self, path: str, entry: Entry) -> bytes | None:
-        """Give what the working tree has at a path, if it has exactly what was committed."""
-        content = None if self._root is None else _regular(self._root / path, entry.size)
-        return content if content is not None and blob_id(content, like=entry.id) == entry.id else None
+    def _content(self, path: str, entry: Entry, limit: int) -> bytes:
+        """Give what the working tree has at a path, if it has exactly what was committed; else what was."""
+        local = None if self._root is None else working_files.regular(self._root / path, entry.size)
+        if local is not None and object_id("blob", local, like=entry.id) == entry.id:
+            return local
+        return self._objects.blob(entry, limit=limit)
 
     def _check_pointer(self, path: str, content: bytes) -> None:
         if content.startswith(_POINTER) and len(content) <= _POINTER_BYTES:
@@ -224,47 +226,3 @@ class Commit:
 
 def _joined(path: str, name: str) -> str:
     return posixpath.normpath(posixpath.join(path, name))
-
-
-def _regular(place: Path, size: int) -> bytes | None:
-    """Read a regular file of exactly this size; None for anything else, without opening it."""
-    try:
-        found = place.lstat()
-        if not stat.S_ISREG(found.st_mode) or found.st_size != size:
-            return None
-        with place.open("rb") as stream:
-            return stream.read(size)
-    except (OSError, ValueError):
-        return None
-
-
-def _same(root: Path, name: str, entry: Entry) -> bool:
-    place = root / name
-    try:
-        if not place.parent.resolve().is_relative_to(root.resolve()):
-            return False
-        content = os.fsencode(place.readlink()) if entry.kind == "link" else _regular(place, entry.size)
-    except (OSError, ValueError):
-        return False
-    return content is not None and blob_id(content, like=entry.id) == entry.id
-
-
-def _files(root: Path, path: str) -> Iterator[str]:
-    """Name the files at or below a path of the working tree, links among them; at most 20,000."""
-    start = root / path
-    if not start.resolve().is_relative_to(root.resolve()):
-        return
-    if not start.is_dir() or start.is_symlink():
-        if os.path.lexists(start):
-            yield posixpath.normpath(path)
-        return
-    count = 0
-    for folder, subfolders, files in os.walk(start):
-        inner = Path(folder).relative_to(start).as_posix()
-        links = {name for name in subfolders if Path(folder, name).is_symlink()}
-        subfolders[:] = sorted(set(subfolders) - links - _UNLOOKED)
-        for name in (*files, *links):
-            count += 1
-            if count > MOST_FILES:
-                return
-            yield _joined(path, posixpath.join(inner, name))

@@ -1,0 +1,131 @@
+"""git's objects as nouns: ids computed from contents, and trees read from and written to git's own bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+Kind = Literal["file", "link", "module", "tree"]
+
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("100644", "100664", "100755"), "file"),
+    "120000": "link",
+    "160000": "module",
+    "40000": "tree",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a path of a tree is.
+
+    Attributes:
+        mode: as git writes it into a tree, such as `100644` or `40000`.
+        id: of the object.
+        size: of a file or a link in bytes, where whoever lists the tree tells it.
+    """
+
+    mode: str
+    id: str
+    size: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        """Say what it is. A `module` is a submodule."""
+        return _KINDS[self.mode]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much is read: files and bytes of one directory, and bytes of one file."""
+
+    files: int
+    directory_bytes: int
+    file_bytes: int
+
+
+class Store(Protocol):
+    """Objects of a repository. Every blob and tree that comes out of it has the content that its id says."""
+
+    @property
+    def limits(self) -> Limits:
+        """Say how much may be read from here."""
+
+    def tree_of(self, commit: str) -> str:
+        """Give the id of a commit's tree.
+
+        Raises:
+            UsageError: when the commit is not there.
+        """
+
+    def tree(self, tree_id: str) -> Mapping[str, Entry]:
+        """Give what stands directly in a tree, by name.
+
+        Raises:
+            UsageError: when it cannot be read, or is not what its id says.
+        """
+
+    def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
+        """Give everything below a tree but directories, with its path below the tree.
+
+        Raises:
+            UsageError: when a tree cannot be read, is not what its id says, or there is too much.
+        """
+
+    def blob(self, entry: Entry, *, limit: int) -> bytes:
+        """Give the content of a file or a link of at most `limit` bytes.
+
+        Raises:
+            UsageError: when it cannot be read, is larger, or is not what its id says.
+        """
+
+
+def is_id(value: object) -> bool:
+    """Tell whether something is the full id of a git object, by SHA-1 or by SHA-256."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def is_mode(value: str) -> bool:
+    """Tell whether git gives an entry of a tree this mode."""
+    return value in _KINDS
+
+
+def object_id(kind: Literal["blob", "tree", "commit"], content: bytes, *, like: str) -> str:
+    """Compute the id git gives an object, by the kind of hash that another id of the repository has."""
+    data = f"{kind} {len(content)}\0".encode() + content
+    if len(like) == 64:
+        return hashlib.sha256(data).hexdigest()
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+
+
+def tree_content(entries: Mapping[str, Entry]) -> bytes:
+    """Write a tree as git does: sorted as if the name of a directory ended in a slash."""
+    named = {_bytes(name): entry for name, entry in entries.items()}
+    ordered = sorted(named, key=lambda name: name + b"/" if named[name].kind == "tree" else name)
+    return b"".join(b"%s %s\0%s" % (named[name].mode.encode(), name, bytes.fromhex(named[name].id)) for name in ordered)
+
+
+def parse_tree(content: bytes, *, like: str) -> dict[str, Entry]:
+    """Read a tree from git's bytes. Names that are not UTF-8 have surrogates for their strange bytes.
+
+    Raises:
+        ValueError: for bytes that are no tree, or hold a name twice.
+    """
+    width, entries, start = len(like) // 2, dict[str, Entry](), 0
+    while start < len(content):
+        space, end = content.index(b" ", start), content.index(b"\0", start)
+        mode, name = content[start:space].decode("ascii"), content[space + 1 : end]
+        start = end + 1 + width
+        text = name.decode("utf-8", "surrogateescape")
+        if space > end or start > len(content) or mode not in _KINDS or text in entries:
+            raise ValueError("not a tree with each name once")
+        entries[text] = Entry(mode=mode, id=content[end + 1 : start].hex())
+    return entries
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
