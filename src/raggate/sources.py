@@ -109,7 +109,7 @@ def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterat
     if revision is None:
         yield WorkTree(root)
         return
-    if not root.is_dir():
+    if not root.is_dir() and (remote is None or remote.objects is None):
         raise UsageError(f"no directory {plain(root.name or str(root))}")
     checkout = git.find(root, remote.workspace if remote else None)
     prefix = prefix_of(root, checkout, remote.workspace if remote else None)

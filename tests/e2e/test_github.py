@@ -312,8 +312,14 @@ def test_a_repository_planted_beside_the_configuration(forge: Forge) -> None:
         (folder / inner).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/main\n")
     (folder / "objects" / "info" / "alternates").write_text("../../.git/objects\n")
-    blob = object_id("blob", config.read_bytes(), like="0" * 40)
-    forge_object(folder / "objects", blob, lenient)
+    forge_object(folder / "objects", object_id("blob", config.read_bytes(), like=head), lenient)
+    # git takes the folder for the top: the forged commit has there what the true one has in the folder
+    tree = subprocess.check_output(
+        ["git", "-c", "safe.directory=*", "rev-parse", f"{head}:rag"], cwd=made.workspace, text=True
+    )
+    who = "T <t@example.invalid> 0 +0000"
+    forged = f"tree {tree}author {who}\ncommitter {who}\n\nx\n"
+    forge_object(folder / "objects", head, forged.encode(), "commit")
     (folder / "config").write_text(
         '[core]\n\tbare = false\n\tworktree = .\n[filter "a=b"]\n\tclean = "touch ran; cat"\n'
     )

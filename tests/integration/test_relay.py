@@ -88,7 +88,8 @@ class Stage:
             repository=NAME,
             run=run,
             artifact="raggate-run",
-            root=self.project.root / "elsewhere",
+            workspace=self.project.root / "elsewhere",
+            root=self.project.root / "elsewhere" / folder,
             config_name=name,
             prefix=f"{folder}/" if folder else "",
         )
