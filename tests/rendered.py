@@ -11,9 +11,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ALLOWED_TAGS = {"<details>", "<details open>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>", "<br>"}
+ALLOWED_TAGS |= {"<span>", "</span>"}
+"""The last two stand around a dollar sign alone, which GitHub then takes for no mathematics."""
 JOINER = "\u2060"
 # what GitHub makes a mention or a reference of after rendering, and what it makes a link of while it reads the source
-_LIVE = re.compile(r"@\w|#\d|\b[0-9a-f]{7,40}\b|\bGH-\d", re.IGNORECASE)
+_LIVE = re.compile(r"@\w|#\d|\b[0-9a-f]{7,40}\b|\bGH-\d|:(?!\d+:)[\w+-]+:|(?<!<span>)\$|\$(?!</span>)", re.IGNORECASE)
 _URL = re.compile(r"\bhttps?://\w|\bwww\.\w|\bmailto:\w", re.IGNORECASE)
 
 
@@ -43,7 +45,7 @@ def problems(text: str, links: Collection[str] = ()) -> Iterator[str]:
     parsed = tokens(text)
     for token in parsed:
         yield from _misplaced(token, links)
-    prose = "".join(token.content if token.type in {"text", "text_special"} else " " for token in parsed)
+    prose = "".join(_prose(token) for token in parsed)
     if Counter(token.type for token in parsed)["fence"] > 1:
         yield "more than the one fence"
     source = re.sub(r"`[^`\n]*`", "", re.sub(r"^(`{3,})sh\n.*\n\1$", "", text, flags=re.MULTILINE))
@@ -58,6 +60,12 @@ def problems(text: str, links: Collection[str] = ()) -> Iterator[str]:
         if len({line.count("|") for line in table.splitlines()}) != 1:
             yield f"a table whose rows differ in cells: {table[:200]}"
     yield from unbalanced(text)
+
+
+def _prose(token: Token) -> str:
+    if token.type == "html_inline" and "span" in token.content:
+        return token.content
+    return token.content if token.type in {"text", "text_special"} else " "
 
 
 def _misplaced(token: Token, links: Collection[str]) -> Iterator[str]:

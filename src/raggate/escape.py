@@ -11,11 +11,16 @@ import unicodedata
 
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a mention or a reference
+# mentions, references, emoji codes, alerts and task boxes are looked for after rendering, where an entity is a plain
+# character again; of numbers only two are emoji codes, and a place such as raggate.yml:14: stays whole
+_LIVE = re.compile(r"@|#(?=[\w#])|:(?=(?!\d+:)[\w+-]+:|1(?:00|234):)|\[(?=!)|^\[(?=[ xX]\])")
 _SPECIAL = re.compile(
-    r"[\\`*\[\]|~<&$@]|#(?=[\w#])|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|\.(?=[^\W\d])|(?<=w)\.|^[-+=!#>]|^\d+(?=[.)])"
+    r"[\\`*\[\]|~<&$@]|#(?=[\w#\0])|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|\.(?=[^\W\d])|(?<=w)\.|^[-+=!#>]|^\d+(?=[.)])"
 )
 _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
-_REFERENCE = re.compile(r"\b(?:[0-9a-f]{7,40}|gh-\d+)\b", re.IGNORECASE)
+# what is broken into pieces ends one word and begins another: so a reference counts wherever it stands, and a commit
+# between whatever is no ASCII letter, digit or underscore
+_REFERENCE = re.compile(r"gh-(?=\d)|(?<!\w)[0-9a-f]{7,40}(?!\w)", re.IGNORECASE | re.ASCII)
 
 
 def plain(text: str, *, limit: int = 300) -> str:
@@ -45,8 +50,8 @@ def markdown(text: str, *, limit: int = 300) -> str:
 
     The result renders as the text itself: no link, mention, image, HTML, emphasis, table break or comment marker.
     """
-    line = _REFERENCE.sub(_broken, plain(text, limit=limit))
-    return _SPECIAL.sub(_entity, line).replace("\0", _JOINER)
+    line = _LIVE.sub("\\g<0>\0", plain(text, limit=limit))
+    return _SPECIAL.sub(_entity, _REFERENCE.sub(_broken, line)).replace("\0", _JOINER)
 
 
 def _broken(match: re.Match[str]) -> str:
@@ -56,9 +61,10 @@ def _broken(match: re.Match[str]) -> str:
 
 
 def _entity(match: re.Match[str]) -> str:
-    entities = "".join(f"&#{ord(character)};" for character in match[0])
-    # mentions and references are looked for after rendering, where an entity is a plain character again
-    return entities + _JOINER if match[0] in "@#" else entities
+    # as GitHub has it for a dollar that is no mathematics: an element of its own, which leaves a copy as it was
+    if match[0] == "$":
+        return "<span>&#36;</span>"
+    return "".join(f"&#{ord(character)};" for character in match[0])
 
 
 def _visible(character: str) -> str:

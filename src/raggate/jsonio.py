@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from decimal import ROUND_HALF_UP, Decimal
@@ -31,7 +32,9 @@ def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
 
 
 def dumps(value: object, *, pretty: bool = False) -> bytes:
-    """Serialise with sorted keys; with `pretty`, indented and ending in a newline. NaN and infinities become null.
+    """Serialise with sorted keys; with `pretty`, indented, printable and ending in a newline.
+
+    NaN and infinities become null.
 
     Raises:
         TypeError: for values JSON does not have.
@@ -39,7 +42,19 @@ def dumps(value: object, *, pretty: bool = False) -> bytes:
     options = orjson.OPT_SORT_KEYS
     if pretty:
         options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps(value, option=options)
+    data = orjson.dumps(value, option=options)
+    return printable(data.decode()).encode() if pretty else data
+
+
+def printable(document: str) -> str:
+    """Write JSON so that it may stand in a terminal or a CI log: what could act there becomes an escape of JSON.
+
+    That is every character that cannot be seen (controls, direction marks), and the mark of a runner's command, `##[`.
+    The values stay the same.
+    """
+    unseen = {ord(character): json.dumps(character)[1:-1] for character in set(document) if not character.isprintable()}
+    unseen.pop(ord("\n"), None)
+    return document.translate(unseen).replace("##[", "#\\u0023[")
 
 
 def loads(data: bytes | str) -> Any:

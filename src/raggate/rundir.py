@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from raggate import golden
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.jsonio import dumps, parse_object, write_atomic
+from raggate.jsonio import dumps, parse_object, printable, write_atomic
 from raggate.models import Case, Chunk, Golden, Labelled, Labels, Result, Run
 from raggate.outcomes import Aside
 
@@ -101,7 +101,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
-    rows = (dumps(_row(item, full_text=full_text)) + b"\n" for item in run.results)
+    rows = (printable(dumps(_row(item, full_text=full_text)).decode()).encode() + b"\n" for item in run.results)
     write_atomic(directory / "results.jsonl", b"".join(rows))
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import unescape
 
+import cmarkgfm
 import pytest
+from cmarkgfm.cmark import Options
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -73,8 +76,9 @@ def test_markdown_renders_as_the_text_itself(place: str, text: str) -> None:
     """Escaped text renders as itself in every place: no markup, no link, no image, no HTML, no other block or cell."""
     blocks, inline = rendered(text, place)
     assert blocks == PLACES[place][1]
-    assert {token.type for token in inline} <= {"text"}
-    assert "".join(token.content for token in inline).replace(JOINER, "") == escape.plain(text)
+    assert {token.content for token in inline if token.type != "text"} <= {"<span>", "</span>"}
+    shown = "".join(token.content for token in inline if token.type == "text")
+    assert shown.replace(JOINER, "") == escape.plain(text)
 
 
 @settings(max_examples=400)
@@ -89,6 +93,59 @@ def test_markdown_leaves_nothing_for_github_to_link(text: str) -> None:
     assert not re.search(r"@\w|#\d|\bGH-\d+\b|\b[0-9a-f]{7,40}\b", shown, re.IGNORECASE)
 
 
+# everything GitHub's pages on references, mathematics, emoji, alerts, footnotes and task lists have it look for; each
+# may stand beside any other, and beside letters, digits and punctuation
+WORDS = st.text("abcdef", min_size=1, max_size=4) | st.text("0123456789", min_size=1, max_size=4)
+LIVE = st.one_of(
+    st.sampled_from(
+        ["GH-", "gh-", "Gh-", "#", "owner/repo#", "owner/repo@", "@", "@org/team", "@user", "user#", "owner#"]
+    ),
+    st.text("0123456789abcdefABCDEF", min_size=6, max_size=42),
+    st.sampled_from(
+        ["http://", "https://a.b/c", "www.", "www.a.co", "ftp://a.b", "a@b.co", "mailto:a@b.co", "xmpp:a@b.co"]
+    ),
+    st.sampled_from([":+1:", ":-1:", ":100:", ":1234:", ":e-mail:", ":piñata:", ":a:b:", "[^1]", "[^1]: x", "[!NOTE]"]),
+    st.sampled_from(["> [!NOTE]", "[!", "NOTE]", "[ ]", "[x]", "$", "$$", "$x$", "$`", "`$", "a^2", "`", "\\(", "\\)"]),
+    st.sampled_from([*" .,:;-_/()[]<>!'\"é|~*#@$`+", "", " "]),
+    WORDS,
+)
+REFERENCES = st.lists(LIVE, min_size=1, max_size=8).map("".join)
+# what GitHub's filters look for in the text of the rendered page, one text node at a time; \\w is ASCII there
+AFTER_RENDERING = {
+    "reference by number": r"(?<!\w)(?:gh-|#)\d",
+    "mention": r"(?<!\w)@\w",
+    "reference to another repository": r"[\w.-]+(?:/[\w.-]+)?#\d",
+    "commit": r"(?<!\w)[0-9a-f]{7,40}(?!\w)",
+    "commit of another repository": r"[\w.-]+(?:/[\w.-]+)?@[0-9a-f]{7,40}",
+    "emoji": r":(?:[\wñ+-]*[a-zñ_+-][\wñ+-]*|100|1234):",
+    "mathematics": r"\$.*\$|\$`",
+    "alert": r"^\[!(?:note|tip|important|warning|caution)\]",
+    "task": r"^\[[ x]\]",
+}
+
+
+@settings(max_examples=500)
+@given(text=REFERENCES)
+@example(text="GH-12deadbeef")
+@example(text="GH-GH-1")
+@example(text="xdeadbeefGH-1234567")
+@example(text="$x$")
+@example(text="$`x`$")
+@example(text=":+1:")
+@example(text=":a:b:c:")
+def test_nothing_is_live_on_github(text: str) -> None:
+    """Read by GitHub's own parser it is text, in whatever place, and nothing in that text is looked for."""
+    for place in ("{}", "- {}", "> {}", "| a |\n|---|\n| {} |"):
+        source = place.format(escape.markdown(text))
+        read = Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_UNSAFE
+        html = cmarkgfm.github_flavored_markdown_to_html(f"{source}\n\n[^1]: note\n", read)
+        assert not re.search(r"<(?!/?(?:p|ul|li|blockquote|span|table|thead|tbody|tr|t[hd])\b)[^>]*>", html), html
+        for node in re.split(r"<[^>]*>", html):
+            for name, pattern in AFTER_RENDERING.items():
+                found = re.search(pattern, unescape(node).strip(), re.IGNORECASE | re.ASCII)
+                assert found is None, (name, node)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -96,6 +153,12 @@ def test_markdown_leaves_nothing_for_github_to_link(text: str) -> None:
         pytest.param("@octocat", "&#64;&#8288;octocat", id="mention"),
         pytest.param("fixes #12", "fixes &#35;&#8288;12", id="reference"),
         pytest.param("GH-12", "GH&#8288;-12", id="GH reference"),
+        pytest.param("GH-12deadbeef", "GH&#8288;-12&#8288;deadbe&#8288;ef", id="a commit behind a reference"),
+        pytest.param("10:30:45", "10&#58;30&#58;45", id="a time is no emoji code"),
+        pytest.param(":+1:", "&#58;&#8288;+1:", id="emoji code"),
+        pytest.param("$5", "<span>&#36;</span>5", id="a dollar sign"),
+        pytest.param("[!NOTE] x", "&#91;&#8288;!NOTE&#93; x", id="alert"),
+        pytest.param("[x] x", "&#91;&#8288;x&#93; x", id="task"),
         pytest.param("0a1b2c3", "0a&#8288;1b2c3", id="commit"),
         pytest.param("0a1b2c3d4e", "0a&#8288;1b2c3d&#8288;4e", id="a commit inside a longer number"),
         pytest.param("a|b", "a&#124;b", id="cell"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from raggate import jsonio
@@ -142,3 +143,15 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
             time.sleep(milliseconds / 500)
             writer.kill()
         assert target.read_bytes() in contents
+
+
+@given(st.dictionaries(st.text(), st.text() | st.lists(st.text(), max_size=3), max_size=4))
+@example({"##[error]": "##[group]\u009b31m\u202e\u2028\x7f\U000e0001"})
+@example({"\\": "\\##[x]"})
+def test_pretty_json_is_harmless_in_a_log(value: dict[str, object]) -> None:
+    """What is written for programs shows every character and holds no runner's command, and says the same."""
+    document = jsonio.dumps(value, pretty=True).decode()
+    assert "##[" not in document
+    assert not re.search(r"^\s*::", document, re.MULTILINE)
+    assert all(character.isprintable() or character == "\n" for character in document)
+    assert jsonio.loads(document) == value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from raggate.jsonio import dumps
+from raggate.jsonio import dumps, printable
 from raggate.models import Case, Chunk, Labelled, Run
 
 STORED_TEXT = 200
@@ -25,7 +25,7 @@ def render(run: Run, *, full_text: bool = False) -> str:
         full_text: whether texts stay whole.
     """
     return "".join(
-        dumps(_line(item, position, full_text=full_text)).decode() + "\n"
+        printable(dumps(_line(item, position, full_text=full_text)).decode()) + "\n"
         for item in run.results
         for position in range(len(item.labels.matches))
     )
