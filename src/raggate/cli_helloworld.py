@@ -64,11 +64,17 @@ def helloworld() -> None:
 @click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
 @click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
+@click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
+@click.option("--output-metrics", type=_GOLDEN, help="Write the note system's means to this JSON file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
-def score(directory: Path, golden_file: Path, **flags: bool) -> None:
+def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
     """Score a run again: the note system's own numbers and raggate's side by side."""
     from raggate import helloworld_inputs
     from raggate.compat import helloworld as compat
+    from raggate.formats import helloworld_write as writing
+
+    if flags["update"] and flags["aggregate_only"]:
+        raise UsageError("--update and --aggregate-only: expected at most one of them")
 
     files, run, scorecard = helloworld_inputs.scored(directory, golden_file, _note)
     cases = {case.id: case for case in run.golden.cases}
@@ -77,6 +83,11 @@ def score(directory: Path, golden_file: Path, **flags: bool) -> None:
         **{key: files.aggregates[key] for key in ("operational_metrics", "latency") if key in files.aggregates},
         **theirs,
     }
+    if output_metrics is not None:
+        writing.write_object(output_metrics, theirs)
+    if flags["update"]:
+        writing.update(directory, files, compat.scored(files.rows, cases), theirs)
+        _note(f"wrote the scores of {len(files.rows)} rows into {directory}")
     truncated = sum(item.labels.truncated for item in run.results)
     if flags["as_json"]:
         ours: dict[str, Any] = {
@@ -102,8 +113,8 @@ def score(directory: Path, golden_file: Path, **flags: bool) -> None:
 @click.option(
     "--invariant", "levels", multiple=True, metavar="NAME=LEVEL", callback=_levels,
     help="What a difference of a setting does: error (the runs cannot be compared), warn or off. Repeatable. error by "
-    "default: eval_set_commit_hash, judge_model, judge_prompt_version, judge_temperature, k; warn: folder_mode, "
-    "embedding_model, index_version, chunker_version.",
+    "default: eval_set_commit_hash, judge_model, judge_prompt_version, judge_temperature, k, debug_fields; warn: "
+    "folder_mode, embedding_model, index_version, chunker_version.",
 )  # fmt: skip
 @click.option("--allow-vanished", is_flag=True, help="Let questions of A be without a row in B.")
 @click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
@@ -149,9 +160,14 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
 @click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 @click.option("--description", default="", help="What the run is about, for summary.md.")
-@click.option("--previous", type=_DIRECTORY, help="A run directory of theirs that summary.md compares with.")
+@click.option(
+    "--previous",
+    type=_DIRECTORY,
+    help="The run that summary.md compares with, in place of the one before it there.",
+)
 @click.option("--mode", help="Which retrieval mode; needed when the run has several.")
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
+@click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
     """Write a raggate run as a run directory of the note system, with its numbers."""
     from raggate import rundir
@@ -173,25 +189,44 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
         run_id=run.run_id,
         config=config,
         metrics=writing.metrics_file(run, config, aggregates),
-        rows=tuple(compat.scored(rows, cases)),
+        rows=tuple(writing.redacted(row) if settings["redact"] else row for row in compat.scored(rows, cases)),
     )
-    previous = formats.read(settings["previous"]) if settings["previous"] else None
+    previous = _previous(out, settings["previous"])
     writing.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
     click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
+
+
+@helloworld.command()
+@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+def redact(directory: Path, out: Path) -> None:
+    """Copy a run without the texts of questions, answers, chunks and judges, so that it can be committed.
+
+    Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
+    """
+    from raggate.formats import helloworld as formats
+    from raggate.formats import helloworld_write as writing
+
+    files = formats.read(directory)
+    _refuse_existing(out)
+    writing.update(out, files, [writing.redacted(row) for row in files.rows], {})
+    writing.write_object(out / "config.json", files.config)
+    click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
 
 
 @helloworld.command(name="import")
 @click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
 @click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
-def import_run(directory: Path, golden_file: Path, out: Path) -> None:
+@click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
+def import_run(directory: Path, golden_file: Path, out: Path, suite: str) -> None:
     """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""
     from raggate import helloworld_inputs, rundir
 
     files, run, _ = helloworld_inputs.scored(directory, golden_file, _note)
     _refuse_existing(out)
     # what was cut stays marked as cut
-    rundir.write(out, run, full_text=True)
+    rundir.write(out, rundir.of_suite(run, suite), full_text=True)
     if any(row.get("groundedness") or row.get("correctness") for row in files.rows):
         _note("the judges' scores stay behind: a raggate run has no place for them yet")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
@@ -274,6 +309,22 @@ def _mode(run: Run, wanted: str | None) -> str:
     if wanted not in modes:
         raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
     return str(wanted)
+
+
+def _previous(out: Path, given: Path | None) -> RunFiles | None:
+    """Read the run that a summary compares with: the one that is given, else the last before in the same directory."""
+    from raggate.formats import helloworld as formats
+
+    if given is not None:
+        return formats.read(given)
+    # their run ids are times, so the last name is the last run
+    names = sorted((path.name for path in out.resolve().parent.glob("[0-9]*_[0-9]*")), reverse=True)
+    for name in (name for name in names if name < out.name):
+        try:
+            return formats.read(out.resolve().parent / name)
+        except UsageError as error:
+            _note(f"no run to compare with in summary.md: {error.message}")
+    return None
 
 
 def _refuse_existing(out: Path) -> None:

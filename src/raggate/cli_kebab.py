@@ -200,7 +200,8 @@ def runs(*, database: Path, as_json: bool) -> None:
     show_default=True, help="What queries are that have no labels and do not say.",
 )  # fmt: skip
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
-def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None) -> None:
+@click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
+def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
     from raggate import kebab_inputs as inputs
     from raggate import rundir
@@ -211,7 +212,7 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
     run = inputs.imported(stored, golden, unlabelled=unlabelled, k=k)
     _refuse_existing(out)
     # what is stored of a chunk is a snippet of it already
-    rundir.write(out, run, full_text=True)
+    rundir.write(out, rundir.of_suite(run, suite), full_text=True)
     if k is None and said_depth(stored) is None:
         _say(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}

@@ -252,7 +252,7 @@ def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) 
     rundir.write(directory, run, full_text=invocation.full_text)
     scorecard = scoring.score(run, settings.score.k)
     write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=invocation.full_text).encode())
-    theirs = compat_scores(run, settings.score.compat)
+    theirs = compat_scores(run, settings.score.compat, full_text=invocation.full_text)
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard, theirs).encode())
     return scorecard
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from raggate import golden
+from raggate.api_settings import Name
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import dumps, parse_object, printable, write_atomic
@@ -27,6 +28,7 @@ HASH_LENGTH = 32
 SCHEMA = "raggate/run/2"
 
 _RESULT = TypeAdapter(Result)
+_SUITE: TypeAdapter[str] = TypeAdapter(Name)
 _LABELS = TypeAdapter(Labels)
 _ASIDE = TypeAdapter(Aside)
 
@@ -82,6 +84,32 @@ def _ignore(parent: Path) -> None:
         handle = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         with os.fdopen(handle, "wb") as stream:
             stream.write(b"*\n")
+
+
+def of_suite(run: Run, suite: str) -> Run:
+    """Give an imported run to a suite, whose baseline it can then be held against and become.
+
+    Raises:
+        UsageError: for what is no name of a suite.
+    """
+    try:
+        name = _SUITE.validate_python(suite)
+    except ValidationError:
+        raise UsageError(
+            f"--suite: expected letters, digits, '.', '_' and '-', found {plain(suite)!r}",
+            hint="It is the name that `suite` in raggate.yml tells.",
+        ) from None
+    return replace(run, suite=name, config={**run.config, "suite": name})
+
+
+def keeps_whole_texts(run: Run) -> bool:
+    """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
+    responses = (item.result.response for item in run.results)
+    return any(
+        len(chunk.text) > STORED_TEXT and chunk.text_hash is None
+        for response in responses
+        for chunk in (response.chunks if response else ())
+    )
 
 
 def write(directory: Path, run: Run, *, full_text: bool = False) -> None:

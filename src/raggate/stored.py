@@ -31,7 +31,7 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
         rundir.write(directory, measured, full_text=True)
     settings = pipeline.config_of(measured)
     scorecard = scoring.score(measured, settings.score.k)
-    theirs = compat_scores(measured, settings.score.compat)
+    theirs = compat_scores(measured, settings.score.compat, full_text=rundir.keeps_whole_texts(measured))
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
     if (directory / "verdict.json").exists():
         # reports of an earlier scoring would contradict the metrics

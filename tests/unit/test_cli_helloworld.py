@@ -302,3 +302,105 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     """A target that holds something already is refused."""
     with pytest.raises(UsageError, match="is not empty"):
         run("import", write_run(tmp_path), "--golden", write_golden(tmp_path, CASES), "--out", tmp_path)
+
+
+def test_an_import_meets_the_baseline_of_its_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --suite an imported run is held against that suite's baseline and becomes it; another suite's is refused."""
+    monkeypatch.chdir(tmp_path)
+    golden = write_golden(tmp_path)
+    theirs = write_run(tmp_path / "theirs", "a")
+    for out, suite in (("a", "notes"), ("b", "notes"), ("c", "default")):
+        assert raggate("helloworld", "import", theirs, "--golden", golden, "--out", out, "--suite", suite) == 0
+    assert raggate("promote", "a") == 0
+    assert (tmp_path / "baselines" / "notes.json").is_file()
+    assert raggate("compare", "b", "--baseline", "baselines/notes.json") == 0
+    assert raggate("promote", "c", "--baseline", "baselines/notes.json") == 2
+    assert "is the baseline of suite 'notes', the run is of 'default'" in capsys.readouterr().err
+    assert raggate("helloworld", "import", theirs, "--golden", golden, "--out", "d", "--suite", "../x") == 2
+    assert not (tmp_path / "d").exists()
+
+
+def test_score_updates_the_run_in_place(tmp_path: Path) -> None:
+    """--update writes every row's scores and the means as their scripts do; a second time it changes nothing."""
+    golden, directory = write_golden(tmp_path), write_run(tmp_path, rows=[*ROWS, make_row("stranger")])
+    before = (directory / "results.jsonl").read_bytes()
+    run("score", directory, "--golden", golden)
+    assert (directory / "results.jsonl").read_bytes() == before
+    run("score", directory, "--golden", golden, "--update", "--output-metrics", tmp_path / "means.json")
+    rows = [json.loads(line) for line in (directory / "results.jsonl").read_text().splitlines()]
+    assert [row.get("retrieval_metrics", {}).get("recall_at_k") for row in rows] == [1.0, 1.0, 0.0, None]
+    assert rows[2]["abstention"] == {"abstained": True, "hallucinated": False}
+    assert rows[0]["groundedness"] == ROWS[0]["groundedness"]
+    metrics = json.loads((directory / "metrics.json").read_text())
+    assert metrics["aggregate_metrics"]["recall_at_k_avg"] == pytest.approx(2 / 3)
+    assert metrics["aggregate_metrics"]["latency"] == OPERATIONAL["latency"]
+    assert json.loads((tmp_path / "means.json").read_text())["recall_at_k_avg"] == pytest.approx(2 / 3)
+    once = [(directory / name).read_bytes() for name in ("results.jsonl", "metrics.json")]
+    run("score", directory, "--golden", golden, "--update")
+    assert [(directory / name).read_bytes() for name in ("results.jsonl", "metrics.json")] == once
+    with pytest.raises(UsageError, match="at most one"):
+        run("score", directory, "--golden", golden, "--update", "--aggregate-only")
+
+
+def test_redact_keeps_the_structure(tmp_path: Path) -> None:
+    """A redacted run holds no text of question, answer, chunk or judge, and its stored scores still give the means."""
+    golden, directory = write_golden(tmp_path), write_run(tmp_path)
+    run("score", directory, "--golden", golden, "--update")
+    run("redact", directory, "--out", tmp_path / "public")
+    public = (tmp_path / "public" / "results.jsonl").read_text()
+    for row in ROWS:
+        for text in (row["question"], row["answer"], *(chunk["text"] for chunk in row["retrieved_chunks"])):
+            assert text not in public
+    first = json.loads(public.splitlines()[0])
+    assert first["retrieved_chunks"][0] == {**ROWS[0]["retrieved_chunks"][0], "text": "[redacted]"}
+    shown = [
+        run("score", path, "--golden", golden, "--aggregate-only", "--json")[1]
+        for path in (directory, tmp_path / "public")
+    ]
+    assert json.loads(shown[0])["helloworld"] == json.loads(shown[1])["helloworld"]
+    with pytest.raises(UsageError, match="is not empty"):
+        run("redact", directory, "--out", tmp_path / "public")
+
+
+def test_export_redacts(tmp_path: Path) -> None:
+    """An exported run can leave its texts out too."""
+    golden = write_golden(tmp_path)
+    run("import", write_run(tmp_path), "--golden", golden, "--out", tmp_path / "in")
+    run("export", tmp_path / "in", "--out", tmp_path / "out", "--redact")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
+    assert {row["question"] for row in rows} == {"[redacted]"}
+    assert {chunk["text"] for row in rows for chunk in row["retrieved_chunks"]} == {"[redacted]"}
+    assert rows[0]["retrieval_metrics"]["recall_at_k"] == 1.0
+
+
+def test_export_compares_with_the_run_before(tmp_path: Path) -> None:
+    """summary.md compares with the last run before it in the same directory; a later or broken one is passed over."""
+    golden, results = write_golden(tmp_path), tmp_path / "results"
+    first = write_run(results, "20251201_000000", aggregates={**OPERATIONAL, **FLAT})
+    write_run(results, "20991231_000000")
+    run("import", first, "--golden", golden, "--out", tmp_path / "in")
+    run("export", tmp_path / "in", "--out", results / "20251203_000000")
+    summary = (results / "20251203_000000" / "summary.md").read_text()
+    assert "**Previous Run ID**: `20251201_000000`" in summary
+    assert "- **Recall@K**: 0.700 → 0.667 (-0.033)" in summary
+    (results / "20251202_000000").mkdir()
+    _, _, notes = run("export", tmp_path / "in", "--out", results / "20251202_120000")
+    assert "20251202_000000: neither metrics.json nor results.jsonl" in notes
+    assert "`20251201_000000`" in (results / "20251202_120000" / "summary.md").read_text()
+
+
+def test_compare_needs_equal_debug_fields(tmp_path: Path) -> None:
+    """Runs whose retrieved chunks tell other fields are not comparable; some chunks may leave a field out."""
+    golden = write_golden(tmp_path)
+    before = write_run(tmp_path, "a", rows=[make_row("test_001", make_chunk_row(score_lexical=0.1), make_chunk_row())])
+    now = write_run(tmp_path, "b", rows=[make_row("test_001", make_chunk_row())])
+    code, _, notes = run("compare", before, now, "--golden", golden)
+    assert code == 3
+    assert "invariant debug_fields differs" in notes
+    assert run("compare", before, now, "--golden", golden, "--invariant", "debug_fields=off")[0] == 0
+    same = write_run(tmp_path, "c", rows=[make_row("test_001", make_chunk_row(), make_chunk_row(score_lexical=0.0))])
+    assert run("compare", before, same, "--golden", golden)[0] == 0
+    nothing = write_run(tmp_path, "d", rows=[make_row("test_001")])
+    assert "debug_fields" not in run("compare", before, nothing, "--golden", golden)[2]

@@ -28,6 +28,7 @@ _SCORED_BY = ("k", "folder_mode")
 Level = Literal["error", "warn", "off"]
 LEVELS: dict[str, Level] = {
     **dict.fromkeys(("eval_set_commit_hash", "judge_model", "judge_prompt_version", "judge_temperature", "k"), "error"),
+    "debug_fields": "error",
     **dict.fromkeys(("folder_mode", "embedding_model", *INDEX), "warn"),
 }
 """What should be equal on both sides, and what a difference does: error forbids the comparison, warn is only told.
@@ -182,6 +183,11 @@ def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | No
         before, now = (setting(side, name) for side in (baseline, new))
         if name == commit:
             before, now = (side.config.get(commit) or side.metrics.get(commit) for side in (baseline, new))
+        if name == "debug_fields":
+            before, now = (debug_fields(side) for side in (baseline, new))
+            if not (before and now):
+                # without a retrieved chunk nothing is known of its fields
+                continue
         number = name in ("judge_temperature", "k")
         said = [value is not None if number else bool(value) for value in (before, now)]
         if level == "off":
@@ -191,6 +197,12 @@ def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | No
                 yield Invariant(name=name, level=level, baseline=before, new=now)
         elif any(said) and (name == commit or (before is None) != (now is None)):
             yield Invariant(name=name, level="warn", baseline=before, new=now)
+
+
+def debug_fields(side: Side) -> str:
+    """Name the fields that the retrieved chunks of a run have, in any of them; empty where there is no chunk."""
+    chunks = (chunk for row in side.rows for chunk in row.get("retrieved_chunks") or ())
+    return ", ".join(sorted({field for chunk in chunks for field in chunk}))
 
 
 def _differ(name: str, before: Any, now: Any) -> bool:

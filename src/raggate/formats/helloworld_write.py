@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from raggate.errors import UsageError
+from raggate.escape import plain
 from raggate.formats.helloworld import STORED_TEXT, RunFiles
 from raggate.formats.helloworld_summary import summary
 from raggate.jsonio import write_atomic
@@ -28,6 +30,14 @@ RUN_CONFIG: dict[str, Any] = {
     "answerer_version": None,
 }
 """The keys of their run configuration in their order. Weights and folder mode are recorded there, and never sent."""
+
+REDACTED = "[redacted]"
+"""Stands for a text that was taken out."""
+
+_TEXTS = frozenset(
+    ("question", "answer", "text", "reasoning", "unsupported_claims", "supported_claims", "context_chunks_truncated")
+)
+"""Keys of a row, at any depth, that hold texts of notes, questions, answers and judges."""
 
 _COMMIT = "eval_set_commit_hash"
 _STEPS = ("folder_selection_ms", "retrieval_ms", "generation_ms", "judge_ms")
@@ -88,14 +98,69 @@ def write(
         previous: the run to compare with in the summary.
 
     Raises:
-        OSError: when the directory cannot be written.
+        UsageError: when the directory cannot be written.
     """
-    rows = "".join(json.dumps(_ordered(row), ensure_ascii=False) + "\n" for row in files.rows)
-    write_atomic(directory / "results.jsonl", rows.encode())
-    write_atomic(directory / "config.json", json.dumps(files.config, indent=2, ensure_ascii=False).encode())
-    write_atomic(directory / "metrics.json", json.dumps(files.metrics, indent=2, ensure_ascii=False).encode())
+    put(directory / "results.jsonl", _jsonl(files.rows))
+    write_object(directory / "config.json", files.config)
+    write_object(directory / "metrics.json", files.metrics)
     text = summary(files, description=description, eval_set=eval_set, previous=previous)
-    write_atomic(directory / "summary.md", text.encode())
+    put(directory / "summary.md", text.encode())
+
+
+def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], aggregates: Mapping[str, Any]) -> None:
+    """Write scores into a run directory of theirs, in place: `results.jsonl`, and the means into `metrics.json`.
+
+    What the files hold beside the scores stays, so that doing it again changes nothing.
+
+    Args:
+        directory: the run directory.
+        files: what was read from it.
+        rows: its rows with their scores.
+        aggregates: the means.
+
+    Raises:
+        UsageError: when the directory cannot be written.
+    """
+    means = {name: value for name, value in aggregates.items() if value is not None}
+    put(directory / "results.jsonl", _jsonl(rows))
+    write_object(directory / "metrics.json", {**files.metrics, "aggregate_metrics": {**files.aggregates, **means}})
+
+
+def write_object(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON object as their scripts do.
+
+    Raises:
+        UsageError: when the file cannot be written.
+    """
+    put(path, json.dumps(value, indent=2, ensure_ascii=False).encode())
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        UsageError: when it cannot be written.
+    """
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {plain(str(path))}: {error.strerror or error}") from None
+
+
+def redacted(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row without the texts that are nobody's but the notes' and the askers': what stays is where and how well.
+
+    A text becomes `REDACTED`, so that an answer that was there is still one; lists of texts become empty.
+    """
+    return {key: _redacted(key, value) for key, value in row.items()}
+
+
+def _redacted(key: str, value: Any) -> Any:
+    if key in _TEXTS:
+        return [] if isinstance(value, list) else REDACTED if value else value
+    if isinstance(value, Mapping):
+        return {inner: _redacted(inner, part) for inner, part in value.items()}
+    return [_redacted(key, part) for part in value] if isinstance(value, list) else value
 
 
 def metrics_file(run: Run, config: Mapping[str, Any], aggregates: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,6 +173,10 @@ def metrics_file(run: Run, config: Mapping[str, Any], aggregates: Mapping[str, A
         "config_hash": config_hash(config),
         **commit,
     }
+
+
+def _jsonl(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(_ordered(row), ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def _ordered(row: Mapping[str, Any]) -> dict[str, Any]:
