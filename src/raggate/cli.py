@@ -275,6 +275,7 @@ def _invocation(
         reproduce=shlex.join(["raggate", "check", *words]),
         remote=caller.remote,
         introducing=caller.introducing,
+        first_run=caller.first_run,
         action=caller.action,
         adjust=adjust,
         created=caller.created,

@@ -12,6 +12,7 @@ from typing import Any
 from raggate import config, golden, sources, vault
 from raggate.config import Config
 from raggate.errors import UsageError
+from raggate.first_run import STRICT, FirstRun
 from raggate.models import Golden, Vault
 
 
@@ -68,6 +69,7 @@ class Where:
         against: git revision, None for the working tree.
         remote: opens a revision that the local repository does not have; None when nothing can.
         introducing: whether a revision without a configuration means a first run, and not an error.
+        first_run: what such a run takes from the working tree's configuration.
         baseline_file: a baseline on disk, in place of the configured one. One below `root` is read from the revision
             too, if there is one.
     """
@@ -77,6 +79,7 @@ class Where:
     against: str | None = None
     remote: sources.Remote | None = None
     introducing: bool = False
+    first_run: FirstRun = STRICT
     baseline_file: Path | None = None
 
 
@@ -89,9 +92,20 @@ def opened(where: Where, checks: Checks) -> Iterator[Inputs]:
     """
     with sources.at(where.root, where.against, where.remote) as source:
         if where.introducing and not _has(source, where.config_name):
-            yield _read_all(sources.WorkTree(where.root, confined=True), where, checks, first_run_at=source.commit)
+            where.first_run.check_event(where.config_name)
+            change = sources.WorkTree(where.root, confined=True)
+            guarded = replace(checks, check=_both(checks.check, where.first_run.check))
+            yield _read_all(change, where, guarded, first_run_at=source.commit)
         else:
             yield _read_all(source, where, checks)
+
+
+def _both(first: Callable[[Config, str], None], second: Callable[[Config, str], None]) -> Callable[[Config, str], None]:
+    def check(settings: Config, name: str) -> None:
+        first(settings, name)
+        second(settings, name)
+
+    return check
 
 
 def own(where: Where, checks: Checks) -> Inputs:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.config import Config
+from raggate.first_run import STRICT, FirstRun
 from raggate.reports.progress import Progress
 from raggate.sources import Remote
 
@@ -38,6 +39,7 @@ class Invocation:
         reproduce: the command line that does the same, for reports.
         remote: opens a revision that the local repository does not have.
         introducing: whether a revision without a configuration means a first run, and not an error.
+        first_run: what such a run takes from the change's own configuration.
         action: whether raggate was started as the container action.
         adjust: changes the configuration once it is read, or refuses it.
         created: hears of the run directory as soon as it exists.
@@ -55,6 +57,7 @@ class Invocation:
     reproduce: str = "raggate check"
     remote: Remote | None = None
     introducing: bool = False
+    first_run: FirstRun = STRICT
     action: bool = False
     adjust: Callable[[Config], Config] = unchanged
     created: Callable[[Path], None] = unheard

@@ -208,6 +208,7 @@ def _where(invocation: Invocation) -> Where:
         against=invocation.against,
         remote=invocation.remote,
         introducing=invocation.introducing,
+        first_run=invocation.first_run,
         baseline_file=invocation.baseline_file,
     )
 

@@ -82,10 +82,12 @@ class Publication:
         links: what its links are made of; None where there is no forge.
         pushes: how this and earlier pushes of the pull request were judged, oldest first; the last is this one.
         relayed: whether another, trusted workflow judges what an untrusted run has measured (a fork's).
+        base: the branch that the change goes into; a foreign name. Empty where there is none.
         notes: trusted sentences that belong under the verdict, such as that the step is green because of `fail-on`.
     """
 
     links: Links | None = None
     pushes: tuple[Push, ...] = ()
     relayed: bool = False
+    base: str = ""
     notes: tuple[str, ...] = ()

@@ -130,13 +130,14 @@ class Surface:
         """Complete the check run, if there is one open."""
         if self.github is None or self.check is None:
             return
+        base = self.event.base_ref
         try:
             checks.complete(
                 self.github,
                 self.event.repository,
                 run_id=self.check,
                 conclusion=checks.conclusion_of(told.code),
-                title=name_of(told.code),
+                title=f"{name_of(told.code)}{f' (base {base})' if base else ''}",
                 summary=self.summary(told, limit=CHECK_SUMMARY_BYTES),
                 annotations=self._check_annotations(told),
             )
@@ -228,7 +229,7 @@ class Surface:
     def _publication(self, told: Told) -> Publication:
         # where nothing was judged, no policy was applied
         judged = self.settings.relayed and told.review is not None
-        return Publication(links=self._links(told), relayed=judged, notes=told.notes)
+        return Publication(links=self._links(told), relayed=judged, notes=told.notes, base=self.event.base_ref)
 
     def _links(self, told: Told) -> Links:
         event = self.event

@@ -19,6 +19,7 @@ from raggate.config import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.escape import plain
 from raggate.github import artifacts, note_changes, pulls
+from raggate.github import bases as base_branches
 from raggate.github.client import GitHub
 from raggate.github.commands import SUMMARY_BYTES
 from raggate.github.event import Event, SourceRun
@@ -48,6 +49,8 @@ class Relay:
         root: directory of the configuration in a checkout of trusted code.
         config_name: the configuration's name in it.
         prefix: that directory in the repository, `` or `folder/`.
+        default_branch: of that repository; empty where the event does not tell it.
+        bases: the branches beside it whose pull requests are judged; see `bases.check`.
     """
 
     repository: str
@@ -57,6 +60,8 @@ class Relay:
     root: Path
     config_name: str
     prefix: str
+    default_branch: str = ""
+    bases: str = ""
 
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
@@ -73,7 +78,7 @@ class Relayed:
     summary: str
 
 
-def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str) -> Relay:
+def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str, bases: str = "") -> Relay:
     """Say what is relayed for an event.
 
     Args:
@@ -81,6 +86,7 @@ def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str) ->
         config_file: the configuration, in a checkout of trusted code.
         workspace: the directory that the checkout is, or lies in.
         artifact: the name of the artifact with the run directory.
+        bases: the branches beside the default one whose pull requests are judged.
 
     Raises:
         UsageError: for another event than `workflow_run`, and when a link leads to the configuration.
@@ -98,6 +104,8 @@ def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str) ->
         root=config_file.parent,
         config_name=config_file.name,
         prefix=prefix_of(config_file, workspace),
+        default_branch=happened.default_branch,
+        bases=bases,
     )
 
 
@@ -195,6 +203,7 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
     remote = sources.Remote(workspace=relay.workspace, objects=Objects(github, relay.repository))
     where = Where(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
     try:
+        base_branches.check(pull.base_ref, relay.default_branch, relay.bases)
         if not _has_configuration(where):
             return without(_first_run(relay))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite

@@ -12,7 +12,8 @@ from raggate import cli, sources
 from raggate.caller import Caller
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.escape import log_line
-from raggate.github import commands, event, results
+from raggate.first_run import FirstRun
+from raggate.github import bases, commands, event, results, step_inputs
 from raggate.outcomes import Review
 from raggate.runner import Record, Runner, prefix_of
 
@@ -33,10 +34,11 @@ def gate(
     """
     from raggate.publish import Settings, Surface
 
-    arguments, by_event = _arguments(inputs, happened.base)
+    arguments, by_event = _arguments(inputs, happened)
+    caller = _caller(inputs, happened, github, runner, record, introducing=by_event)
     asked = Settings(
         comment=inputs["comment"],
-        check_run=inputs["check-run"],
+        check_run=bases.check_name(inputs["check-run"], happened.base_ref, happened.default_branch),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
@@ -47,7 +49,14 @@ def gate(
     check = surface.begin()
     if check is not None:
         commands.set_values(runner.state, {"CHECK_RUN": str(check)})
-    code = cli.run_command(arguments, _caller(inputs, happened, github, runner, record, introducing=by_event))
+    try:
+        # told like every other way to end, on the pull request too
+        bases.check(happened.base_ref, happened.default_branch, inputs["bases"])
+        code = cli.run_command(arguments, caller)
+    except UsageError as error:
+        cli.say_error(error)
+        record.error = error
+        code = int(error.exit_code)
     record.suite = record.suite or _suite(inputs, happened, github, runner, introducing=by_event)
     record.outputs = surface.finish(record.told(code))
     if check is not None and surface.check is None:
@@ -64,7 +73,7 @@ def relay_comment(
     if github is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     config = runner.workspace / inputs["config"]
-    what = relay.of(happened, config, runner.workspace, artifact=inputs["artifact"])
+    what = relay.of(happened, config, runner.workspace, artifact=inputs["artifact"], bases=inputs["bases"])
     token, login = inputs["github-token"], inputs["token-login"]
     asked = relay.settings_of(what, when=inputs["comment"], token=token, login=login)
     record.outputs = {"verdict": "", "exit-code": ""}
@@ -96,8 +105,15 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
             )
 
 
-def _arguments(inputs: Mapping[str, str], base: str | None) -> tuple[list[str], bool]:
+def _arguments(inputs: Mapping[str, str], happened: event.Event) -> tuple[list[str], bool]:
     """Give the command line, and whether the event chose the commit that the trusted inputs come from."""
+    base = happened.base
+    if happened.privileged and inputs["against"] == WORKING_TREE:
+        raise UsageError(
+            f"against: {WORKING_TREE} is refused on pull_request_target: the change could edit the gate that judges "
+            "it, beside a token that can write",
+            hint="Leave `against` out: the base commit judges.",
+        )
     by_event = not inputs["against"] and base is not None
     against = "" if inputs["against"] == WORKING_TREE else inputs["against"] or base or ""
     flags = ("config", "suite", "api-image", "api-build", "api-url", "against", "baseline", "out")
@@ -136,6 +152,7 @@ def _caller(
         judged=judged,
         remote=_remote(github, happened, runner, serving=introducing),
         introducing=introducing,
+        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not happened.privileged),
         action=True,
         contained=_contained(inputs, happened),
         fence=fence,

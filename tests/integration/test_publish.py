@@ -107,6 +107,18 @@ def told(name: str, **fields: Any) -> Told:
 USAGE = Told(code=2, ended=Ended(label="usage error", exit_code=2, message="raggate.yml:3: no", suite="notes"))
 
 
+@pytest.mark.parametrize("base", ["main", "lenient", "@team/x"])
+def test_the_base_is_told(stage: Stage, base: str) -> None:
+    """Comment, title and summary of the check run say which branch it was judged for, as text that calls nobody."""
+    surface = stage.finish(told("pass"), event={"base_ref": base}, check_run="raggate")
+    assert not surface.failed
+    (check,) = stage.repository.check_runs.values()
+    assert check["output"]["title"] == f"pass (base {base})"
+    for text in (check["output"]["summary"], *stage.comments()):
+        assert f"Judged for a merge into {base}." in visible(text)
+        assert "@team" not in text
+
+
 @pytest.mark.parametrize("name", sorted(REVIEWS))
 def test_every_verdict_is_one_comment(stage: Stage, name: str) -> None:
     """Each kind of verdict is one comment that begins with a marker, says the verdict and leads to the run."""

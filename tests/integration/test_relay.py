@@ -68,7 +68,13 @@ class Stage:
             self.repository.add_artifact(9, "raggate-run", packed.getvalue())
 
     def judge(
-        self, files: Files | None, *, by: str = "pull_request", started: str = MADE, config: str = "raggate.yml"
+        self,
+        files: Files | None,
+        *,
+        by: str = "pull_request",
+        started: str = MADE,
+        config: str = "raggate.yml",
+        **about: str,
     ) -> Told:
         """Relay a run whose artifact holds these files."""
         self.upload(files)
@@ -92,6 +98,7 @@ class Stage:
             root=self.project.root / "elsewhere" / folder,
             config_name=name,
             prefix=f"{folder}/" if folder else "",
+            **about,
         )
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
@@ -429,6 +436,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     payload = json.loads(EVENT.read_text())
     payload["workflow_run"] |= {"id": 9, "event": "pull_request", "head_sha": stage.head, "head_branch": "change"}
     payload["workflow_run"] |= {"head_repository": {"full_name": "stranger/notes"}, "run_started_at": MADE}
+    payload["repository"]["default_branch"] = "main"
     (tmp_path / "event.json").write_text(json.dumps(payload))
     environment = {
         "GITHUB_EVENT_NAME": "workflow_run",
@@ -451,6 +459,15 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     assert done.url
     assert not done.failed
     assert ("(suite small)" in written.body, "own policy" in written.body) == (True, measured)
+    assert "Judged for a merge into main." in written.body
+
+
+@pytest.mark.parametrize(("named", "code"), [("", 2), ("other", 2), ("other, main", 0)])
+def test_a_base_that_the_workflow_does_not_name_is_refused(stage: Stage, named: str, code: int) -> None:
+    """A pull request into another branch than the default one is judged only where the workflow names that branch."""
+    told = stage.judge(stage.measured(0), default_branch="trunk", bases=named)
+    assert (told.code, told.suite) == (code, "small")
+    assert (told.ended is not None and "goes into 'main'" in told.ended.message) == (code == 2)
 
 
 def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:

@@ -339,6 +339,38 @@ def test_pull_request_target_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "inputs", "message"),
+    [
+        ("pull_request_target", {"INPUT_AGAINST": "working-tree"}, "against: working-tree is refused"),
+        ("pull_request", {"INPUT_ALLOW-FIRST-RUN": "pass_env, memory"}, "found 'memory'"),
+    ],
+)
+def test_terms_that_are_refused(tmp_path: Path, name: str, inputs: dict[str, str], message: str) -> None:
+    """Where the token can write no change judges itself, and a setting that nobody knows is no setting to allow."""
+    given = {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", **inputs}
+    done = step_here(tmp_path, show, event=PULL, GITHUB_EVENT_NAME=name, **given)
+    assert (done.code, done.out) == (2, ""), done.err
+    assert message in done.err
+
+
+@pytest.mark.parametrize("name", ["pull_request", "merge_group"])
+def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name: str) -> None:
+    """A change that goes into another branch is refused, told so, and measured once the workflow names the branch."""
+    event = json.loads(PULL) | json.loads(GROUP)
+    event["repository"] = {"full_name": "someone/repo", "default_branch": "trunk"}
+    event["merge_group"]["base_ref"] = "refs/heads/main"
+    given = {"event": json.dumps(event), "GITHUB_EVENT_NAME": name, "INPUT_FAIL-ON": "never"}
+    with mock.patch.object(Surface, "finish", return_value={}) as finish:
+        done = step_here(tmp_path, show, **given)
+    assert (done.code, done.out, outputs(tmp_path)["verdict"]) == (2, "", "usage error")
+    assert "goes into 'main', not into the default branch 'trunk'" in done.err
+    assert finish.call_args.args[0].code == 2
+    assert "`bases: main`" in finish.call_args.args[0].reason.hint
+    done = step_here(tmp_path, show, **given, INPUT_BASES="release/*, main")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
     ("environment", "message"),
     [
         ({"INPUT_COMMAND": "comment"}, "github-token is empty"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from raggate import sources
 from raggate.errors import UsageError
+from raggate.first_run import FirstRun
 from raggate.inputs import Checks, Inputs, Where, opened, own
 from raggate.invocation import unchanged
 from stored_objects import StoredObjects
@@ -69,6 +71,18 @@ def test_first_run(tree: Path) -> None:
     found = read(at(tree, {}))
     assert (found.against, found.first_run, found.baseline) == ("f" * 40, True, None)
     assert found.golden.name == "g.jsonl"
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_first_run_on_terms(tree: Path, *, measured: bool) -> None:
+    """What a first run may not take is refused in the change's configuration, and only there; some measure nothing."""
+    passing = CONFIG.replace("{url: 'http://127.0.0.1:1'}", "{container: {image: a, port: 1, pass_env: [KEY]}}")
+    (tree / "raggate.yml").write_text(passing if measured else "nothing to be read")
+    why = "raggate.yml: api.container.pass_env: refused" if measured else "measures nothing"
+    with pytest.raises(UsageError, match=why):
+        read(replace(at(tree, {}), first_run=FirstRun(measured=measured)))
+    committed = {**files(), "raggate.yml": passing.encode()}
+    assert not read(replace(at(tree, committed), first_run=FirstRun(measured=measured))).first_run
 
 
 def test_a_commit_without_raggate_is_an_error_where_it_was_asked_for(tree: Path) -> None:

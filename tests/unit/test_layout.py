@@ -31,6 +31,7 @@ LEAVES = {
         "ranges",
         "modes",
         "git_objects",
+        "first_run",
         "__init__",
     ),
 }

@@ -88,6 +88,21 @@ def test_readme_shows_what_init_writes() -> None:
     assert filled(text.partition("\n")[2]) == next(iter(examples().values()))
 
 
+def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
+    """Every workflow that gates pull requests names their base, is run again when it changes, and skips no job."""
+    gates = 0
+    for text in (*(filled(path.read_text()) for path in WORKFLOWS), *examples().values()):
+        loaded: dict[Any, Any] = yaml.safe_load(text)
+        events = loaded.get("on", loaded.get(True))
+        if loaded["name"] != "rag-gate":
+            continue
+        gates += 1
+        assert events["pull_request"]["branches"] == events["merge_group"]["branches"] == ["main"]
+        assert set(events["pull_request"]["types"]) == {"opened", "synchronize", "reopened", "edited"}
+        assert all("if" not in job for job in loaded["jobs"].values())
+    assert gates >= 3
+
+
 def test_schemas(repository: Path) -> None:
     """Every workflow and the action follow the schemas of GitHub."""
     workflows = sorted((repository / ".github" / "workflows").iterdir())

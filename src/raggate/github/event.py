@@ -55,6 +55,7 @@ class Event:
         name: `pull_request`, `push`, `merge_group`, `workflow_dispatch`, `workflow_run`, `schedule` or another.
         action: what of it, such as `opened`; empty for events that have none.
         repository: `owner/name`.
+        privileged: whether it is `pull_request_target`, whose token can write; `name` is then `pull_request`.
         number: of the pull request.
         base: the commit that the trusted inputs come from, of a pull request or a merge group.
         head: the commit that checks and links belong to.
@@ -86,6 +87,7 @@ class Event:
     head: str
     head_ref: str
     head_repository: str
+    privileged: bool = False
     number: int | None = None
     base: str | None = None
     base_ref: str = ""
@@ -123,13 +125,15 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
             f"not in the environment: {', '.join(missing)}", hint="A runner of GitHub Actions sets these variables."
         )
     name = _matched(environment["GITHUB_EVENT_NAME"], _NAME, "GITHUB_EVENT_NAME", "the name of an event")
-    if name == "pull_request_target":
+    privileged = name == "pull_request_target"
+    if privileged:
         if not allow_pull_request_target:
             raise _refusal()
         name = "pull_request"
     payload = _payload(Path(environment["GITHUB_EVENT_PATH"]))
     known = {
         "name": name,
+        "privileged": privileged,
         "action": payload.text("action"),
         **_run(environment),
         "default_branch": payload.part("repository", optional=True).text("default_branch"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from raggate import first_run
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.nearest import nearest
@@ -25,6 +27,8 @@ DEFAULTS: Mapping[str, str] = {
     "artifact": "raggate-run",
     "allow-pull-request-target": "false",
     "allow-command": "false",
+    "allow-first-run": "",
+    "bases": "",
     "reason": "",
     "run-id": "",
     "allow-regression": "false",
@@ -74,6 +78,21 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
     for name, value in given.items():
         _check(name, value)
     return {**DEFAULTS, **given}
+
+
+def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
+    """Give the settings that `allow-first-run` lists, between commas or blanks.
+
+    Raises:
+        UsageError: for a word that is none of `first_run.SETTINGS`.
+    """
+    words = frozenset(re.split(r"[,\s]+", inputs[first_run.INPUT])) - {""}
+    unknown = sorted(words - set(first_run.SETTINGS))
+    if unknown:
+        raise UsageError(
+            f"input {first_run.INPUT!r}: expected any of {', '.join(first_run.SETTINGS)}; found {plain(unknown[0])!r}"
+        )
+    return words
 
 
 def tokens(environment: Mapping[str, str]) -> list[str]:

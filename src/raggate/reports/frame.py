@@ -74,7 +74,9 @@ def notes(publication: Publication) -> Section:
     """Write what the publisher adds to the verdict."""
     full = [safe(note, limit=600) for note in publication.notes]
     short = [safe(note, limit=100) for note in publication.notes[:3]]
-    quiet = [f"<sub>{_RELAYED}</sub>"] if publication.relayed else []
+    told = [f"Judged for a merge into {safe(publication.base, limit=100)}."] if publication.base else []
+    told += [_RELAYED] if publication.relayed else []
+    quiet = [f"<sub>{' '.join(told)}</sub>"] if told else []
     return Section(name="notes", rank=1, variants=("\n\n".join(full + quiet), "\n\n".join(short + quiet)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,9 @@ def test_pull_request_target_is_refused(file: Path) -> None:
     with pytest.raises(UsageError, match="can write to the repository") as caught:
         read(file, "pull_request_target", payload(PULL))
     assert "workflow_run" in caught.value.hint
-    assert read(file, "pull_request_target", payload(PULL), target=True) == read(file, "pull_request", payload(PULL))
+    found = read(file, "pull_request_target", payload(PULL), target=True)
+    assert found.privileged
+    assert replace(found, privileged=False) == read(file, "pull_request", payload(PULL))
 
 
 @pytest.mark.parametrize("name", ["schedule", "release", "repository_dispatch", "issue_comment"])

@@ -1,0 +1,50 @@
+"""The branch a change goes into -> whether the workflow judges changes into it, and what its check run is called."""
+
+from __future__ import annotations
+
+import re
+
+from raggate.errors import UsageError
+from raggate.escape import plain
+
+INPUT = "bases"
+"""The action's input that names branches beside the default one."""
+
+
+def check(base: str, default: str, named: str) -> None:
+    """Refuse a base branch that the workflow does not name: its configuration may be another gate.
+
+    Args:
+        base: the branch a pull request or merge group goes into; empty where nothing goes anywhere.
+        default: the default branch, which needs no naming. GitHub always tells it; where it is empty, as in an event
+            that somebody wrote by hand, nothing is refused.
+        named: names and patterns, between commas or blanks. `*` is any text without a slash, `**` any text.
+
+    Raises:
+        UsageError: naming the branch and the input.
+    """
+    patterns = [pattern for pattern in re.split(r"[,\s]+", named) if pattern]
+    if not base or base == (default or base) or any(_fits(base, pattern) for pattern in patterns):
+        return
+    shown = plain(base, limit=100)
+    raise UsageError(
+        f"this change goes into {shown!r}, not into the default branch {plain(default, limit=100)!r}, and the workflow "
+        "does not name it: another branch has its own configuration and baseline, and a weaker gate there would stand "
+        "on the same commit",
+        hint=f"Where {shown!r} has a gate of its own, name it in the step's input, `{INPUT}: {shown}`, and in "
+        "`branches:` of the workflow's events. Otherwise let `branches:` name the default branch alone.",
+    )
+
+
+def check_name(name: str, base: str, default: str) -> str:
+    """Name the check run of a base branch, so that a commit that goes into two of them has two.
+
+    For the default branch it is the plain name, which a branch rule may require already; for another it ends with
+    `(base NAME)`, which the rule of that branch can require. Empty stays empty.
+    """
+    return f"{name} (base {base})" if name and base and base != default else name
+
+
+def _fits(base: str, pattern: str) -> bool:
+    expression = re.escape(pattern).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
+    return re.fullmatch(expression, base) is not None
