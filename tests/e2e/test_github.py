@@ -63,20 +63,29 @@ class Forge:
         """Let the pull request come from a stranger's fork."""
         self.pull.head_repo = self.fake.add_repository("stranger/repo", fork_of=self.repository)
 
-    def job(self, *, token: dict[str, str] | None = None, fork: bool = False, **options: Any) -> Job:
+    def job(
+        self,
+        *,
+        token: dict[str, str] | None = None,
+        fork: bool = False,
+        event: str = "pull_request",
+        base_ref: str = "master",
+        **options: Any,
+    ) -> Job:
         """Give a job for the pull request as it is now, whose workspace is its checkout without git."""
         self.runs += 1
         payload = json.loads((EVENTS / "pull_request" / "00-opened.json").read_text())
         payload["number"] = payload["pull_request"]["number"] = 7
         payload["pull_request"]["head"]["sha"] = self.pull.head_sha
         payload["pull_request"]["base"]["sha"] = self.base
+        payload["pull_request"]["base"]["ref"] = base_ref
         payload["pull_request"]["base"]["repo"]["full_name"] = NAME
         payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/repo" if fork else NAME
         made = Job(
             self.root / str(self.runs),
             ROOT / "action.yml",
             self.image,
-            event=("pull_request", payload),
+            event=(event, payload),
             token=self.fake.token(token or WRITES),
             api_url=self.fake.api_url,
             run_id=str(self.runs),
@@ -89,6 +98,10 @@ class Forge:
     def comments(self) -> list[str]:
         """Give the texts of the workflow's comments."""
         return [comment.body for comment in self.repository.comments_of(7) if comment.login == BOT]
+
+    def checks(self) -> list[dict[str, Any]]:
+        """Give the check runs, oldest first."""
+        return [self.repository.check_runs[number] for number in sorted(self.repository.check_runs)]
 
     def second_stage(self, run: int, conclusion: str) -> Step:
         """Run the report workflow's step for a run that has ended."""
@@ -199,10 +212,85 @@ def test_the_base_commit_judges(forge: Forge) -> None:
 def test_the_pull_request_that_brings_raggate_in(forge: Forge) -> None:
     """Where the base commit has no configuration it is a first run: measured, told so, and not green."""
     forge.base = forge.pull.base_sha = str(forge.repository.add_commit({"main.go": "package main"}, [], branch="old"))
-    step = forge.job().run(GATE)
+    step = forge.job().run({**GATE, "allow-first-run": "pass_env"})
     assert step.exit_code == 3, step.text
     (body,) = forge.comments()
     assert "This pull request introduces raggate" in body
+
+
+LEAK = {
+    "    pass_env: [NOTES_DISABLE]": "    pass_env: [NOTES_DISABLE, DEPLOY_KEY]\n    egress: true\n    user: '0:0'",
+}
+
+
+def leaking(made: Job) -> Job:
+    """Let the change's configuration hand a variable of the job to its API, with the network to send it out."""
+    config = made.workspace / "raggate.container.yml"
+    for kept, widened in LEAK.items():
+        assert kept in config.read_text()
+        config.write_text(config.read_text().replace(kept, widened))
+    made.own()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("event", "inputs", "message"),
+    [
+        ("pull_request_target", {"allow-pull-request-target": "true"}, "on pull_request_target measures nothing"),
+        (
+            "pull_request_target",
+            {"allow-pull-request-target": "true", "allow-first-run": "pass_env, egress, user", "fail-on": "never"},
+            "on pull_request_target measures nothing",
+        ),
+        (
+            "pull_request_target",
+            {"allow-pull-request-target": "true", "against": "working-tree"},
+            "against: working-tree is refused on pull_request_target",
+        ),
+        ("pull_request", {"fail-on": "never"}, "api.container.pass_env, api.container.user, api.container.egress"),
+        ("pull_request", {"allow-first-run": "pass_env"}, "allow-first-run: pass_env, egress, user"),
+    ],
+)
+def test_a_first_run_hands_nothing_to_the_change(
+    forge: Forge, event: str, inputs: dict[str, str], message: str
+) -> None:
+    """A change that brings its own configuration gets no variable of the job, no network and no user from it."""
+    forge.base = forge.pull.base_sha = str(forge.repository.add_commit({"main.go": "package main"}, [], branch="old"))
+    forge.from_fork()
+    made = leaking(forge.job(fork=True, event=event, env={"DEPLOY_KEY": "s3cret"}))
+    step = made.run({**GATE, **inputs})
+    assert (step.exit_code, step.outputs["verdict"]) == (2, "usage error"), step.text
+    assert message in step.text
+    assert (step.outputs["run-directory"], leftovers(made)) == ("", [])
+    assert "relaxed:" not in step.text
+
+
+def test_one_commit_into_two_branches(forge: Forge) -> None:
+    """A weaker gate on another branch is refused until it is named, and its check run is never that of the default."""
+    config = _repository_files()["raggate.container.yml"].decode()
+    weak = {"raggate.container.yml": config.replace("tolerance: 0.05", "tolerance: 1.0")}
+    lenient = str(forge.repository.add_commit(weak, [forge.base], branch="lenient"))
+    strict, forge.base = forge.base, lenient
+    inputs, worse = {**GATE, "check-run": "raggate"}, {"NOTES_DISABLE": "vector"}
+    step = forge.job(base_ref="lenient", env=worse).run(inputs)
+    assert (step.exit_code, step.outputs["run-directory"]) == (2, ""), step.text
+    assert "goes into 'lenient', not into the default branch 'master'" in step.text
+    assert "bases: lenient" in step.text
+    (body,) = forge.comments()
+    assert "raggate: usage error" in body
+    step = forge.job(base_ref="lenient", env=worse).run({**inputs, "bases": "lenient"})
+    assert step.exit_code == 0, step.text
+    assert "Judged for a merge into lenient" in visible(forge.comments()[0])
+    forge.base = strict
+    step = forge.job(env=worse).run({**inputs, "bases": "lenient"})
+    assert step.exit_code == 1, step.text
+    assert "Judged for a merge into master" in visible(forge.comments()[0])
+    ends = [(check["name"], check["conclusion"], check["output"]["title"]) for check in forge.checks()]
+    assert ends == [
+        ("raggate (base lenient)", "failure", "usage error (base lenient)"),
+        ("raggate (base lenient)", "success", "pass (base lenient)"),
+        ("raggate", "failure", "regression (base master)"),
+    ]
 
 
 def test_check_run_of_a_killed_step(forge: Forge) -> None:
