@@ -401,13 +401,11 @@ def test_a_repository_planted_beside_the_configuration(forge: Forge) -> None:
     (folder / "HEAD").write_text("ref: refs/heads/main\n")
     (folder / "objects" / "info" / "alternates").write_text("../../.git/objects\n")
     forge_object(folder / "objects", object_id("blob", config.read_bytes(), like=head), lenient)
-    # git takes the folder for the top: the forged commit has there what the true one has in the folder
-    tree = subprocess.check_output(
-        ["git", "-c", "safe.directory=*", "rev-parse", f"{head}:rag"], cwd=made.workspace, text=True
-    )
-    who = "T <t@example.invalid> 0 +0000"
-    forged = f"tree {tree}author {who}\ncommitter {who}\n\nx\n"
-    forge_object(folder / "objects", head, forged.encode(), "commit")
+    # git takes the folder for the top: the forged tree of the commit has there what the true one has in the folder
+    ask = ["git", "-c", "safe.directory=*"]
+    top = subprocess.check_output([*ask, "rev-parse", f"{head}^{{tree}}"], cwd=made.workspace, text=True).strip()
+    inner = subprocess.check_output([*ask, "cat-file", "tree", f"{head}:rag"], cwd=made.workspace)
+    forge_object(folder / "objects", top, inner, "tree")
     (folder / "config").write_text(
         '[core]\n\tbare = false\n\tworktree = .\n[filter "a=b"]\n\tclean = "touch ran; cat"\n'
     )
