@@ -225,10 +225,13 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
 @click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
 def init(directory: Path, action: str, owners: str) -> None:
     """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
-    from raggate.scaffold import PLACEHOLDER, WORKFLOW, write_example
+    from raggate.scaffold import IGNORED, PLACEHOLDER, WORKFLOW, write_example
 
-    for path in write_example(directory, action, owners):
+    written = write_example(directory, action, owners)
+    for path in written:
         click.echo(f"wrote {path}")
+    if directory / IGNORED not in written:
+        click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo("Next: set `api` in raggate.yml, then `raggate check`.")

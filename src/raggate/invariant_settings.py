@@ -37,6 +37,8 @@ class Invariants(Slice):
     """The text of every retrieved chunk stands in its note."""
     chunks_have_text: Level = "error"
     """Every retrieved chunk has text, where the API tells texts at all."""
+    golden_kept_apart: Level = "warn"
+    """Neither golden set nor baseline is handed to the build of the API's image."""
     abstained_is_empty: Level = "error"
     """An answer that abstains cites nothing."""
     index_complete: Level = "error"

@@ -187,6 +187,11 @@ def _chunks_have_text(run: Run) -> Iterator[str]:
             yield f"{place}: {of} without text, first rank {first + 1}, {response.chunks[first].rel_path}"
 
 
+def _golden_kept_apart(run: Run) -> Iterator[str]:
+    for path in run.config.get("in_build_context") or ():
+        yield f"{plain(str(path))} lies in the build context of the API; name it in .dockerignore"
+
+
 def _abstained_is_empty(run: Run) -> Iterator[str]:
     for place, _item, response in _answered(run):
         if response.abstained and response.references:
@@ -254,6 +259,7 @@ _CHECKS: dict[str, Check] = {
     "headings_exist": _headings_exist,
     "text_in_note": _text_in_note,
     "chunks_have_text": _chunks_have_text,
+    "golden_kept_apart": _golden_kept_apart,
     "abstained_is_empty": _abstained_is_empty,
     "index_complete": _index_complete,
     "index_constant": _index_constant,

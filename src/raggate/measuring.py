@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from raggate import __version__, boot, redaction, rundir, scoring, sources, standing, suite, waivers
+from raggate import __version__, boot, build_context, redaction, rundir, scoring, sources, standing, suite, waivers
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
@@ -202,6 +202,7 @@ def _without(secrets: tuple[str, ...], result: Result) -> Result:
 
 def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:
     settings = inputs.config
+    judging = (settings.golden, settings.baseline_path)
     return Run(
         run_id=directory.name,
         suite=settings.suite,
@@ -214,6 +215,7 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
             "checkout": dict(sources.head(invocation.root, invocation.remote)),
             "against": inputs.against,
             "ignored": list(inputs.ignored),
+            "in_build_context": list(build_context.exposed(settings.api, invocation.root, judging)),
             "baseline_name": inputs.baseline[0] if inputs.baseline else None,
             "reproduce": invocation.reproduce,
         },

@@ -20,6 +20,9 @@ _TARGETS = {
     "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md",
     "rag-gate.yml": WORKFLOW,
 }
+IGNORED = ".dockerignore"
+"""Keeps what judges the API out of its image."""
+
 _ACTION = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+@[0-9a-f]{40}")
 _OWNERS = re.compile(r"@[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?( @[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?)*")
 _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
@@ -48,7 +51,9 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
             f"--owners: expected @user or @organisation/team, with spaces between; found {shown(owners, limit=80)}",
             hint="GitHub asks nobody where an owner is misspelt, and says so only on the page of the file.",
         )
-    targets = {**_TARGETS, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
+    # a .dockerignore that is there is the owner's to add to
+    ignored = {} if (directory / IGNORED).exists() else {"dockerignore": IGNORED}
+    targets = {**_TARGETS, **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
     names = (*_TARGETS.values(), *(_CODEOWNERS if owners else ()))
     existing = [name for name in names if (directory / name).exists()]
     if existing:

@@ -99,6 +99,8 @@ HOLDS = [
     pytest.param("chunks_have_text", [judged()], {}, id="texts-told"),
     pytest.param("chunks_have_text", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
     pytest.param("chunks_have_text", [answer()], {}, id="texts-of-nothing"),
+    pytest.param("golden_kept_apart", [answer()], {"config": {"in_build_context": []}}, id="nothing-in-the-context"),
+    pytest.param("golden_kept_apart", [answer()], {}, id="context-not-known"),
     pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
     pytest.param("abstained_is_empty", [answer(references=(REFERENCE,))], {}, id="answers-and-cites"),
     pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
@@ -185,6 +187,13 @@ BROKEN = [
         IN_VAULT,
         "q1 (hybrid): a.md is not in vault home",
         id="other-vault",
+    ),
+    pytest.param(
+        "golden_kept_apart",
+        [answer(*THREE)],
+        {"config": {"in_build_context": ["golden/eval_set.jsonl"]}},
+        "golden/eval_set.jsonl lies in the build context of the API; name it in .dockerignore",
+        id="golden-set-in-the-context",
     ),
     pytest.param(
         "headings_exist",

@@ -1,0 +1,52 @@
+"""What judges an API, and lies where the API's image is built: an image that carries it can answer from memory."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from raggate.api_settings import Api
+
+MAX_IGNORE_BYTES = 64 << 10
+"""Of a .dockerignore, no more is read."""
+
+
+def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
+    """Name the files that judge and that the engine is handed to build an image of the API or of a service from.
+
+    Args:
+        api: how the API comes up; an image that is only named says nothing of what it was built from.
+        root: directory of the configuration.
+        judging: golden sets and baselines, relative to it.
+    """
+    contexts = dict.fromkeys(_contexts(api))
+    found = (
+        path for path in judging if (root / path).is_file() and any(_sent(root, context, path) for context in contexts)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _contexts(api: Api) -> Iterator[str]:
+    if api.container is None:
+        return
+    for part in (api.container, *api.container.services.values()):
+        if part.build is not None:
+            yield posixpath.normpath(part.build.context)
+
+
+def _sent(root: Path, context: str, path: str) -> bool:
+    from docker.utils.build import PatternMatcher
+
+    inner = posixpath.relpath(posixpath.normpath(path), context)
+    return not inner.startswith("../") and not PatternMatcher(_ignored(root / context)).matches(inner)
+
+
+def _ignored(context: Path) -> list[str]:
+    """Read the patterns of a .dockerignore as the library does that sends the context."""
+    try:
+        with (context / ".dockerignore").open("rb") as stream:
+            text = stream.read(MAX_IGNORE_BYTES).decode(errors="replace")
+    except OSError:
+        return []
+    return [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
