@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from raggate.golden import digest, with_hash
+from raggate.case_hash import digest, with_hash
 from raggate.models import Case, Chunk, Failure, Golden, Labelled, Labels, Response, Result, Run, Support
 from raggate.outcomes import (
     OVERALL,

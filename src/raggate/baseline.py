@@ -9,11 +9,12 @@ from typing import Annotated, Any, NotRequired, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+from raggate.accepted import Accepted, Lowered
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.formats import helloworld_baseline
 from raggate.jsonio import STORED_DECIMALS, dumps, loads, rounded
-from raggate.outcomes import OVERALL, Accepted, Baseline, CaseScore, Direction, Lowered, MetricValue, Scorecard
+from raggate.outcomes import OVERALL, Baseline, CaseScore, Direction, MetricValue, Scorecard
 
 SCHEMA = "raggate/baseline/1"
 MAX_BYTES = 256 << 20
@@ -163,6 +164,7 @@ def read(data: bytes, source: str, directions: dict[str, Direction], beside: Pat
         source=source,
         provenance=stored["provenance"],
         scorecard=_scorecard(stored, directions),
+        early=True,
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
             for mode, metrics in stored.get("accepted", {}).items()

@@ -155,12 +155,12 @@ def run(**flags: Any) -> None:
 def score(directory: Path, golden_file: Path | None) -> None:
     """Score a run directory again and rewrite its metrics.json."""
     from raggate import stored
+    from raggate.jsonio import written
 
     _, scorecard = stored.score(directory, golden_file)
     for mode, slices in scorecard.slices.items():
         for name, value in slices.get("overall", {}).items():
-            shown = "–" if value.value is None else f"{value.value:.4f}"
-            click.echo(f"{mode}  {name:32} {shown:>7}  n={value.n}  unscored={value.unscored}")
+            click.echo(f"{mode}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
 
 
 @cli.command()

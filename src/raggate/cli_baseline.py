@@ -286,6 +286,6 @@ def _accepted(found: Baseline) -> Iterator[str]:
 
 
 def _figure(value: float | None) -> str:
-    from raggate.jsonio import rounded
+    from raggate.jsonio import written
 
-    return "–" if value is None else f"{rounded(value):.4f}"
+    return written(value)

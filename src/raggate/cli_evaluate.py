@@ -119,6 +119,6 @@ def _table(evaluation: Evaluation) -> list[str]:
 
 
 def _shown(value: float | None) -> str:
-    from raggate.jsonio import rounded
+    from raggate.jsonio import written
 
-    return "–" if value is None else f"{rounded(value):.4f}"
+    return written(value)

@@ -11,6 +11,7 @@ import click
 
 from raggate.errors import ExitCode, UsageError
 from raggate.escape import log_line
+from raggate.jsonio import written
 from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
@@ -241,8 +242,8 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regression
     for regression in regressions:
         delta = regression.delta
         click.echo(
-            f"REGRESSION {delta.metric}: {delta.baseline:.3f} → {delta.new:.3f} ({delta.delta:+.3f}, "
-            f"allowed {regression.threshold:g})"
+            f"REGRESSION {delta.metric}: {written(delta.baseline)} → {written(delta.new)} "
+            f"({written(delta.delta, sign=True)}, allowed {regression.threshold:g})"
         )
     if regressions and not allow_regressions:
         return ExitCode.REGRESSION
@@ -289,7 +290,8 @@ def _comparison_lines(comparison: RunComparison) -> Iterator[str]:
 
 def _delta_line(delta: MetricDelta) -> str:
     percent = "" if delta.delta_pct is None else f", {delta.delta_pct:+.1f}%"
-    return f"{delta.metric:32} {delta.baseline:.3f} → {delta.new:.3f} ({delta.delta:+.3f}{percent})"
+    change = f"{written(delta.delta, sign=True)}{percent}"
+    return f"{delta.metric:32} {written(delta.baseline)} → {written(delta.new)} ({change})"
 
 
 def _flip_line(flip: RowFlip) -> str:
@@ -337,4 +339,4 @@ def _note(text: str) -> None:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
+    return str(value) if isinstance(value, int) else written(value)

@@ -9,6 +9,7 @@ import click
 
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line
+from raggate.jsonio import written
 from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def aggregate(
         return
     for name, value in metrics.flat(values).items():
         whole = name in {"total_queries", "failed_queries"}
-        click.echo(f"{name:24} " + ("null" if value is None else f"{value:.0f}" if whole else f"{value:.4f}"))
+        click.echo(f"{name:24} " + ("null" if value is None else f"{value:.0f}" if whole else written(value)))
 
 
 @kebab.command()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.escape import log_line
+from raggate.jsonio import written
 from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ def warn(text: str) -> None:
 
 def number(value: float | None) -> str:
     """Write a value, or a dash as wide as one."""
-    return "     –" if value is None else f"{value:.4f}"
+    return f"{written(value):>6}"
 
 
 def interval(ends: Interval | None) -> str:
     """Write the ends of an interval, as wide as any other."""
-    return "[      –       ]" if ends is None else f"[{ends.lower:.4f}, {ends.upper:.4f}]"
+    return "[      –       ]" if ends is None else f"[{written(ends.lower)}, {written(ends.upper)}]"

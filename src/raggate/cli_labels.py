@@ -12,6 +12,7 @@ from raggate.cli_agreement import agreement
 from raggate.cli_label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, warn
 from raggate.errors import ExitCode, UsageError
 from raggate.escape import log_line
+from raggate.jsonio import written
 from raggate.ranges import FiniteRange
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
         if found is None:
             click.echo(f"  {name:29}      –  does not apply to any query")
         else:
-            click.echo(f"  {name:29} {found.point:.4f}  {interval(found.interval)}  {found.method}  n={found.n}")
+            click.echo(f"  {name:29} {written(found.point)}  {interval(found.interval)}  {found.method}  n={found.n}")
 
 
 def _say_joined(joined: Joined, directory: Path) -> None:
@@ -230,10 +231,10 @@ def _say_delta(delta: LabelDelta) -> None:
     if delta.delta is None or delta.interval is None:
         click.echo(f"  {delta.metric:29} {delta.status if delta.status == 'vanished' else 'does not apply'}")
         return
-    ends = f"[{delta.interval.lower:+.4f}, {delta.interval.upper:+.4f}]"
+    ends = f"[{written(delta.interval.lower, sign=True)}, {written(delta.interval.upper, sign=True)}]"
     click.echo(
-        f"  {delta.metric:29} {number(delta.baseline)} -> {number(delta.current)}  {delta.delta:+.4f} {ends}  "
-        f"n={delta.n}  {delta.status}"
+        f"  {delta.metric:29} {number(delta.baseline)} -> {number(delta.current)}  "
+        f"{written(delta.delta, sign=True)} {ends}  n={delta.n}  {delta.status}"
     )
 
 

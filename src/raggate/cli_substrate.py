@@ -229,12 +229,12 @@ def results(directory: Path, out: Path | None) -> None:
 
 
 def _say_comparison(comparison: Comparison) -> None:
-    from raggate.jsonio import rounded
+    from raggate.jsonio import written
 
     names = ("Mode", "Difficulty", "Metric")
     click.echo(f"{_columns(names)} {'Baseline':>9} {'Current':>9} {'Delta':>9}  Status")
     for row in comparison.rows:
-        values = f"{rounded(row.baseline):9.4f} {rounded(row.current):9.4f} {rounded(row.delta):+9.4f}"
+        values = f"{written(row.baseline):>9} {written(row.current):>9} {written(row.delta, sign=True):>9}"
         click.echo(f"{_columns((row.mode, row.difficulty, row.metric))} {values}  {row.status}")
     for what, found in (("vanished", comparison.vanished), ("fewer", comparison.shrunk), ("new", comparison.added)):
         for name in found:
@@ -250,15 +250,14 @@ def _say_comparison(comparison: Comparison) -> None:
 
 
 def _say_table(table: Table) -> None:
-    from raggate.jsonio import rounded
+    from raggate.jsonio import written
 
     for mode, buckets in table.items():
         for name, bucket in buckets.items():
             click.echo(log_line(f"{mode} {name}: {bucket.get('count') or 0:g} queries"))
             for metric, value in bucket.items():
                 if metric != "count":
-                    shown = "–" if value is None else f"{rounded(value):.4f}"
-                    click.echo(f"  {log_line(metric, limit=_NAME):24} {shown:>8}")
+                    click.echo(f"  {log_line(metric, limit=_NAME):24} {written(value):>8}")
 
 
 def _say_doubts(joined: Joined) -> None:

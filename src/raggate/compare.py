@@ -22,6 +22,7 @@ from raggate.outcomes import (
     Scorecard,
 )
 from raggate.restated import Restated, restate
+from raggate.standins import Slices, uncompared
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("fields", "golden", "notes", "vault"))
@@ -33,16 +34,18 @@ def compare(
     baseline: Baseline | None,
     *,
     flip_at: int,
+    min_slice: int = 10,
     incomparable: tuple[str, ...] = (),
     waived: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> Comparison:
-    """Compare a scored run with a baseline over the cases that are the same on both sides.
+    """Compare a scored run with a baseline over the cases that are the same on both sides; others have stand-ins.
 
     Args:
         run: the run the scorecard was made of, for the reasons behind flips.
         scorecard: its scores.
         baseline: what to hold it against, None when there is none.
         flip_at: rank within which a question counts as found.
+        min_slice: values from which a slice of the baseline has a mean that an added case can be held to.
         incomparable: why the two must not be compared, beside a baseline that is unfit; then nothing is.
         waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
     """
@@ -54,14 +57,10 @@ def compare(
     if baseline is None or incomparable:
         return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable, not_asked=missing)
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
-    pairs = [
-        (old, new)
-        for new in scorecard.cases
-        if (old := before.get((new.mode, new.case_id))) is not None and old.hash == new.hash
-    ]
-    counted = [(old, new) for old, new in pairs if (new.mode, new.case_id) not in waived]
-    own = [case for case in scorecard.cases if (case.mode, case.case_id) not in waived]
-    deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, own, scorecard, baseline)
+    sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
+    pairs = [(old, new) for old, new in sides if old is not None and _same(old.hash, new.hash, baseline)]
+    counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
+    deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
     return Comparison(
         baseline=theirs.baseline if theirs else baseline,
         scorecard=scorecard,
@@ -77,34 +76,60 @@ def compare(
     )
 
 
+def _same(old: str, new: str, baseline: Baseline) -> bool:
+    """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
+    return old == new or (baseline.early and old == new.partition("-")[0])
+
+
 def _paired(
-    pairs: Sequence[tuple[CaseScore, CaseScore]], own: Sequence[CaseScore], scorecard: Scorecard, baseline: Baseline
+    sides: Sequence[tuple[CaseScore | None, CaseScore]], scorecard: Scorecard, baseline: Baseline, min_slice: int
 ) -> Iterable[Delta]:
     members: dict[tuple[str, str], list[tuple[CaseScore, CaseScore]]] = {}
-    for old, new in pairs:
+    others: dict[str, list[tuple[CaseScore | None, CaseScore]]] = {}
+    for old, new in sides:
+        if old is None or not _same(old.hash, new.hash, baseline):
+            others.setdefault(new.mode, []).append((old, new))
+            continue
         for name in new.slices:
             members.setdefault((new.mode, name), []).append((old, new))
     for mode, name, metric, stored in _all_rows(scorecard, baseline):
-        both = [(old.values.get(metric), new.values.get(metric)) for old, new in members.get((mode, name), [])]
-        row = _over_pairs(mode, name, metric, stored, both)
+        pairs = members.get((mode, name), [])
+        row = _over_pairs(mode, name, metric, stored, pairs)
         if name not in scorecard.slices.get(mode, {}):
             # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
             row = replace(row, baseline=stored)
         if name == OVERALL:
-            whole = _mean([case.values.get(metric) for case in own if case.mode == mode], stored)
-            row = row if whole.n == row.current.n else replace(row, whole=whole)
+            row = _with_others(row, [new for _, new in sides], others.get(mode, []), baseline, min_slice)
         yield row
 
 
+def _with_others(
+    row: Delta,
+    own: Sequence[CaseScore],
+    others: Sequence[tuple[CaseScore | None, CaseScore]],
+    baseline: Baseline,
+    min_slice: int,
+) -> Delta:
+    """Put beside what is compared the run's own value, and how the cases stand that cannot be compared."""
+    whole = _mean([case.values.get(row.metric) for case in own if case.mode == row.mode], row.current)
+    slices: Slices = baseline.scorecard.slices.get(row.mode, {})
+    left, fell = uncompared(row, others, slices, min_slice)
+    return replace(row, whole=None if whole.n == row.current.n else whole, uncompared=left, fell=row.fell | fell)
+
+
 def _over_pairs(
-    mode: str, name: str, metric: str, like: MetricValue, both: Sequence[tuple[float | None, float | None]]
+    mode: str, name: str, metric: str, like: MetricValue, pairs: Sequence[tuple[CaseScore, CaseScore]]
 ) -> Delta:
     """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
+    both = [(old.values.get(metric), new.values.get(metric)) for old, new in pairs]
     shared = [(was, now) for was, now in both if was is not None and now is not None]
     had = [was for was, _ in both if was is not None]
     before = _mean([was if now is not None or not shared else None for was, now in both], like)
     after = _mean([now if was is not None or not had else None for was, now in both], like)
     sign = 1 if like.direction == "higher" else -1
+    names = [
+        new.case_id for (_, new), (was, now) in zip(pairs, both, strict=True) if was is not None and now is not None
+    ]
     changes = [sign * (now - was) for was, now in shared]
     row = _delta(mode, name, metric, before, after)
     return replace(
@@ -113,6 +138,7 @@ def _over_pairs(
         gained=sum(change > EPSILON for change in changes),
         binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
         lapsed=len(had) - len(shared),
+        fell=frozenset(case for case, change in zip(names, changes, strict=True) if change < -EPSILON),
     )
 
 
@@ -178,7 +204,7 @@ def _golden_changes(
     return GoldenChanges(
         added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
         removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
-        relabelled=tuple(sorted(case for case in both if before[case] != now[case])),
+        relabelled=tuple(sorted(case for case in both if not _same(before[case], now[case], baseline))),
         refiled=tuple(sorted(refiled)),
         released=tuple(sorted({new.case_id for old, new in pairs if old.must_pass and not new.must_pass})),
     )

@@ -79,7 +79,7 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             yield Reason(code="fewer-cases", message=message)
     if relabelled:
         cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
-        message = f"{cases} relabelled and not compared: {wording.some(relabelled)}"
+        message = f"{cases} relabelled and not compared one by one: {wording.some(relabelled)}"
         yield Reason(code="relabelled-cases", message=message)
     refiled, released = comparison.golden.refiled, comparison.golden.released
     if refiled:
@@ -106,6 +106,13 @@ def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     for row in _thinned(rows):
         if not _too_thin(row.delta, gate):
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    for row in rows:
+        others = row.delta.uncompared
+        if others is None or row.allowed is None or row.by_others or row.status in {"worse", "below floor"}:
+            continue
+        if others.drop > row.allowed + EPSILON:
+            message = f"{wording.shortfall(row.delta, others)}, allowed {row.allowed:g}; by so few it may be chance"
+            yield Reason(code="uncompared", message=message)
     new = [
         wording.name(row.delta)
         for row in rows
@@ -113,6 +120,7 @@ def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
         and gate.rule(row.delta.metric)
         and row.delta.current.n
         and not row.delta.baseline.n
+        and not (row.delta.uncompared and row.delta.uncompared.n)
     ]
     if new:
         yield Reason(
@@ -148,7 +156,15 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def _too_thin(delta: Delta, gate: Gate) -> bool:
-    return delta.current.n < gate.min_overlap * before(delta) - EPSILON
+    now, was = _scored(delta)
+    return now < gate.min_overlap * was - EPSILON
+
+
+def _scored(delta: Delta) -> tuple[int, int]:
+    """Say to how many cases of the baseline a metric applies now, and to how many it did, relabelled ones included."""
+    others = delta.uncompared
+    relabelled, retired = (others.relabelled, len(others.retired)) if others is not None else (0, 0)
+    return delta.current.n + relabelled, before(delta) + relabelled + retired
 
 
 def _small(delta: Delta, gate: Gate) -> bool:
@@ -185,12 +201,16 @@ def fewer_cases(comparison: Comparison) -> Iterator[str]:
 def _thinned(rows: Sequence[Judged]) -> list[Judged]:
     """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
     return [
-        row for row in rows if row.gated and row.delta.slice == OVERALL and 0 < row.delta.current.n < before(row.delta)
+        row
+        for row in rows
+        if row.gated and row.delta.slice == OVERALL and row.status != "vanished"
+        for now, was in [_scored(row.delta)]
+        if 0 < now < was
     ]
 
 
 def _thinning(delta: Delta) -> str:
-    if delta.lapsed:
-        return f"{wording.name(delta)} applies to {delta.current.n} of the {before(delta)} cases it applied to before"
-    now = wording.count(delta.current.n, "case")
-    return f"{wording.name(delta)} applies to {now}, in the baseline to {delta.baseline.n}"
+    now, was = _scored(delta)
+    if delta.lapsed or delta.uncompared is not None:
+        return f"{wording.name(delta)} applies to {now} of the {was} cases it applied to before"
+    return f"{wording.name(delta)} applies to {wording.count(now, 'case')}, in the baseline to {delta.baseline.n}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from raggate.anchors import covers, in_scope
 from raggate.models import Case, Chunk, Labelled, Run, Support
-from raggate.outcomes import CaseScore, Flip
+from raggate.outcomes import CaseScore, Comparison, Flip
 
 
 def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: int) -> tuple[Flip, ...]:
@@ -26,6 +26,55 @@ def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: 
         if flip is not None:
             flips.append(flip)
     return tuple(sorted(flips, key=_order))
+
+
+def find_fallen(run: Run, comparison: Comparison, fell: Mapping[tuple[str, str], str]) -> tuple[Flip, ...]:
+    """Describe cases that got worse and did not break, largest falls first.
+
+    Args:
+        run: the run, for the reasons.
+        comparison: it held against the baseline.
+        fell: by mode and case id, the metric to tell it by.
+    """
+    if comparison.baseline is None or run.stopped is not None:
+        return ()
+    before = {(case.mode, case.case_id): case for case in comparison.baseline.scorecard.cases}
+    now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
+    told = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
+    changed = frozenset(comparison.golden.relabelled)
+    return tuple(
+        sorted(
+            (
+                _fallen(item, before.get(key), now[key], fell[key], relabelled=item.case.id in changed)
+                for item in run.results
+                for key in [(item.result.mode, item.case.id)]
+                if key in fell and key not in told
+            ),
+            key=lambda flip: (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id),
+        )
+    )
+
+
+def _fallen(item: Labelled, old: CaseScore | None, new: CaseScore, metric: str, *, relabelled: bool) -> Flip:
+    grouped = metric.startswith("recall_all")
+    after = new.rank_all if grouped else new.rank
+    before = None if old is None else old.rank_all if grouped else old.rank
+    supports = _wanted(item, metric, after)
+    return Flip(
+        case_id=new.case_id,
+        mode=new.mode,
+        kind="fell",
+        metric=metric,
+        question=item.case.question,
+        gold=_gold(item.case, supports),
+        before=before,
+        after=after,
+        why=_why(item, metric, after),
+        displaced_by=None if metric in _ABSTENTION else _displaced(item, before),
+        must_pass=item.case.must_pass,
+        support=supports[0] if supports else None,
+        since="added" if old is None else "relabelled" if relabelled else "same",
+    )
 
 
 def _aborted(item: Labelled) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from raggate import anchors, headings, yamlio
+from raggate.case_hash import digest, with_hash
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.jsonio import dumps, loads
@@ -110,11 +110,6 @@ def load(data: bytes, name: str) -> Golden:
         problems.append(f"{name}: {len(cases)} cases, expected at most {MAX_CASES}")
     _raise_all(problems)
     return Golden(name=name, cases=tuple(cases), hash=digest(cases))
-
-
-def digest(cases: list[Case]) -> str:
-    """Hash a golden set by content: the order of its lines and the layout of its JSON do not count."""
-    return _hash(sorted((case.id, case.hash) for case in cases))
 
 
 def write_case(case: Case) -> bytes:
@@ -276,35 +271,6 @@ def complete(case: Case) -> Case:
     return with_hash(case)
 
 
-def with_hash(case: Case) -> Case:
-    """Give the case its content hash: what a score depends on, and nothing else.
-
-    Only keys that say something are hashed, so that a new optional key does not change the hash of older cases.
-    """
-    scored = {key: value for key in _SCORED_KEYS if (value := getattr(case, key)) not in (None, ())}
-    scored["gold_supports"] = [
-        {key: value for key in _SUPPORT_KEYS if (value := getattr(support, key)) not in (None, ())}
-        for support in case.gold_supports
-    ]
-    return replace(case, hash=_hash(scored))
-
-
-_SCORED_KEYS = (
-    "question",
-    "answerable",
-    "required_support_groups",
-    "recency_conflict_rule",
-    "vaults",
-    "folders",
-    "k",
-    "detail",
-    "expected_doc_ids",
-    "must_contain",
-    "forbidden",
-)
-_SUPPORT_KEYS = ("rel_path", "heading_path", "snippets", "vault", "grade", "chunk_id", "doc_id")
-
-
 def _broken_name(index: int, support: _SupportRow) -> str | None:
     """Say what is wrong with how a support names what it is, if anything."""
     where = f"gold_supports[{index}]"
@@ -344,7 +310,3 @@ def _raise_all(problems: list[str]) -> None:
         if len(problems) > len(shown):
             shown.append(f"… and {len(problems) - len(shown)} more")
         raise UsageError("\n".join(shown), hint="docs/golden-set.md describes every key.")
-
-
-def _hash(value: object) -> str:
-    return hashlib.sha256(dumps(value)).hexdigest()[:16]

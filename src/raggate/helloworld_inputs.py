@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate import golden, scoring
+from raggate.case_hash import digest
 from raggate.compat import helloworld as compat
 from raggate.compat.helloworld_compare import Side
 from raggate.errors import UsageError
@@ -95,7 +96,7 @@ def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
         raise UsageError(f"no row of {files.run_id} is of a case in {cases.name}", hint=_RIGHT_SET)
     if len(asked) < len(cases.cases):
         say(f"{len(cases.cases) - len(asked)} questions of {cases.name} were not asked")
-        return replace(cases, cases=asked, hash=golden.digest(list(asked)))
+        return replace(cases, cases=asked, hash=digest(list(asked)))
     return cases
 
 

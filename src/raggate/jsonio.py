@@ -31,6 +31,13 @@ def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
     return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
 
 
+def written(value: float | None, *, sign: bool = False) -> str:
+    """Write a measured value for people: 4 decimals, half away from zero; a dash where there is none."""
+    if value is None:
+        return "–"
+    return f"{rounded(value):+.4f}" if sign else f"{rounded(value):.4f}"
+
+
 def dumps(value: object, *, pretty: bool = False) -> bytes:
     """Serialise with sorted keys; with `pretty`, indented, printable and ending in a newline.
 

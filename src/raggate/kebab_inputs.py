@@ -8,6 +8,7 @@ from typing import Any
 
 from raggate import golden as own
 from raggate import scoring
+from raggate.case_hash import digest
 from raggate.compat.kebab import Queries, Rules
 from raggate.compat.kebab_compare import Side
 from raggate.compat.kebab_spans import Place, read_spans
@@ -129,7 +130,7 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
     cases = list(golden_yaml.to_cases(asked, own.complete, unlabelled=unlabelled))
     if not cases:
         raise UsageError(f"{asked.name}: no query is left that says what a right answer is")
-    measured = Golden(name=asked.name, cases=tuple(cases), hash=own.digest(cases))
+    measured = Golden(name=asked.name, cases=tuple(cases), hash=digest(cases))
     return kebab_run.to_run(run, measured, scoring.label, k=k)
 
 

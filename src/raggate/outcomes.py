@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from raggate.accepted import Accepted
 from raggate.models import Run, Support
+from raggate.uncompared import Uncompared
 
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
@@ -83,39 +85,19 @@ class Scorecard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lowered:
-    """That a lower value was promoted: on which day, from and to which value, why, and by whom."""
-
-    on: str
-    before: float
-    after: float
-    reason: str
-    by: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
-    """The best accepted value of a metric, the day it is of, and the sum of small accepted drops since, at least 0."""
-
-    best: float
-    drops: float
-    since: str
-    lowered: Lowered | None = None
-    moved: Lowered | None = None  # the last time that `best` became lower because the questions are others
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool.
 
     `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
+    `early` files are from before case hashes covered the expected key facts.
     """
 
     source: str
     scorecard: Scorecard
     provenance: dict[str, Any]
     unfit: tuple[str, ...] = ()
+    early: bool = False
     accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
 
     @property
@@ -131,7 +113,8 @@ class Delta:
     Where cases can be paired, both values are over those with a value on both sides, of which `lost` got worse and
     `gained` better; `lapsed` more had one in the baseline only. Where no pair is left, the current value is None if the
     baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell more.
-    `whole` is the run's own value over all its cases but those waived, where those are more than were compared.
+    `whole` is the run's own value over all its cases but those waived, where those are more than were compared, and
+    `uncompared` how the others among them stand. `fell` names the cases that got worse, compared or held to a stand-in.
     """
 
     mode: str
@@ -145,6 +128,8 @@ class Delta:
     binary: bool = False
     lapsed: int = 0
     whole: MetricValue | None = None
+    uncompared: Uncompared | None = None
+    fell: frozenset[str] = frozenset()
 
     @property
     def own(self) -> MetricValue:
@@ -154,7 +139,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A question that broke or was fixed: what was expected, where it was, where it is, and why.
+    """A question that broke, was fixed, or got worse without breaking: what was expected, where it was and is, and why.
 
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
     what stands now where the gold chunk stood. `support` is what `gold` names, None for a question to abstain from.
@@ -162,7 +147,7 @@ class Flip:
 
     case_id: str
     mode: str
-    kind: Literal["broke", "fixed"]
+    kind: Literal["broke", "fixed", "fell"]
     metric: str
     question: str
     gold: str
@@ -173,6 +158,7 @@ class Flip:
     must_pass: bool
     support: Support | None = None
     waived: bool = False
+    since: Literal["same", "relabelled", "added"] = "same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +213,10 @@ Status = Literal["worse", "below floor", "better", "same", "within", "vanished",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row."""
+    """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row.
+
+    A row is worse `by_others` where the cases that could not be compared make it so, and not those that could.
+    """
 
     delta: Delta
     status: Status
@@ -235,6 +224,7 @@ class Judged:
     floor: float | None
     gated: bool
     waived: bool = False
+    by_others: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +254,10 @@ Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "inte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The decision, its reasons (empty for a pass), warnings, judged rows and waivers."""
+    """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
+
+    `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
+    """
 
     outcome: Outcome
     exit_code: int
@@ -273,6 +266,7 @@ class Verdict:
     warnings: tuple[Reason, ...] = ()
     rows: tuple[Judged, ...] = ()
     waivers: tuple[Waived, ...] = ()
+    fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,7 +328,8 @@ class Review:
     """Everything a report tells: the run, its scores, what it was held against, and the decision.
 
     `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
-    `places`, `preview` and `first_run` are those of `Aside`, `waivers` those of the verdict.
+    `places`, `preview` and `first_run` are those of `Aside`, `waivers` those of the verdict. `fallen` are the questions
+    that got worse in a metric that makes it red, and did not break.
     """
 
     run: Run
@@ -348,3 +343,4 @@ class Review:
     preview: Preview | None = None
     first_run: bool = False
     waivers: tuple[Waived, ...] = ()
+    fallen: tuple[Flip, ...] = ()

@@ -14,6 +14,7 @@ from raggate import (
     baseline,
     compare,
     config,
+    flips,
     invariants,
     measuring,
     preview,
@@ -115,6 +116,7 @@ def judge(
         scorecard,
         held_against,
         flip_at=settings.gate.flip_at,
+        min_slice=settings.gate.min_slice,
         incomparable=invariants.comparable(scorecard, held_against) if held_against else (),
         waived=waivers.excused(waived, scorecard),
     )
@@ -145,6 +147,7 @@ def _review(
         against=run.config.get("against"),
         first_run=first_run,
         waivers=decided.waivers,
+        fallen=flips.find_fallen(run, comparison, decided.fell),
     )
 
 
@@ -222,7 +225,7 @@ def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
     cases = {case.id: case for case in inputs.golden.cases}
     found = {
         flip.case_id: vault.place(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
-        for flip in review.comparison.flips
+        for flip in (*review.comparison.flips, *review.fallen)
         if flip.support is not None
     }
     return {name: place for name, place in found.items() if place is not None}

@@ -13,6 +13,7 @@ from raggate.dates import day
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
 from raggate.evidence import image_in
+from raggate.jsonio import written
 from raggate.models import Run
 from raggate.modes import asked_in
 from raggate.outcomes import (
@@ -116,7 +117,9 @@ def proposal(
     """
     _refuse_another_suite(run, present)
     # waivers excuse a change before the gate; they never make what is promoted look better
-    comparison = compare.compare(run, scorecard, present, flip_at=gate.flip_at, incomparable=incomparable)
+    comparison = compare.compare(
+        run, scorecard, present, flip_at=gate.flip_at, min_slice=gate.min_slice, incomparable=incomparable
+    )
     changes = tuple(replacements(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
     down = [*_down(rows, comparison), *_gone(run, comparison, gate)]
@@ -154,8 +157,8 @@ def table(proposed: Proposal) -> list[str]:
     lines = []
     for name, row in zip(names, proposed.rows, strict=True):
         delta = row.change.delta
-        change = "" if delta is None else f"  {delta:+.4f}{_over(row, proposed.comparison)}"
-        lines.append(f"{name:{width}}  {_shown(row.before):>7} → {_shown(row.after):>7}{change}".rstrip())
+        change = "" if delta is None else f"  {written(delta, sign=True)}{_over(row, proposed.comparison)}"
+        lines.append(f"{name:{width}}  {written(row.before.value):>7} → {written(row.after.value):>7}{change}".rstrip())
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
         found = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
         if found:
@@ -187,7 +190,8 @@ def replacements(comparison: Comparison, gate: Gate) -> Iterator[Replacement]:
                 before = old.get(metric) or _nothing(new[metric])
                 after = new.get(metric) or _nothing(before)
                 means = _means(mode, metric, before, after)
-                yield _replacement(means, paired.get((mode, metric)), comparison, gate)
+                row = _replacement(means, paired.get((mode, metric)), comparison, gate)
+                yield replace(row, sunk=ratchet.sinks(row, comparison, gate))
 
 
 def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> Replacement:
@@ -239,8 +243,18 @@ def _not_asked(run: Run) -> Iterator[str]:
 def _down(rows: Sequence[Replacement], comparison: Comparison) -> Iterator[Reason]:
     for row in rows:
         if row.down:
-            values = f"{_shown(row.change.baseline)} → {_shown(row.change.current)}"
+            values = f"{written(row.change.baseline.value)} → {written(row.change.current.value)}"
             yield Reason(code="metric-down", message=f"{wording.name(row.change)} {values}{_over(row, comparison)}")
+        elif row.sunk:
+            others, means = row.change.uncompared, f"{written(row.before.value)} → {written(row.after.value)}"
+            why = f"; {wording.beside(others)}" if others is not None and others.n else ""
+            message = f"{wording.name(row.change)} {means} over all questions of each side{why}"
+            yield Reason(code="mean-down", message=message)
+    retired = {case for row in rows if row.change.uncompared is not None for case in row.change.uncompared.retired}
+    if retired:
+        names = wording.some(sorted(retired))
+        message = f"{wording.count(len(retired), 'relabelled question')} left a gated metric: {names}"
+        yield Reason(code="retired-cases", message=message)
 
 
 def _over(row: Replacement, comparison: Comparison) -> str:
@@ -287,9 +301,5 @@ def _beyond_limits(rows: Sequence[Replacement], gate: Gate) -> Iterator[Reason]:
         limit = None if rule is None else rule.floor if higher else rule.ceiling
         if limit is not None and value is not None and not (1 if higher else -1) * (value - limit) >= -EPSILON:
             bound = f"its {'floor' if higher else 'ceiling'} {limit:g}"
-            said = f"{wording.name(row.change)} is {_shown(row.after)}, beyond {bound}, which the next check fails for"
-            yield Reason(code="beyond-limit", message=said)
-
-
-def _shown(value: MetricValue) -> str:
-    return "–" if value.value is None else f"{value.value:.4f}"
+            said = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
+            yield Reason(code="beyond-limit", message=f"{said}, which the next check fails for")

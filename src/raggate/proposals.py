@@ -23,12 +23,15 @@ class Replacement:
         change: what the metric is judged by: its values over the cases that both have, or, where those are too few to
             tell, the two means. Its `delta` is None where one side has no value.
         shared: whether `change` is over cases that both have.
+        sunk: whether the mean that readers will see is worse by more than is tolerated, at once or together with what
+            was given up before, whatever `change` says.
     """
 
     before: MetricValue
     after: MetricValue
     change: Delta
     shared: bool
+    sunk: bool = False
 
     @property
     def gain(self) -> float:

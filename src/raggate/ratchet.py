@@ -2,8 +2,9 @@
 
 A drop within the tolerance passes the gate, and once it is promoted the next one is measured from there. So the
 baseline keeps, beside the values of its run, the best value accepted and what has been given up since. Drops are
-counted over the same questions only. The best value is a mean over the questions of its day; it becomes a worse one
-only together with a record of why: a person accepted a loss, or the mean is over other questions now.
+counted over the same questions, and over relabelled and added ones by what stands in for them. The best value is a mean
+over the questions of its day; it becomes a worse one only when a person accepts that, and with a record of why: a loss,
+or other questions.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from raggate.accepted import Accepted, Lowered
 from raggate.config import Gate
 from raggate.dates import day
-from raggate.outcomes import EPSILON, OVERALL, Accepted, Comparison, Delta, GoldenChanges, Judged, Lowered, MetricValue
+from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, GoldenChanges, Judged, MetricValue
 from raggate.proposals import Replacement
 
 
@@ -47,9 +49,32 @@ def creeping(rows: Sequence[Judged], accepted: Mapping[str, Mapping[str, Accepte
         entry = accepted.get(delta.mode, {}).get(delta.metric)
         if entry is None or row.allowed is None or not row.gated or delta.slice != OVERALL or row.status == "worse":
             continue
-        drop = max(0.0, -gain(delta) if delta.delta is not None else 0.0)
-        if entry.drops + drop > row.allowed + EPSILON:
-            yield Creep(row=row, total=entry.drops + drop, since=entry.since, adds=drop > EPSILON)
+        drop = _lost(delta)
+        # what falls by that much at once, such as a value that is beyond its floor too, did not creep there
+        if drop <= row.allowed + EPSILON < entry.drops + drop:
+            proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
+            adds = max(-gain(delta), proven) > EPSILON
+            yield Creep(row=row, total=entry.drops + drop, since=entry.since, adds=adds)
+
+
+def _lost(delta: Delta) -> float:
+    """Say by how much a row got worse, over the compared cases or with those that are not; 0 where it did not."""
+    return max(0.0, -gain(delta), delta.uncompared.drop if delta.uncompared is not None else 0.0)
+
+
+def sinks(row: Replacement, comparison: Comparison, gate: Gate) -> bool:
+    """Say whether a promotion makes the mean worse by more than is tolerated, at once or with what was given up.
+
+    Both means are over all cases of their day, so this sees what is lost among questions that are not the same.
+    """
+    mode, metric = row.change.mode, row.change.metric
+    rule, entry = gate.rule(metric), _before(comparison, mode, metric)
+    if rule is None or entry is None or not (_known(row.before) and _known(row.after)):
+        return False
+    value, lost = row.after.value or 0.0, _lost(row.change)
+    falls = max(_behind(value, row.before.value or 0.0, row), lost)
+    given = max(falls, entry.drops + lost, _behind(value, entry.best, row))
+    return falls > EPSILON and given > (rule.tolerance or 0.0) + EPSILON
 
 
 def gain(delta: Delta) -> float:
@@ -107,22 +132,28 @@ def _step(
         return Accepted(best=value, drops=0.0, since=promotion.on)
     if not isfinite(row.gain):
         return entry
+    lost = _lost(row.change) if row.shared else -row.gain
     # what is not of the same questions is no small drop that could be added up, so it is recorded whatever its size
-    if row.gain < -(EPSILON + (tolerance if row.shared else 0.0)):
-        return _begun(_lowered(entry, row, promotion), row, promotion, changed)
+    if lost > EPSILON + (tolerance if row.shared else 0.0):
+        return _begun(_lowered(entry, row, lost, promotion), row, promotion, changed)
     if not row.shared:
         # nor does it show that anything was won back, unless the value is the best there was
         return entry if _worse(value, entry.best, row) else _begun(entry, row, promotion, changed)
-    if row.gain < -EPSILON:
-        return replace(entry, drops=entry.drops - row.gain)
+    if lost > EPSILON:
+        return replace(entry, drops=entry.drops + lost)
     # noise of floats is no gain: promoting one run twice must change nothing
     left = entry.drops - (row.gain if row.gain > EPSILON else 0.0)
-    return replace(entry, drops=left) if left > EPSILON else _begun(entry, row, promotion, changed)
+    if left > EPSILON:
+        return replace(entry, drops=left)
+    # a best value that nobody was asked about stays what everything later is measured by
+    held = _worse(value, entry.best, row) and not row.sunk
+    return replace(entry, drops=0.0) if held else _begun(entry, row, promotion, changed)
 
 
-def _lowered(entry: Accepted, row: Replacement, promotion: Promotion) -> Accepted:
-    """Record a lower value; both ends are over the same cases where such decided."""
-    before, after = row.change.baseline.value or 0.0, row.change.current.value or 0.0
+def _lowered(entry: Accepted, row: Replacement, lost: float, promotion: Promotion) -> Accepted:
+    """Record a lower value; both ends are over the same cases where such decided, and else the means."""
+    ends = (row.change.baseline, row.change.current) if lost <= -row.gain + EPSILON else (row.before, row.after)
+    before, after = (end.value or 0.0 for end in ends)
     low = Lowered(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
     return replace(entry, best=after, lowered=low)
 
@@ -143,7 +174,11 @@ def _changes(golden: GoldenChanges) -> str:
 
 
 def _worse(value: float, than: float, row: Replacement) -> bool:
-    return (than - value if row.after.direction == "higher" else value - than) > EPSILON
+    return _behind(value, than, row) > EPSILON
+
+
+def _behind(value: float, than: float, row: Replacement) -> float:
+    return than - value if row.after.direction == "higher" else value - than
 
 
 def _known(value: MetricValue) -> bool:

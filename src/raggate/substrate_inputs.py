@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate import rundir
+from raggate.case_hash import digest
 from raggate.compat import substrate as compat
 from raggate.compat import substrate_floors as floor_tables
 from raggate.compat import substrate_gate as gate
@@ -20,7 +21,7 @@ from raggate.formats.substrate_files import read_json, read_lines
 from raggate.formats.substrate_metrics import Shape, Table, read_limits, read_targets
 from raggate.formats.substrate_results import from_run, read_results, with_texts
 from raggate.formats.substrate_trace import read_trace, to_rows
-from raggate.golden import complete, digest
+from raggate.golden import complete
 from raggate.metrics import METRICS
 from raggate.models import Golden
 from raggate.outcomes import Direction

@@ -11,19 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from raggate import coverage, dates, ratchet, waivers, wording
-from raggate.config import Gate, Rule
+from raggate.config import Gate
 from raggate.errors import ExitCode
+from raggate.judging import judge
 from raggate.outcomes import (
     EPSILON,
     OVERALL,
     CaseScore,
     Comparison,
-    Delta,
     Finding,
     Judged,
     Outcome,
     Reason,
-    Status,
     Verdict,
     Waived,
 )
@@ -66,10 +65,8 @@ def decide(
     complaints = _complaints(comparison, rows, gate, waived)
     told = _used(comparison, complaints, waived, stopped)
     complaints += _left_over(told, settled=waivers_settled)
-    warnings = [
-        *_warnings(comparison, findings, rows, gate, started),
-        *(item.reason for item in complaints if not item.red),
-    ]
+    quiet = [item.reason for item in complaints if not item.red]
+    warnings = [*_warnings(comparison, findings, rows, gate, started), *quiet]
     clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error"))),
@@ -86,7 +83,17 @@ def decide(
         warnings=tuple(warnings),
         rows=rows,
         waivers=told,
+        fell=_fell(complaints),
     )
+
+
+def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
+    """Name the cases that got worse in the metrics that are complained of, each with the first such metric."""
+    found: dict[tuple[str, str], str] = {}
+    for delta in (item.row.delta for item in complaints if item.red and item.row is not None):
+        for case in sorted(delta.fell):
+            found.setdefault((delta.mode, case), delta.metric)
+    return found
 
 
 def _warnings(
@@ -107,53 +114,6 @@ def _first(clauses: Sequence[tuple[Outcome, list[Reason]]], *, interrupted: bool
     reasons = [reason for name, found in clauses if name == first for reason in found]
     reasons += [reason for name, found in clauses if name != first for reason in found]
     return "interrupted" if interrupted and first == "cannot tell" else first, reasons
-
-
-def judge(delta: Delta, gate: Gate) -> Judged:
-    """Say what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor.
-
-    A row without a value in the baseline and without a floor is not gated, whatever the rules: nothing can be decided.
-    """
-    rule = gate.rule(delta.metric)
-    overall = delta.slice == OVERALL
-    floor = _limit(rule, delta) if rule is not None and overall else None
-    known = coverage.before(delta)
-    enough = known > 0 if overall else gate.slices != "off" and known >= gate.min_slice
-    # a change of which nothing can be said is judged by limits alone
-    enough = enough and (delta.delta is not None or not delta.current.n)
-    gated = rule is not None and (enough or (floor is not None and delta.own.n > 0))
-    return Judged(
-        delta=delta,
-        status=_status(delta, rule, floor) if gated and rule is not None else _ungated_status(delta),
-        allowed=rule.tolerance if gated and rule is not None else None,
-        floor=floor,
-        gated=gated,
-    )
-
-
-def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
-    if delta.baseline.n and not delta.current.n:
-        return "vanished"
-    # a limit holds for all the run asked, whatever could be compared
-    value = delta.own.value
-    sign = 1 if delta.current.direction == "higher" else -1
-    # written so that a NaN, which no comparison is true of, ends up as bad
-    if floor is not None and value is not None and not sign * (value - floor) >= -EPSILON:
-        return "below floor"
-    change = sign * (delta.delta or 0.0)
-    if change > EPSILON:
-        return "better"
-    if change >= -EPSILON:
-        return "same"
-    return "within" if change >= -((rule.tolerance or 0.0) + EPSILON) else "worse"
-
-
-def _ungated_status(delta: Delta) -> Status:
-    return "vanished" if coverage.emptied(delta) else "not gated"
-
-
-def _limit(rule: Rule, delta: Delta) -> float | None:
-    return rule.floor if delta.current.direction == "higher" else rule.ceiling
 
 
 def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, first_run: bool) -> Iterator[Reason]:
@@ -213,6 +173,7 @@ class _Complaint:
     reason: Reason
     red: bool = True
     waiver: Waived | None = None
+    row: Judged | None = None
 
 
 def _complaints(
@@ -234,9 +195,9 @@ def _used(
     return waivers.settled(waived, {item.waiver for item in complaints if item.waiver})
 
 
-def _complain(code: str, message: str, waiver: Waived | None) -> _Complaint:
+def _complain(code: str, message: str, waiver: Waived | None, row: Judged | None = None) -> _Complaint:
     if waiver is None:
-        return _Complaint(reason=Reason(code=code, message=message))
+        return _Complaint(reason=Reason(code=code, message=message), row=row)
     told = Reason(code="waived", message=f"{message}; {wording.waived(waiver)}")
     return _Complaint(reason=told, red=False, waiver=waiver)
 
@@ -289,9 +250,9 @@ def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]) -> Iter
             continue
         waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
         if row.gated and row.status == "worse":
-            yield _complain("worse", wording.change(row), waiver)
+            yield _complain("worse", wording.change(row), waiver, row)
         if row.gated and row.status == "below floor":
-            yield _complain("below-floor", wording.beyond(row), waiver)
+            yield _complain("below-floor", wording.beyond(row), waiver, row)
 
 
 def _creep(
@@ -304,7 +265,7 @@ def _creep(
         # what was given up before is no fault of a change that gives up nothing
         if gate.ratchet == "fail" and creep.adds:
             delta = creep.row.delta
-            yield _complain("creep", message, waivers.for_metric(waived, delta.metric, delta.mode))
+            yield _complain("creep", message, waivers.for_metric(waived, delta.metric, delta.mode), creep.row)
         else:
             yield _Complaint(reason=Reason(code="creep", message=message), red=False)
 

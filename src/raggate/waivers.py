@@ -62,7 +62,7 @@ def worsened(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> It
     for case in comparison.scorecard.cases:
         waiver = for_case(waived, case.case_id, case.mode)
         old = before.get((case.mode, case.case_id))
-        if waiver is not None and old is not None and old.hash == case.hash and _worse(old, case, comparison, gate):
+        if waiver is not None and old is not None and _worse(old, case, comparison, gate):
             yield case, waiver
 
 

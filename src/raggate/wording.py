@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.escape import plain
+from raggate.jsonio import written
 from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Outcome, Reason, Waived
+from raggate.uncompared import Uncompared
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 
@@ -16,9 +18,26 @@ SOON = 14
 def change(row: Judged) -> str:
     """Say how a metric went from one value to another, and what was allowed."""
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
+    if row.by_others and row.delta.uncompared is not None:
+        return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {row.allowed or 0.0:g}"
     return (
-        f"{name(row.delta)} went from {before:.4f} to {after:.4f} "
-        f"({row.delta.delta or 0.0:+.4f}, allowed {row.allowed or 0.0:g})"
+        f"{name(row.delta)} went from {written(before)} to {written(after)} "
+        f"({written(row.delta.delta or 0.0, sign=True)}, allowed {row.allowed or 0.0:g})"
+    )
+
+
+def shortfall(delta: Delta, others: Uncompared) -> str:
+    """Say how a metric stands over the cases that could not be compared, and what that makes of the whole."""
+    worse = written(-others.drop if delta.current.direction == "higher" else others.drop, sign=True)
+    return f"{name(delta)} is {beside(others)}: with the compared ones that is {worse}"
+
+
+def beside(others: Uncompared) -> str:
+    """Set the mean of the cases that could not be compared beside that of their stand-ins."""
+    counts = {"relabelled": others.relabelled, "added": others.n - others.relabelled}
+    kinds = " and ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    return (
+        f"{written(others.value)} over the {kinds} since the baseline, where {written(others.expected)} stands for them"
     )
 
 
@@ -27,7 +46,7 @@ def beyond(row: Judged) -> str:
     limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
     whole = row.delta.whole
     over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
-    return f"{name(row.delta)} is {row.delta.own.value:.4f}{over}, beyond its {limit} {row.floor:g}"
+    return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {row.floor:g}"
 
 
 def failing(said: str) -> str:
@@ -41,8 +60,8 @@ def crept(row: Judged, total: float, since: str) -> str:
     way = "down" if row.delta.current.direction == "higher" else "up"
     allowed = f"{row.allowed or 0.0:g}"
     return (
-        f"{name(row.delta)} has crept {way} {total:g}{f' since {since}' if since else ''} in accepted steps of at most "
-        f"{allowed} each, more than the allowed {allowed}"
+        f"{name(row.delta)} has crept {way} {written(total)}{f' since {since}' if since else ''} in accepted steps "
+        f"of at most {allowed} each, more than the allowed {allowed}"
     )
 
 

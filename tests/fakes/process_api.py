@@ -1,6 +1,7 @@
 """The ask contract over Markdown notes in one file, well behaved or not.
 
-FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`). What spoils
+FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`); with
+`lose:word` the best passage is kept from questions with that word. What spoils
 answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
 FAKE_ON=health, those of the health and index paths. Asks are counted from 1, whoever asks.
 """
@@ -103,7 +104,12 @@ class Index:
             if asked & has and vault in (vaults or VAULTS)
         ]
         ranked = sorted(scored, key=lambda item: item[:2])[: k + 1]
-        ranked = ranked[1:] if "worse" in BEHAVIOUR else ranked[:k]
+        lost = "worse" in BEHAVIOUR or BEHAVIOUR.get("lose") in asked
+        ranked = ranked[1:] if lost else ranked[:k]
+        if "swap" in BEHAVIOUR and len(ranked) > 2:
+            # the scores stay where they are, so that they still fall down the list
+            first, third = ranked[0], ranked[2]
+            ranked[0], ranked[2] = (first[0], *third[1:]), (third[0], *first[1:])
         return [
             {**chunk, "rank": rank, "score_final": -score, "score_vector": -score, "score_lexical": -score}
             for rank, (score, _, chunk) in enumerate(ranked, 1)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from builders import make_case_score, make_metric, make_run, make_scorecard
 from raggate import baseline
+from raggate.accepted import Accepted, Lowered
 from raggate.errors import UsageError
-from raggate.outcomes import OVERALL, Accepted, Baseline, Direction, Lowered, Scorecard
+from raggate.outcomes import OVERALL, Baseline, Direction, Scorecard
 from raggate.reports import metrics_file
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}

@@ -15,9 +15,10 @@ from click.testing import CliRunner
 
 from builders import make_case_score, make_scorecard
 from raggate import baseline as stored
+from raggate.accepted import Accepted, Lowered
 from raggate.cli_baseline import baseline
 from raggate.errors import UsageError
-from raggate.outcomes import OVERALL, Accepted, Lowered
+from raggate.outcomes import OVERALL
 
 CONFIG = "suite: notes\nvault: {work: vault}\napi: {url: http://127.0.0.1:1}\ngate: {stale_after_days: 30}\n"
 PROVENANCE = {

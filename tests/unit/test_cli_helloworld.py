@@ -103,7 +103,7 @@ def test_compare_gates(tmp_path: Path) -> None:
     new = write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6}, config={"llm_model": "9B"})
     code, out, _ = run("compare", before, new)
     assert code == 1
-    assert "REGRESSION recall_at_k_avg: 0.700 → 0.600 (-0.100, allowed 0.05)" in out
+    assert "REGRESSION recall_at_k_avg: 0.7000 → 0.6000 (-0.1000, allowed 0.05)" in out
     assert "setting llm_model: Qwen2.5-3B-Instruct-Q4_K_M → 9B" in out
     assert run("compare", before, new, "--allow-regressions")[0] == 0
     assert run("compare", before, new, "--regression-threshold-recall", "0.1")[0] == 0
@@ -148,7 +148,7 @@ def test_compare_misses_questions(tmp_path: Path) -> None:
     code, out, notes = run("compare", before, new, "--golden", golden)
     assert code == 3
     assert "only in the baseline: 1 questions: test_002" in out
-    assert "recall_at_k_avg                  0.500 → 0.500" in out
+    assert "recall_at_k_avg                  0.5000 → 0.5000" in out
     assert "cannot tell: questions of the baseline have no row now" in notes
     assert run("compare", before, new, "--golden", golden, "--allow-vanished")[0] == 0
     code, out, _ = run("compare", new, before, "--golden", golden)
@@ -188,11 +188,11 @@ def test_compare_takes_rows_of_the_golden_set(tmp_path: Path) -> None:
     code, out, notes = run("compare", before, new, "--golden", unscored)
     assert code == 0
     assert "3 rows are left out" in notes
-    assert "recall_at_k_avg                  1.000 → 1.000" in out
+    assert "recall_at_k_avg                  1.0000 → 1.0000" in out
     without = write_run(tmp_path, "c", rows=None, aggregates=FLAT)
     _, out, notes = run("compare", without, new, "--golden", unscored)
     assert "c: results.jsonl is missing or empty, so the means of metrics.json count" in notes
-    assert "recall_at_k_avg                  0.700 → 1.000" in out
+    assert "recall_at_k_avg                  0.7000 → 1.0000" in out
 
 
 def test_compare_invariants_have_levels(tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ LEAVES = {
         "modes",
         "git_objects",
         "first_run",
+        "accepted",
+        "case_hash",
+        "uncompared",
         "__init__",
     ),
 }
@@ -77,9 +80,10 @@ ALLOWED = {
     "compat_scores": {"compat", "formats"},
     "suite": {"adapters"},
     "scoring": {"metrics", "answer_fields"},
-    "compare": {"flips", "coverage", "restated"},
+    "compare": {"flips", "coverage", "restated", "standins"},
     "restated": {"compat", "formats"},
-    "verdict": {"wording", "coverage", "ratchet", "waivers"},
+    "verdict": {"wording", "coverage", "judging", "ratchet", "waivers"},
+    "judging": {"coverage"},
     "coverage": {"wording", "answer_fields"},
     "promote": {"baseline", "compare", "coverage", "ratchet", "wording"},
     "cli_substrate": {"substrate_inputs", "formats", "compat", "reports", "rundir"},
@@ -103,6 +107,7 @@ ALLOWED = {
 }
 PURE = {
     *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
+    *("standins", "judging"),
     *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
     *("compat_scores", "restated", "agreement_rows"),
     *("answer_fields", "standing", "note_titles", "note_words"),

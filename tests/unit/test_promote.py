@@ -19,10 +19,11 @@ from builders import (
     make_run,
 )
 from raggate import baseline, scoring
+from raggate.accepted import Accepted, Lowered
 from raggate.config import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.models import Run
-from raggate.outcomes import Accepted, Baseline, Finding, Lowered
+from raggate.outcomes import Baseline, Finding
 from raggate.promote import Terms, proposal, provenance, refuse_unmeasured, table
 from raggate.proposals import Proposal, Replacement
 from raggate.scoring import score
@@ -211,12 +212,15 @@ def told_of(found: Proposal, name: str = HIT) -> str:
 def test_values_are_those_of_the_files() -> None:
     """Before and after are what the two files say, and the change is over the questions that both have."""
     present = kept(proposed(run_of(0), None))
-    found = proposed(together(run_of(0), relabelled(run_of(20), "new")), present)
+    run = together(run_of(0), relabelled(run_of(20), "new"))
+    with pytest.raises(UsageError, match=r"0\.5000 over all questions of each side; 0\.0000 over the 20 added"):
+        proposed(run, present)
+    found = proposed(run, present, ALLOWED)
     assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (1.0, 0.5, 0.0)
     assert (hit(found).after.n, hit(found).change.current.n, hit(found).shared) == (40, 20, True)
     assert kept(found).scorecard.slices["hybrid"]["overall"]["hit_at_5"].value == 0.5
     assert told_of(found) == f"{HIT} 1.0000 → 0.5000 +0.0000 over 20 shared questions"
-    assert found.reasons == ()
+    assert [reason.code for reason in found.reasons] == ["mean-down"]
 
 
 def test_loss_among_added_questions_is_seen() -> None:

@@ -22,12 +22,14 @@ from builders import (
     make_scorecard,
 )
 from raggate import baseline, invariants, pipeline, promote, scoring
+from raggate.accepted import Accepted, Lowered
 from raggate.config import Config, Gate
+from raggate.judging import judge
 from raggate.models import Run
-from raggate.outcomes import OVERALL, Accepted, Baseline, Comparison, GoldenChanges, Lowered, Review
+from raggate.outcomes import OVERALL, Baseline, Comparison, GoldenChanges, Review
 from raggate.promote import replacements
 from raggate.ratchet import Promotion, advance, creeping
-from raggate.verdict import decide, judge
+from raggate.verdict import decide
 
 GATE = Gate(metrics={"wrong_rate": 0.05})
 ON = Promotion(on="2026-03-01", reason="smaller model", by="ada")
@@ -259,8 +261,8 @@ def test_sentence() -> None:
     """The sentence names metric, mode, sum, day and what was allowed."""
     verdict = decide(held(0.04, 0.78), (), Gate(ratchet="fail"))
     assert verdict.reasons[0].message == (
-        "hit_at_5 (hybrid) has crept down 0.06 since 2026-01-01 in accepted steps of at most 0.05 each, more than the "
-        "allowed 0.05"
+        "hit_at_5 (hybrid) has crept down 0.0600 since 2026-01-01 in accepted steps of at most 0.05 each, "
+        "more than the allowed 0.05"
     )
     assert verdict.headline == "Crept beyond the tolerance in small steps: 1 gated metric."
 

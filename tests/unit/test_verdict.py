@@ -21,8 +21,9 @@ from builders import (
     make_scorecard,
 )
 from raggate.config import Gate, Rule
+from raggate.judging import judge
 from raggate.outcomes import OVERALL, Comparison, Delta, Finding, GoldenChanges
-from raggate.verdict import decide, judge
+from raggate.verdict import decide
 
 PLAIN = Gate(metrics={"hit_at_5": 0.05, "wrong_rate": 0.05})
 SAME = make_delta(0.8, 0.8)
@@ -421,13 +422,13 @@ def test_one_warning_a_slice() -> None:
         pytest.param(
             with_gated(golden=GoldenChanges(relabelled=("q2",))),
             (),
-            "1 case was relabelled and not compared: q2",
+            "1 case was relabelled and not compared one by one: q2",
             id="one-relabelled",
         ),
         pytest.param(
             with_gated(golden=GoldenChanges(relabelled=("q2", "q3"))),
             (),
-            "2 cases were relabelled and not compared: q2, q3",
+            "2 cases were relabelled and not compared one by one: q2, q3",
             id="two-relabelled",
         ),
         pytest.param(

@@ -40,7 +40,7 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
         sticky: the address of the comment that has everything.
         rerun: whether the very commit that passed was judged again.
     """
-    named = [questions.in_words(flip, 120) for flip in questions.broken(review)[:TOP]]
+    named = [questions.in_words(flip, 120) for flip in [*questions.broken(review), *review.fallen][:TOP]]
     if review.run.stopped is not None:
         # what was asked by then says nothing of the change
         named = []

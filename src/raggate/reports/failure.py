@@ -98,6 +98,7 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "vault_changes": [],
         "config_changes": [],
         "invariants": [],
+        "fallen": [],
         "waivers": [asdict(waiver) for waiver in error.waivers],
         "first_run": False,
         "preview": None,

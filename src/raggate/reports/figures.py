@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config import DEFAULT_GATED
-from raggate.jsonio import rounded
+from raggate.jsonio import written
 from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
 
 SMALL = 20
@@ -87,14 +87,27 @@ def figure(value: MetricValue, *, binary: bool) -> str:
         return "–"
     if binary and value.n <= SMALL:
         return f"{round(value.value * value.n)}/{value.n}"
-    return f"{rounded(value.value):.4f}"
+    return written(value.value)
+
+
+def now(delta: Delta, *, gap: str = " ") -> str:
+    """Write the value that is compared, and the run's own over all its cases beside it where that is another."""
+    shown = figure(delta.current, binary=delta.binary)
+    whole = delta.whole
+    if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
+        return shown
+    return f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
+
+
+def _equal(one: MetricValue, other: MetricValue) -> bool:
+    return abs((one.value or 0.0) - (other.value or 0.0)) <= EPSILON
 
 
 def change(delta: Delta) -> str:
     """Write a delta with its sign, a plain zero when nothing changed, a dash when there is nothing to compare."""
     if delta.delta is None:
         return "–"
-    return f"{rounded(delta.delta):+.4f}" if _moved(delta) else "0"
+    return written(delta.delta, sign=True) if _moved(delta) else "0"
 
 
 def allowed(row: Judged) -> str:
@@ -105,14 +118,6 @@ def allowed(row: Judged) -> str:
     return f"{row.allowed:g}{limit}"
 
 
-def limited(row: Judged) -> str:
-    """Write what the policy allows, with the value that is beyond the limit where that is not the one compared."""
-    whole = row.delta.whole
-    if whole is None or row.status != "below floor":
-        return allowed(row)
-    return f"{allowed(row)} (all {whole.n}: {figure(whole, binary=False)})"
-
-
 def cases(delta: Delta) -> str:
     """Write how many cases a value covers and how many of them moved."""
     counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
@@ -120,7 +125,9 @@ def cases(delta: Delta) -> str:
 
 
 def rank_change(flip: Flip) -> str:
-    """Write where the gold support was and is."""
+    """Write where the gold support was and is; of a question that fell, also by which metric that was seen."""
+    if flip.kind == "fell":
+        return _fall(flip)
     if flip.metric == "abstention_accuracy":
         return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
     if flip.metric == "false_abstention_rate":
@@ -130,6 +137,15 @@ def rank_change(flip: Flip) -> str:
         return f"{what} {flip.before} → {flip.after}"
     before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
     return f"{before} → {after}"
+
+
+def _fall(flip: Flip) -> str:
+    places = [f"rank {rank}" if rank else "not found" for rank in (flip.before, flip.after)]
+    if flip.since == "added":
+        return f"{flip.metric} lower than usual, {places[1]}, added since the baseline"
+    both = flip.before and flip.after
+    moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else "at the same rank"
+    return f"{flip.metric} worse, {moved}{', relabelled since the baseline' if flip.since == 'relabelled' else ''}"
 
 
 def operations_line(operations: Operations) -> str:
@@ -160,7 +176,7 @@ def _found(operations: Operations) -> Iterator[str]:
         yield f"retrieved documents: {counts}{more}"
     usd = operations.cost.get("judge_cost_usd")
     if usd:
-        yield f"cost {usd['sum']:.4f} USD"
+        yield f"cost {written(usd['sum'])} USD"
 
 
 _SHOWN_TYPES = 3

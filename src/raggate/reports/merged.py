@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.escape import markdown as safe
-from raggate.jsonio import rounded
+from raggate.jsonio import written
 from raggate.outcomes import Delta, GoldenChanges, Preview, Review
 from raggate.reports import figures
 from raggate.reports.budget import Section
@@ -137,12 +137,8 @@ def _baseline(preview: Preview) -> str:
     }[preview.baseline]
     if not preview.values:
         return sentence
-    lines = [[safe(metric, limit=120), _value(before), _value(now)] for metric, before, now in preview.values[:60]]
+    lines = [[safe(metric, limit=120), written(before), written(now)] for metric, before, now in preview.values[:60]]
     return f"{sentence}\n\n" + table(("metric", "stored", "replaced by"), lines, numbers=("stored", "replaced by"))
-
-
-def _value(value: float | None) -> str:
-    return "–" if value is None else f"{rounded(value):.4f}"
 
 
 def _advisory(rows: Sequence[Delta], *, several: bool) -> str:

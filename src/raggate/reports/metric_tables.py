@@ -46,9 +46,7 @@ def _line(row: Judged, *, several: bool) -> str:
 def _change(row: Judged) -> str:
     before, after = _values(row.delta)
     waived = ", waived" if row.waived and row.status in _BAD else ""
-    whole = row.delta.whole if row.status == "below floor" else None
-    over = "" if whole is None else f" ({figures.figure(whole, binary=False)} over all {whole.n})"
-    return f"{before} → {after}, {row.status}{over}{waived}"
+    return f"{before} → {after}, {row.status}{waived}"
 
 
 def unmoved(review: Review, *, now: str) -> Section:
@@ -100,7 +98,7 @@ def _row(row: Judged, *, several: bool) -> list[str]:
         f"{sign}{_name(delta, several=several)}",
         *_values(delta),
         f"{bold}{figures.change(delta)}{bold}",
-        figures.limited(row).replace(" ", "&nbsp;"),
+        figures.allowed(row).replace(" ", "&nbsp;"),
         _status(row),
         _moved(delta),
     ]
@@ -124,8 +122,7 @@ def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
 
 
 def _values(delta: Delta) -> tuple[str, str]:
-    before, after = (figures.figure(value, binary=delta.binary) for value in (delta.baseline, delta.current))
-    return before, after
+    return figures.figure(delta.baseline, binary=delta.binary), figures.now(delta, gap="&nbsp;")
 
 
 def measured(review: Review) -> Section:

@@ -11,7 +11,7 @@ from html import escape
 from math import ceil, floor, isfinite, log10
 
 from raggate.escape import plain
-from raggate.jsonio import rounded
+from raggate.jsonio import written
 from raggate.outcomes import Direction
 
 MAX_SERIES = 12
@@ -124,7 +124,7 @@ def _number(value: float) -> str:
 
 
 def _figure(value: float) -> str:
-    return f"{rounded(value):.4f}" if abs(value) < 1000 else f"{value:.4g}"
+    return written(value) if abs(value) < 1000 else f"{value:.4g}"
 
 
 def _head(plot: Plot, moments: Sequence[Moment], drawn: Sequence[_Drawn], place: int) -> Iterator[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from raggate.accepted import Accepted, Lowered
 from raggate.escape import markdown as safe
 from raggate.evidence import Evidence
-from raggate.outcomes import EPSILON, Accepted, Flip, Lowered, Reason
+from raggate.jsonio import written
+from raggate.outcomes import EPSILON, Flip, Reason
 from raggate.proposals import NOTES, Proposal, Replacement
 from raggate.publication import Links
 from raggate.reports import figures
@@ -58,7 +60,7 @@ class Circumstances:
 def title(proposal: Proposal) -> str:
     """Write the title of the pull request and the commit: one harmless line, without Markdown."""
     scorecard = proposal.comparison.scorecard
-    accepts = ", accepting lower values" if _kinds(proposal.reasons, "metric-down") else ""
+    accepts = ", accepting lower values" if _kinds(proposal.reasons, "metric-down", "mean-down") else ""
     return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepts}"
 
 
@@ -86,7 +88,7 @@ def render(proposal: Proposal, told: Circumstances, *, limit: int = COMMENT_LIMI
 
 def _opening(proposal: Proposal, told: Circumstances) -> Section:
     scorecard = proposal.comparison.scorecard
-    lowered = _kinds(proposal.reasons, "metric-down", "removed-cases", "fewer-cases")
+    lowered = _kinds(proposal.reasons, "metric-down", "mean-down", "retired-cases", "removed-cases", "fewer-cases")
     first = proposal.comparison.baseline is None
     replaces = "the first baseline" if first else "the baseline"
     lines = [
@@ -186,7 +188,7 @@ def _worst_first(row: Replacement) -> tuple[object, ...]:
 def _kind(row: Replacement) -> str:
     if row.vanished:
         return "vanished"
-    if row.down:
+    if row.down or row.sunk:
         return "worse"
     return "better" if row.gain > EPSILON else "same"
 
@@ -242,8 +244,8 @@ def _ratchet(told: Circumstances) -> Section:
         [
             safe(metric, limit=60),
             *([safe(mode, limit=60)] if several else []),
-            f"{entry.best:.4f}",
-            f"{entry.drops:.4f}" if entry.drops > EPSILON else "0",
+            written(entry.best),
+            written(entry.drops) if entry.drops > EPSILON else "0",
             safe(entry.since, limit=20) or "–",
             _lowered(entry.lowered),
             *([_lowered(entry.moved)] if moved else []),
@@ -262,7 +264,7 @@ def _lowered(low: Lowered | None) -> str:
     if low is None:
         return "–"
     by = f" by {said(low.by, limit=60)}" if low.by else ""
-    return f"{safe(low.on, limit=20)}{by}: {low.before:.4f} → {low.after:.4f}, {said(low.reason, limit=120)}"
+    return f"{safe(low.on, limit=20)}{by}: {written(low.before)} → {written(low.after)}, {said(low.reason, limit=120)}"
 
 
 def _origin(proposal: Proposal, told: Circumstances) -> Section:

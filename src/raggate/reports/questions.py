@@ -51,6 +51,22 @@ def more_broke(review: Review, links: Links | None) -> Section:
     return Section(name="more questions that broke", rank=7, variants=variants)
 
 
+def fell(review: Review, links: Links | None) -> Section:
+    """Fold the questions that got worse in a metric that is red, and did not break; open where none broke."""
+    flips = review.fallen
+    if not flips:
+        return Section(name="questions that got worse", rank=4, variants=())
+    title = f"Questions that got worse without breaking ({len(flips)})"
+    left = f"\n- … and {len(flips) - SHOWN} more in verdict.json" if len(flips) > SHOWN else ""
+    full = "\n".join(_item(flip, review, links) for flip in flips[:SHOWN]) + left
+    short = "\n".join(_line(flip, review, width=120) for flip in flips[:SHOWN]) + left
+    few = "\n".join(_line(flip, review, width=60) for flip in flips[:TOP])
+    more = f"\n- … and {len(flips) - TOP} more in verdict.json" if len(flips) > TOP else ""
+    opened = not broken(review)
+    variants = tuple(folded(title, text, opened=opened) for text in (full, short, few + more))
+    return Section(name="questions that got worse", rank=KEPT if opened else 4, variants=variants)
+
+
 def fixed(review: Review) -> Section:
     """Fold the questions that were fixed, one line each."""
     flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]

@@ -38,6 +38,7 @@ def sections_of(
         metric_tables.measured(review),
         questions.broke(review, links),
         questions.more_broke(review, links),
+        questions.fell(review, links),
         questions.fixed(review),
         metric_tables.slices(review, now=now, full=full),
         metric_tables.better_slices(review, now=now, full=full),

@@ -125,8 +125,7 @@ def _style(row: Judged) -> str | None:
 
 def _values(row: Judged) -> list[str]:
     delta = row.delta
-    sides = [figures.figure(value, binary=delta.binary) for value in (delta.baseline, delta.current)]
-    return [*sides, figures.change(delta)]
+    return [figures.figure(delta.baseline, binary=delta.binary), figures.now(delta), figures.change(delta)]
 
 
 def _cases(row: Judged) -> str:
@@ -144,6 +143,12 @@ def _flips(review: Review, console: Console) -> None:
         _flip(flip, console)
     if len(broke) > SHOWN_FLIPS:
         console.print(f"  … and {len(broke) - SHOWN_FLIPS} more in summary.md")
+    if review.fallen:
+        console.print(Text(f"\nQuestions that got worse without breaking ({len(review.fallen)})", style="bold"))
+    for flip in review.fallen[:SHOWN_FLIPS]:
+        _flip(flip, console)
+    if len(review.fallen) > SHOWN_FLIPS:
+        console.print(f"  … and {len(review.fallen) - SHOWN_FLIPS} more in summary.md")
     if fixed:
         names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS]) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         console.print()

@@ -18,9 +18,9 @@ from builders import (
     make_scorecard,
 )
 from raggate.config import Gate
+from raggate.judging import judge
 from raggate.outcomes import Delta, Judged, MetricValue, Operations, Status
 from raggate.reports import figures
-from raggate.verdict import judge
 
 
 def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> Judged:
@@ -78,11 +78,10 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
     assert figures.allowed(judge(make_delta(metric=metric, direction=direction), gate)) == written
 
 
-@pytest.mark.parametrize(("value", "written"), [(0.4, "0.05, ≥ 0.5 (all 48: 0.4000)"), (0.6, "0.05, ≥ 0.5")])
-def test_limit_for_more_cases_than_were_compared(value: float, written: str) -> None:
-    """Where the value beyond a limit is not the one in the row, it stands beside the limit."""
-    gate = Gate.model_validate({"metrics": {"hit_at_5": {"floor": 0.5}}})
-    assert figures.limited(judge(make_delta(1.0, 1.0, whole=make_metric(value, 48)), gate)) == written
+@pytest.mark.parametrize(("value", "written"), [(0.4, "1.0000 (all 48: 0.4000)"), (1.0, "1.0000"), (None, "1.0000")])
+def test_value_over_all_stands_beside_the_compared_one(value: float | None, written: str) -> None:
+    """Where the run's own value over all its cases is another than the one compared, both are told."""
+    assert figures.now(make_delta(1.0, 1.0, whole=make_metric(value, 48))) == written
 
 
 @pytest.mark.parametrize(

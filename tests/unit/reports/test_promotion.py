@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from builders import make_delta, make_flip, make_labelled
 from raggate import baseline
+from raggate.accepted import Accepted, Lowered
+from raggate.case_hash import with_hash
 from raggate.config import Gate
 from raggate.evidence import Evidence
-from raggate.golden import with_hash
 from raggate.models import Labelled
-from raggate.outcomes import Accepted, Delta, GoldenChanges, Lowered, Reason
+from raggate.outcomes import Delta, GoldenChanges, Reason
 from raggate.promote import Terms, proposal
 from raggate.proposals import Proposal, Replacement
 from raggate.publication import Links

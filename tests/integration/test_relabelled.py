@@ -1,0 +1,170 @@
+"""Questions that are reworded and then lost: from the command line to the exit code, and into the baseline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from here import Done
+from project import Project, make_project
+
+ALLOWED = ("--allow-regression", "--reason", "the questions are harder on purpose")
+LOSES = "lose:kindly"
+"""A change that loses every question with this word."""
+
+
+@pytest.fixture(scope="module")
+def sixty(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository of sixty questions, all of them found, with their baseline."""
+    project = make_project(tmp_path_factory.mktemp("sixty"))
+    asked = project.cases()
+    again = [
+        {**case, "id": f"{case['id']}-{word}", "question": f"{word} {case['question']}"}
+        for word in ("where", "tell")
+        for case in asked
+    ]
+    project.write_cases([*asked, *again][:60])
+    project.promote()
+    return project
+
+
+@pytest.fixture
+def project(sixty: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return sixty.copied(tmp_path)
+
+
+def reword(project: Project, which: slice) -> None:
+    """Ask some of the questions in other words."""
+    cases = project.cases()
+    for case in cases[which]:
+        case["question"] += " kindly"
+    project.write_cases(cases)
+
+
+def promote(project: Project, *words: str) -> Done:
+    """Promote the last run."""
+    return project.command("promote", str(project.last_run()), *words)
+
+
+def stored(project: Project) -> float:
+    """Give the baseline's mean that a reader sees."""
+    held = json.loads((project.root / "baselines" / "small.json").read_text())
+    value: float = held["aggregates"]["hybrid"]["overall"]["hit_at_5"][0]
+    return value
+
+
+def test_rewording_half_of_the_questions_is_green_while_they_are_found(project: Project) -> None:
+    """One change rewords 30 of 60 questions, which are found in the new words too: exit 0, and promoting is free."""
+    reword(project, slice(30))
+    done = project.command("check")
+    assert done.code == 0, done.out
+    assert "30 cases were relabelled" in done.out
+    assert promote(project).code == 0
+    assert stored(project) == 1
+
+
+def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
+    """Thirty of sixty questions are reworded, and the next change loses them: exit 1, both values and every name."""
+    reword(project, slice(30))
+    done = project.raggate("check", FAKE_BEHAVIOUR=LOSES)
+    assert done.code == 1, done.out
+    assert "1.0000 (all 60: 0.5000)" in done.out
+    said = "hit_at_5 (hybrid) is 0.0000 over the 30 relabelled since the baseline, where 1.0000 stands for them"
+    assert f"{said}: with the compared ones that is -0.5000, allowed 0.05" in done.out
+    assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:30]}
+    assert "rank 1 → not found, relabelled since the baseline" in done.out
+    refused = promote(project)
+    assert refused.code == 2
+    assert "hit_at_5 (hybrid) 1.0000 → 0.5000 over all questions of each side" in refused.err
+    assert stored(project) == 1
+    assert promote(project, *ALLOWED).code == 0
+    assert stored(project) == 0.5
+
+
+@pytest.mark.parametrize("changes", [{"k": 4}, {"detail": "brief"}, {"folders": ["Notes"]}, {"vaults": []}])
+def test_losing_questions_that_were_changed_otherwise_is_a_regression(
+    project: Project, changes: dict[str, Any]
+) -> None:
+    """It makes no difference which part of a question is changed to take it out of the comparison."""
+    changed = [{**case, **changes} if "matter" in case["question"] else case for case in project.cases()]
+    project.write_cases(changed)
+    lost = project.command("check", FAKE_BEHAVIOUR="lose:matter")
+    assert lost.code == 1
+    assert "relabelled since the baseline" in lost.out
+
+
+def test_questions_that_are_said_to_have_no_answer_any_more(project: Project) -> None:
+    """Calling questions unanswerable takes them out of a metric only with a permission."""
+    cases = project.cases()
+    project.write_cases([*({**case, "answerable": False, "gold_supports": []} for case in cases[:12]), *cases[12:]])
+    done = project.command("check")
+    assert done.code == 0
+    assert "hit_at_5 (hybrid) applies to 48 of the 60 cases it applied to before" in done.out
+    refused = promote(project)
+    assert refused.code == 2
+    assert "12 relabelled questions left a gated metric" in refused.err
+    assert promote(project, *ALLOWED).code == 0
+
+
+def test_twelve_at_a_time_is_not_free(project: Project) -> None:
+    """Twelve questions reworded and lost in each of five rounds are five red checks, and no promotion is free."""
+    project.edit("ask:", "gate: {ratchet: fail}\nask:")
+    for number in range(5):
+        reword(project, slice(12 * number, 12 * number + 12))
+        assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 1
+        assert promote(project).code == 2
+        assert stored(project) == pytest.approx(1 - number / 5)
+        assert promote(project, *ALLOWED).code == 0
+    assert stored(project) == 0
+
+
+def test_three_at_a_time_is_seen_by_the_ratchet(project: Project) -> None:
+    """Losses among reworded questions that are each within the tolerance add up as those of others do."""
+    project.edit("ask:", "gate: {ratchet: fail}\nask:")
+    reword(project, slice(3))
+    assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
+    assert promote(project).code == 0
+    reword(project, slice(3, 6))
+    done = project.command("check", FAKE_BEHAVIOUR=LOSES)
+    assert done.code == 1
+    assert "hit_at_5 (hybrid) has crept down 0.1000" in done.out
+    refused = promote(project)
+    assert refused.code == 2
+    assert "hit_at_5 (hybrid) 0.9500 → 0.9000 over all questions of each side" in refused.err
+
+
+def test_one_at_a_time_is_not_free_for_ever(project: Project) -> None:
+    """A single question decides nothing in a check, and still the fourth that is lost needs a permission."""
+    for number in range(3):
+        reword(project, slice(number, number + 1))
+        assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
+        assert promote(project).code == 0
+    reword(project, slice(3, 4))
+    assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
+    assert promote(project).code == 2
+
+
+def test_added_questions_do_not_water_a_loss_down(project: Project) -> None:
+    """Any number of easy questions beside the lost ones leaves the loss what it is."""
+    reword(project, slice(6))
+    cases = project.cases()
+    easy = [{**case, "id": f"{case['id']}-{number}"} for number in range(4) for case in cases[30:]]
+    project.write_cases([*cases, *easy])
+    assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 1
+    assert promote(project).code == 2
+
+
+def test_an_added_question_that_is_not_found_is_no_regression(promoted_once: Project, tmp_path: Path) -> None:
+    """One new question that is not found does not make a suite of 24 red, whatever the tolerance."""
+    project = promoted_once.copied(tmp_path)
+    project.edit("ask:", "gate: {tolerance: 0}\nask:")
+    cases = project.cases()
+    project.write_cases([*cases, {**cases[0], "id": "new", "question": f"{cases[0]['question']} kindly"}])
+    done = project.command("check", FAKE_BEHAVIOUR=LOSES)
+    assert done.code == 0
+    assert "hit_at_5 (hybrid) is 0.0000 over the 1 added since the baseline" in done.out
+    assert "by so few it may be chance" in done.out
