@@ -126,7 +126,7 @@ class CommandBackend(Slice):
     """Start the API as a child process.
 
     `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
-    directory and the directory of a vault.
+    directory and the directory of a vault; `{run}` for a name that no other run has.
     """
 
     build: list[list[str]] = []
@@ -251,7 +251,7 @@ class ContainerBackend(Contained):
     """Start the API as a hardened container beside raggate.
 
     In `env` and `command`, `{port}`, `{vault.NAME}` and `{service.NAME}` stand for the port, the path of a vault
-    inside the container, and the host name of a service.
+    inside the container, and the host name of a service; `{run}`, also for services, for a name that no other run has.
     """
 
     port: Port

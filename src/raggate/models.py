@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Literal, Protocol
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
@@ -95,7 +96,8 @@ class Place:
     are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name. `say` takes
     a line about what it does or could not undo. `in_action` tells whether raggate was started as the container action.
     No log that it keeps may hold one of the `secrets`. `identified` takes what names the image of the API exactly,
-    where it runs from one: `name@sha256:...`, or `sha256:...` of an image that no registry knows.
+    where it runs from one: `name@sha256:...`, or `sha256:...` of an image that no registry knows. `run` names this
+    start and no other, by letters, digits and `_`.
     """
 
     root: Path
@@ -106,6 +108,7 @@ class Place:
     in_action: bool = False
     secrets: tuple[str, ...] = ()
     identified: Callable[[str], None] = field(default=lambda _: None)
+    run: str = field(default_factory=lambda: f"run_{token_hex(6)}")
 
 
 class Started(Protocol):

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -301,6 +302,15 @@ class TestPlaceholders:
         """A misspelt placeholder is answered with the one that was meant."""
         with pytest.raises(UsageError, match=r"did you mean {vault\.personal}\?"):
             command.start(settings(env={"X": "{vault.personel}"}), place).__enter__()
+
+    def test_run(self, place, settings):
+        """{run} is one name in all words of a start and another in the next; any store takes it as one of its names."""
+        made = settings(env={"COLLECTION": "{run}", "OTHER": "notes-{run}", "P": "{port}"})
+        first = command._plan(made, place, 80).environment
+        assert re.fullmatch(r"[a-z][a-z0-9_]{0,30}", first["COLLECTION"])
+        assert first["OTHER"] == f"notes-{first['COLLECTION']}"
+        again = Place(root=place.root, out=place.out, vaults=place.vaults, environment=place.environment)
+        assert command._plan(made, again, 80).environment["COLLECTION"] != first["COLLECTION"]
 
     def test_no_port_at_all(self, place):
         """A command that is not told its port is refused at once, for it could never be reached."""

@@ -119,7 +119,7 @@ def _is_free(port: int) -> bool:
 
 
 def _plan(settings: CommandBackend, place: Place, port: int) -> _Plan:
-    values = {"port": str(port), "root": str(place.root), "out": str(place.out)}
+    values = {"port": str(port), "root": str(place.root), "out": str(place.out), "run": place.run}
     values |= {f"vault.{name}": str(path) for name, path in place.vaults.items()}
     filler = Filler(values)
     fill = filler.fill

@@ -104,11 +104,11 @@ class _Texts:
 
 def _texts(settings: ContainerBackend, place: Place) -> dict[str, _Texts]:
     hosts = {f"service.{name}": name for name in settings.services}
-    own = {"port": str(settings.port)}
+    own = {"port": str(settings.port), "run": place.run}
     own |= {f"vault.{name}": f"{settings.vault_path}/{name}" for name in place.vaults}
     found = {_API: _filled("api.container", settings, Filler(own | hosts), place)}
     for name, service in settings.services.items():
-        found[name] = _filled(f"api.container.services.{name}", service, Filler(hosts), place)
+        found[name] = _filled(f"api.container.services.{name}", service, Filler(hosts | {"run": place.run}), place)
     return found
 
 
