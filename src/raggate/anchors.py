@@ -9,8 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 Elements = tuple[str, ...]
+
+MAX_MARKS = 30
+"""Combining marks in a row, as in Unicode's stream-safe text format; no script has words with half as many."""
+
+_JOINER = "\u034f"  # the combining grapheme joiner: invisible, and no mark is sorted past it
 
 _MARKED_DELIMITER = re.compile(r"\s*>\s*(?=#{1,6}(?:\s|$))")
 _ANY_DELIMITER = re.compile(r"\s*>\s*")
@@ -18,6 +24,7 @@ _LEVEL_MARK = re.compile(r"^#{1,6}(?:\s+|$)")
 _CLOSE_MARK = re.compile(r"(^|> ?)(#{1,6})(?=[^#\s])")
 
 
+@lru_cache(maxsize=4096)
 def elements(heading_path: str) -> Elements:
     """Split a heading path into its normalised headings, outermost first.
 
@@ -55,14 +62,38 @@ def _begins(gold: str, retrieved: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """Normalise to NFC and collapse white space: what matching ignores everywhere."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """Normalise to NFC and collapse white space: what matching ignores everywhere. Linear, whatever the text."""
+    return " ".join(unicodedata.normalize("NFC", stream_safe(text)).split())
+
+
+def stream_safe(text: str) -> str:
+    """Break runs of more than 30 combining marks, as Unicode's stream-safe text format (UAX 15) does.
+
+    Normalising sorts each run, which takes the square of its length, in one call that no signal interrupts.
+    """
+    if text.isascii():
+        return text
+    marks = "".join(sorted(character for character in set(text) if _is_mark(character)))
+    if not marks:
+        return text
+    return re.sub(f"[{re.escape(marks)}]{{{MAX_MARKS}}}", f"\\g<0>{_JOINER}", text)
+
+
+@lru_cache(maxsize=4096)
+def _is_mark(character: str) -> bool:
+    # some that are none themselves fall apart into marks
+    return unicodedata.combining(unicodedata.normalize("NFD", character)[0]) > 0
 
 
 def contains_snippet(text: str, snippets: Iterable[str]) -> bool:
     """Say whether at least one snippet stands in the text, ignoring case and white space."""
-    haystack = fold(text).casefold()
-    return any(fold(snippet).casefold() in haystack for snippet in snippets)
+    haystack = _folded(text)
+    return any(_folded(snippet) in haystack for snippet in snippets)
+
+
+@lru_cache(maxsize=256)
+def _folded(text: str) -> str:
+    return fold(text).casefold()
 
 
 def inside_folder(folder: str, selected: str) -> bool:

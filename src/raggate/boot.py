@@ -311,9 +311,9 @@ class _Wait:
         return f"{doing}, {self._count(state)}" + (f" ({plain(state.detail)})" if state.detail else "")
 
     def _count(self, state: IndexState) -> str:
-        documents = "an unknown number" if state.documents is None else str(state.documents)
         chunks = "" if state.chunks is None else f", {state.chunks} chunks"
-        return f"{documents} of {self._expected} documents{chunks}"
+        counted = state.documents is not None
+        return (f"{state.documents} of {self._expected} documents" if counted else "no count of its documents") + chunks
 
     def _hint(self) -> str:
         longer = f"If it only needs longer, raise `api.ready.timeout` ({self._ready.timeout:g} s now)."

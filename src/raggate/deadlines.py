@@ -13,7 +13,13 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
-from raggate.errors import RaggateError
+from raggate.errors import CannotTell, RaggateError
+
+ANSWERS_S, PER_ANSWER_S = 120.0, 1.0
+"""Seconds that labelling, scoring, comparing and telling may take each, and further ones per answer."""
+
+LINT_S, LINT_PER_MIB_S = 60.0, 20.0
+"""Seconds that holding a golden set against its notes may take, and further ones per MiB of notes."""
 
 _AGAIN = 0.25
 """Seconds after which the alarm comes again: what it raises while an object is dropped is swallowed there."""
@@ -25,6 +31,13 @@ _running: list[RaggateError] = []
 
 class _TimeUp(BaseException):
     """The alarm. No parser that lives through every exception may live through it."""
+
+
+def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
+    """Give the deadline of one stage after asking; beyond it nobody can tell."""
+    seconds = ANSWERS_S + PER_ANSWER_S * answers
+    hint = "Some text in them, or in the notes, is made to take long; results.jsonl and the notes have it."
+    return within(seconds, CannotTell(f"{answers} answers could not be judged within {seconds:.3g} s", hint=hint))
 
 
 @contextlib.contextmanager

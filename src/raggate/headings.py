@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+MAX_TITLE = 1_000
+"""Characters of a heading as it is written that are looked at."""
+
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
 
@@ -83,7 +86,8 @@ def _enter(stack: list[tuple[int, str]], level: int, content: str, environment: 
     """Leave the sections that a heading ends, and enter its own."""
     while stack and stack[-1][0] >= level:
         stack.pop()
-    title = _parser().parseInline(content, environment)[0]
+    # what takes the parser long is a long line, and no gold support names a title of such a length
+    title = _parser().parseInline(content[:MAX_TITLE], environment)[0]
     stack.append((level, fold(_text(title, raw=raw))))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from raggate import config, golden, sources, vault
 from raggate.config import Config
+from raggate.deadlines import LINT_PER_MIB_S, LINT_S, within
 from raggate.errors import UsageError
 from raggate.first_run import STRICT, FirstRun
 from raggate.models import Golden, Vault
@@ -140,7 +141,10 @@ def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at
     settings = _settings(source, where, checks)
     cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
-    golden.check_anchors(cases, notes)
+    seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
+    late = f"{cases.name}: its questions could not be held against the notes within {seconds:.3g} s"
+    with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
+        golden.check_anchors(cases, notes)
     return Inputs(
         config=settings,
         golden=cases,

@@ -10,7 +10,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from raggate import __version__, boot, build_context, redaction, rundir, scoring, sources, standing, suite, waivers
+from raggate import (
+    __version__,
+    boot,
+    build_context,
+    deadlines,
+    redaction,
+    rundir,
+    scoring,
+    sources,
+    standing,
+    suite,
+    waivers,
+)
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
@@ -52,8 +64,9 @@ def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -
         blank = _blank_run(directory, started, invocation, inputs)
         try:
             stopped, log = _ask(invocation, inputs, directory, results, images.append)
-            finished = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=stopped, log=log)
-            return directory, finished, _write(directory, finished, invocation, settings)
+            with deadlines.after_asking(len(results)):
+                finished = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=stopped, log=log)
+                return directory, finished, _write(directory, finished, invocation, settings)
         except KeyboardInterrupt:
             asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
             partial = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=asked)

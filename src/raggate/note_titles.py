@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 
+from raggate.anchors import stream_safe
 from raggate.headings import heading_paths
 from raggate.note_words import bare
 
 JUDGED_CHARACTERS = 4_000
 """Of a heading path, no more than this is looked at."""
 
-_ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}\s*#*\s*$", re.MULTILINE)
+_ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}[ \t]*(?:#+[ \t]*)?$", re.MULTILINE)
 _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*)$", re.MULTILINE)
 _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")
 
@@ -79,7 +80,7 @@ def _letters(text: str) -> str:
     """Give the letters and digits of a text, without case and accents."""
     folded = text.casefold()
     if not folded.isascii():
-        folded = unicodedata.normalize("NFKD", folded)
+        folded = unicodedata.normalize("NFKD", stream_safe(folded))
     return "".join(filter(str.isalnum, folded))
 
 

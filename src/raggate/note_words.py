@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+from raggate.anchors import stream_safe
+
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""
 
@@ -48,11 +50,14 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\{[#.:][^{}\n]*\}"), " "),
 )
 
+# Python reads no number of thousands of digits; no character has one of eight
+_NO_CHARACTER = re.compile(r"&#0*[1-9][0-9]{7,};?|&#0{8,}")
+
 
 def words(text: str) -> list[str]:
     """Give the words of a text in order, without case, marks between them, and compatibility forms."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+        text = unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text)))
     return _WORD.findall(text.casefold())
 
 
@@ -60,7 +65,7 @@ def bare(text: str) -> str:
     """Take Markdown and HTML markup away that holds words of its own: targets of links, tags, numbers of lists."""
     for pattern, kept in _MARKUP:
         text = pattern.sub(kept, text)
-    return html.unescape(text)
+    return html.unescape(_NO_CHARACTER.sub(" ", text))
 
 
 def has_text(text: str) -> bool:

@@ -14,6 +14,7 @@ from raggate import (
     baseline,
     compare,
     config,
+    deadlines,
     flips,
     invariants,
     measuring,
@@ -108,7 +109,26 @@ def judge(
         first_run: whether the trusted commit does not have raggate yet.
         waivers_settled: whether the change itself removes or renews every waiver that has expired.
     """
-    settings = policy or config_of(run)
+    with deadlines.after_asking(len(run.results)):
+        return _judge(
+            run,
+            scorecard,
+            held_against,
+            policy or config_of(run),
+            first_run=first_run,
+            waivers_settled=waivers_settled,
+        )
+
+
+def _judge(
+    run: Run,
+    scorecard: Scorecard,
+    held_against: Baseline | None,
+    settings: Config,
+    *,
+    first_run: bool,
+    waivers_settled: bool,
+) -> Review:
     findings = invariants.check_answers(run, settings.invariants)
     waived = waivers.standing(settings.waivers, run.started)
     comparison = compare.compare(
@@ -166,8 +186,9 @@ def _waivers_settled(invocation: Invocation, inputs: Inputs, started: str) -> bo
 def tell(directory: Path, review: Review, aside: Aside) -> Review:
     """Write the reports into the run directory. Returns the review with what is told beside it."""
     review = replace(review, places=aside.places, preview=aside.preview, first_run=aside.first_run)
-    for name, render in REPORTS.items():
-        write_atomic(directory / name, render(review).encode())
+    with deadlines.after_asking(len(review.run.results)):
+        for name, render in REPORTS.items():
+            write_atomic(directory / name, render(review).encode())
     return review
 
 
@@ -223,11 +244,12 @@ def _checks(invocation: Invocation) -> Checks:
 def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
     """Say where in the vault the gold supports of the questions that flipped stand, by case id."""
     cases = {case.id: case for case in inputs.golden.cases}
-    found = {
-        flip.case_id: vault.place(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
-        for flip in (*review.comparison.flips, *review.fallen)
-        if flip.support is not None
-    }
+    with deadlines.after_asking(len(review.run.results)):
+        found = {
+            flip.case_id: vault.place(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
+            for flip in (*review.comparison.flips, *review.fallen)
+            if flip.support is not None
+        }
     return {name: place for name, place in found.items() if place is not None}
 
 

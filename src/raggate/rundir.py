@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from raggate import golden
+from raggate.answer_limits import bounded
 from raggate.api_settings import Name
 from raggate.errors import UsageError
 from raggate.escape import plain
@@ -227,6 +228,11 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
         raise UsageError(f"{place}: not a result row: {plain(key)}: {first['msg']}") from None
     except (KeyError, TypeError) as error:
         raise UsageError(f"{place}: not a result row: {plain(repr(error))}") from None
+    try:
+        if result.response is not None:
+            bounded(result.response)
+    except ValueError as error:
+        raise UsageError(f"{place}: {plain(str(error))}") from None
     if (result.response is None) == (result.failure is None):
         raise UsageError(f"{place}: expected either a response or a failure")
     chunks = result.response.chunks if result.response else ()

@@ -15,6 +15,7 @@ import httpx
 
 from raggate import interrupts, jsonio
 from raggate.adapters import Adapter
+from raggate.answer_limits import bounded
 from raggate.config import Ask
 from raggate.escape import plain
 from raggate.models import Call, Case, Failure, FailureKind, Response, Result, Started
@@ -257,7 +258,7 @@ class _Suite:
                 "body", f"the body is encoded ({plain(encoding, limit=40)}), which was not asked for", status=200
             )
         try:
-            return self._adapter.parse(body, case)
+            return bounded(self._adapter.parse(body, case))
         except ValueError as error:
             return _miss("schema", plain(str(error)), status=200)
 

@@ -62,6 +62,18 @@ def place(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappin
     return SourceLine(path=posixpath.normpath(f"{folders[name]}/{support.rel_path}"), line=line)
 
 
+def _check_name(rel_path: Path, name: str) -> None:
+    written = os.fsencode(rel_path)
+    try:
+        written.decode()
+    except UnicodeDecodeError as error:
+        shown = ascii(written)[2:-1]
+        raise UsageError(
+            f"vault {name!r}: the name of note {shown} is not UTF-8 at byte {error.start}; no API can tell it in JSON",
+            hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
+        ) from None
+
+
 def _notes(directory: Path, name: str) -> Iterator[Path]:
     root = directory.resolve()
     for folder, subfolders, files in os.walk(directory):
@@ -70,6 +82,7 @@ def _notes(directory: Path, name: str) -> Iterator[Path]:
             path = Path(folder, file)
             if path.suffix != ".md":
                 continue
+            _check_name(path.relative_to(directory), name)
             if not path.is_file():
                 raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is not a file, or a link to nothing")
             if not path.resolve().is_relative_to(root):

@@ -28,6 +28,7 @@ LEAVES = {
         "hosts",
         "deadlines",
         "nearest",
+        "answer_limits",
         "ranges",
         "modes",
         "git_objects",

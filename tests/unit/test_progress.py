@@ -38,8 +38,8 @@ def lines(total: int, *, failed: int = 0, upto: int | None = None) -> list[str]:
 def test_lines_come_every_tenth() -> None:
     """150 questions give ten lines with the counts."""
     shown = lines(150)
-    assert shown[2] == "asked 45 of 150, 0 failed"
-    assert shown[-1] == "asked 150 of 150, 0 failed"
+    assert shown[2] == "raggate: asked 45 of 150, 0 failed"
+    assert shown[-1] == "raggate: asked 150 of 150, 0 failed"
     assert len(shown) == 10
 
 
@@ -48,12 +48,12 @@ def test_never_more_than_a_dozen_lines(total: int) -> None:
     """Whatever the number of questions, there are few lines and the last one is complete."""
     shown = lines(total, failed=1)
     assert len(shown) <= 12
-    assert shown[-1] == f"asked {total} of {total}, 1 failed"
+    assert shown[-1] == f"raggate: asked {total} of {total}, 1 failed"
 
 
 def test_a_run_cut_short_shows_how_far_it_came() -> None:
     """The last line tells the last full tenth."""
-    assert lines(100, upto=37)[-1] == "asked 30 of 100, 0 failed"
+    assert lines(100, upto=37)[-1] == "raggate: asked 30 of 100, 0 failed"
 
 
 def test_no_questions_no_lines() -> None:
@@ -91,7 +91,7 @@ def test_standard_error_is_the_default(capsys: pytest.CaptureFixture[str]) -> No
     with Progress() as progress:
         progress.advance(1, 1, 0)
     shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", "asked 1 of 1, 0 failed\n")
+    assert (shown.out, shown.err) == ("", "raggate: asked 1 of 1, 0 failed\n")
 
 
 def test_a_reader_that_is_gone_does_no_harm() -> None:

@@ -159,3 +159,16 @@ def test_place(tmp_path: Path, support: Support, vaults: tuple[str, ...], expect
     notes = vault.load({"work": work, "personal": personal})
     found = vault.place(notes, support, vaults, {"work": "./golden/w/", "personal": "p"})
     assert found == (SourceLine(path=expected[0], line=expected[1]) if expected else None)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.md", b"\xff/a.md"])
+def test_a_name_that_is_not_utf8(name: bytes, tmp_path: Path) -> None:
+    """A note whose name or folder is not UTF-8 is a usage error that names it in characters that print."""
+    place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("# A\n", encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"^vault 'v': the name of note \\x|^vault 'v': the name of note caf\\xe9\.md"
+    ) as caught:
+        vault.load({"v": tmp_path})
+    assert str(caught.value).encode().decode().isprintable()

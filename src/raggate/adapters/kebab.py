@@ -17,6 +17,7 @@ from pathlib import Path
 from raggate import interrupts
 from raggate.adapters import kebab_process, kebab_wire
 from raggate.adapters.kebab_process import Bounds, Ended
+from raggate.answer_limits import bounded
 from raggate.escape import plain
 from raggate.jsonio import dumps
 from raggate.models import Case, Failure, Response, Result
@@ -228,7 +229,7 @@ class _Asking:
 
 def _parsed(read: Callable[[], Response]) -> _Outcome:
     try:
-        return read()
+        return bounded(read())
     except kebab_wire.Refused as error:
         return error.failure
     except ValueError as error:

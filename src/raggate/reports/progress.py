@@ -51,7 +51,7 @@ class Progress:
         if step > self._step:
             self._step = step
             with suppress(OSError):
-                self._stream.write(f"asked {done} of {total}, {failed} failed\n")
+                self._stream.write(f"raggate: asked {done} of {total}, {failed} failed\n")
                 self._stream.flush()
 
 

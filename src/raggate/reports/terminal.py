@@ -90,7 +90,8 @@ def _metrics(review: Review, console: Console) -> None:
         name = _name(row.delta.slice, row.delta.mode, several=several)
         table.add_row(name, log_line(row.delta.metric), *_values(row), _cases(row), style=_style(row))
     if slices:
-        console.print(Text(f"\nSlices that got worse ({len(slices)} values)", style="bold"))
+        counted = "1 value" if len(slices) == 1 else f"{len(slices)} values"
+        console.print(Text(f"\nSlices that got worse ({counted})", style="bold"))
         _print_table(table, console)
     if len(slices) > SHOWN_SLICES:
         console.print(f"  … and {len(slices) - SHOWN_SLICES} more in summary.md")
