@@ -176,11 +176,11 @@ def score(directory: Path, golden_file: Path | None) -> None:
     help="A configuration whose gate and invariants count, in place of those of the run.",
 )  # fmt: skip
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
-    """Compare a run directory again, decide, and rewrite its reports."""
+    """Compare a run directory again and decide. By another baseline or policy it is told in its folder `compared`."""
     from raggate import stored
 
-    review = stored.compare_directory(directory, baseline_file, policy_file)
-    _show(review, directory)
+    reports, review = stored.compare_directory(directory, baseline_file, policy_file)
+    _show(review, directory, reports=reports)
     return review.verdict.exit_code
 
 
@@ -285,7 +285,7 @@ def _invocation(
     )
 
 
-def _show(review: Review, directory: Path) -> None:
+def _show(review: Review, directory: Path, *, reports: Path | None = None) -> None:
     from raggate import stored
     from raggate.reports import terminal
 
@@ -296,7 +296,7 @@ def _show(review: Review, directory: Path) -> None:
     _say_log(review.run.log, current().fence)
     click.echo(terminal.render(review, width=max(width, 60), color=color), color=True)
     baseline = review.comparison.baseline
-    click.echo(f"report:  {_shown(directory / 'summary.md')}")
+    click.echo(f"report:  {_shown((reports or directory) / 'summary.md')}")
     if baseline is None and stored.promotable(review):
         click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(_shown(directory)))}")
 

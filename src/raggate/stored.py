@@ -8,14 +8,18 @@ from pathlib import Path
 from raggate import baseline, config, golden, invariants, pipeline, promote, rundir, scoring, waivers
 from raggate.compat_scores import compat_scores
 from raggate.config import Config
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.escape import plain
 from raggate.inputs import read_file
 from raggate.invocation import Invocation
-from raggate.jsonio import write_atomic
+from raggate.jsonio import parse_object, write_atomic
 from raggate.models import Golden, Labelled, Run
-from raggate.outcomes import Baseline, Review, Scorecard
+from raggate.outcomes import Aside, Baseline, Review, Scorecard
 from raggate.proposals import Proposal
-from raggate.reports import METRICS_REPORT
+from raggate.reports import METRICS_REPORT, REPORTS
+
+COMPARED = "compared"
+"""Folder of a run directory with the reports of a comparison by another baseline or policy than its own."""
 
 
 def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
@@ -25,17 +29,21 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
         UsageError: for a directory or golden set that cannot be read.
     """
     measured = rundir.read(directory)
+    judged = (directory / "verdict.json").exists()
     if golden_file is not None:
         cases = golden.load(read_file(golden_file), str(golden_file))
         measured = _relabelled(measured, cases)
         rundir.write(directory, measured, full_text=True)
+        # what was decided by other questions is no verdict on these
+        for name in REPORTS:
+            (directory / name).unlink(missing_ok=True)
     settings = pipeline.config_of(measured)
     scorecard = scoring.score(measured, settings.score.k)
     theirs = compat_scores(measured, settings.score.compat, full_text=rundir.keeps_whole_texts(measured))
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
-    if (directory / "verdict.json").exists():
+    if judged:
         # reports of an earlier scoring would contradict the metrics
         _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
     return measured, scorecard
 
 
@@ -66,8 +74,8 @@ def report(directory: Path, name: str) -> str:
     return read_file(path).decode(errors="replace")
 
 
-def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> Review:
-    """Compare a run directory again and rewrite its reports.
+def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> tuple[Path, Review]:
+    """Compare a run directory again. By another baseline or policy it is told in a folder of its own below.
 
     Args:
         directory: the run directory.
@@ -75,8 +83,12 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
             the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
 
+    Returns:
+        Where the reports are, and the review.
+
     Raises:
         UsageError: when one of them cannot be read.
+        CannotTell: when the run's own verdict is worse than what its data give.
     """
     measured = rundir.read(directory)
     settings = pipeline.config_of(measured)
@@ -88,7 +100,13 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
         held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings)
     else:
         held_against = _kept_baseline(directory, measured, settings)
-    return _rejudge(directory, measured, scoring.score(measured, settings.score.k), held_against, policy)
+    scorecard = scoring.score(measured, settings.score.k)
+    if baseline_file is None and policy is None:
+        return directory, _rejudge(directory, measured, scorecard, held_against)
+    aside = rundir.read_aside(directory)
+    review = _judged(measured, scorecard, held_against, aside, policy)
+    (directory / COMPARED).mkdir(exist_ok=True)
+    return directory / COMPARED, pipeline.tell(directory / COMPARED, review, aside)
 
 
 def promote_directory(
@@ -141,11 +159,28 @@ def _present(target: Path, settings: Config, terms: promote.Terms) -> tuple[Base
         raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {promote.ALLOW}.") from None
 
 
-def _rejudge(
-    directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None, policy: Config | None = None
-) -> Review:
+def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None) -> Review:
+    """Judge a run as it was judged, and rewrite its reports. A verdict is not replaced by one that lets more through.
+
+    Raises:
+        CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
+    """
     aside = rundir.read_aside(directory)
-    review = pipeline.judge(
+    review = _judged(run, scorecard, held_against, aside)
+    own = _own_verdict(directory)
+    if own and review.verdict.exit_code == ExitCode.PASS:
+        raise CannotTell(
+            f"run {plain(run.run_id)} ended with {own}, and what is on disk of it would pass: not all that decided is "
+            "there, so nothing is decided anew",
+            hint="Measure again with `raggate check`. Nothing was written.",
+        )
+    return pipeline.tell(directory, review, aside)
+
+
+def _judged(
+    run: Run, scorecard: Scorecard, held_against: Baseline | None, aside: Aside, policy: Config | None = None
+) -> Review:
+    return pipeline.judge(
         run,
         scorecard,
         held_against,
@@ -153,7 +188,15 @@ def _rejudge(
         first_run=aside.first_run,
         waivers_settled=aside.waivers_settled,
     )
-    return pipeline.tell(directory, review, aside)
+
+
+def _own_verdict(directory: Path) -> str:
+    """Name the verdict that stands in a run directory, unless it is a pass or there is none."""
+    path = directory / "verdict.json"
+    if not path.exists():
+        return ""
+    verdict = parse_object(read_file(path), str(path))
+    return "" if verdict.get("exit_code") == ExitCode.PASS else plain(str(verdict.get("verdict")), limit=40)
 
 
 def _kept_baseline(directory: Path, run: Run, settings: Config) -> Baseline | None:

@@ -429,7 +429,24 @@ def test_another_policy_judges_a_run_directory(promoted: Project) -> None:
     policy.write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
     done = promoted.command("compare", str(promoted.last_run()), "-c", "policy.yml")
     assert done.code == 0, done.out + done.err
-    assert promoted.verdict()["verdict"] == "pass"
+    told = json.loads((promoted.last_run() / "compared" / "verdict.json").read_text())
+    assert (told["verdict"], promoted.verdict()["verdict"]) == ("pass", "regression")
+
+
+@pytest.mark.parametrize(
+    "words", [("report", "--format", "verdict.json"), ("compare",), ("score",)], ids=lambda w: w[0]
+)
+def test_a_verdict_is_not_replaced_by_a_weaker_one(promoted: Project, words: tuple[str, ...]) -> None:
+    """What decided and is not on disk any more is not taken for good: nothing is decided anew, nothing is written."""
+    assert promoted.command("check", FAKE_BEHAVIOUR="worse").code == 1
+    directory, good = promoted.last_run(), promoted.root / ".raggate" / "runs"
+    passed = next(run for run in sorted(good.iterdir()) if run != directory)
+    shutil.copy(passed / "results.jsonl", directory / "results.jsonl")
+    before = (directory / "verdict.json").read_bytes()
+    done = promoted.command(words[0], str(directory), *words[1:])
+    assert done.code == 3, done.out + done.err
+    assert "ended with regression, and what is on disk of it would pass" in done.err
+    assert (directory / "verdict.json").read_bytes() == before
 
 
 def test_report_is_rendered_again(promoted: Project) -> None:
@@ -487,7 +504,7 @@ def test_run_that_failed_is_no_baseline(promoted: Project) -> None:
     failed = promoted.last_run()
     done = promoted.command("compare", str(good), "--baseline", str(failed))
     assert done.code == 3, done.out
-    told = json.loads((good / "verdict.json").read_text())
+    told = json.loads((good / "compared" / "verdict.json").read_text())
     assert told["reasons"][0]["code"] == "incomparable"
     assert f"run {failed.name} cannot become a baseline: it did not finish: " in told["reasons"][0]["message"]
     assert told["metrics"] == []
@@ -507,7 +524,7 @@ def test_stored_run_that_lost_results(promoted: Project, lost: str) -> None:
     (directory / "results.jsonl").write_text("".join(row for row in rows if row not in gone))
     done = promoted.command("compare", str(directory), "--baseline", "baselines/small.json")
     assert done.code == 3, done.out
-    reason = json.loads((directory / "verdict.json").read_text())["reasons"][0]
+    reason = json.loads((directory / "compared" / "verdict.json").read_text())["reasons"][0]
     name = json.loads(gone[0])["test_case_id"]
     assert reason["code"] == "not-asked"
     assert reason["message"].startswith(f"{len(gone)} question{'s' if len(gone) > 1 else ''} of the golden set ha")
@@ -551,7 +568,7 @@ def test_metric_that_applies_to_fewer_cases_is_compared_over_those(promoted: Pro
     now = directory("now", [None] * 12 + [["nowhere/x"]] * 6 + [[]] * 6)
     done = promoted.command("compare", str(now), "--baseline", str(before))
     assert done.code == 1, done.out + done.err
-    verdict = json.loads((now / "verdict.json").read_text())
+    verdict = json.loads((now / "compared" / "verdict.json").read_text())
     (row,) = (row for row in verdict["metrics"] if (row["metric"], row["slice"]) == ("scope_miss_rate", "overall"))
     assert (row["baseline"], row["current"], row["delta"], row["status"]) == (0.0, 0.5, 0.5, "worse")
     assert "fewer-scored" in [warning["code"] for warning in verdict["warnings"]]
