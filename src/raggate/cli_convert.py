@@ -39,6 +39,9 @@ _PATH = click.Path(path_type=Path)
     "--unlabelled", type=click.Choice(["refuse-to-guess", "refusal", "skip"]), default="refuse-to-guess",
     show_default=True, help="What entries of kebab are that have no labels and do not say.",
 )  # fmt: skip
+@click.option(
+    "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
+)
 @click.option("--records", type=_PATH, help="Canonical records of pragmata, for the documents of its chunks.")
 def convert(source: Path, target: Path, **settings: Any) -> int:
     """Convert a golden set, and list what the target cannot say.

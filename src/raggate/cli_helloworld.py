@@ -26,6 +26,10 @@ SHOWN_ID = 40
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _GOLDEN = click.Path(path_type=Path, dir_okay=False)
+_LENIENT = click.option(
+    "--lenient", is_flag=True,
+    help="Leave out what their scripts pass over in the eval set, and say how much, in place of an error.",
+)  # fmt: skip
 # theirs, and what raggate measures in its place
 _COUNTERPARTS = {
     "recall_at_k_avg": "hit_at_{k}",
@@ -68,6 +72,7 @@ def helloworld() -> None:
 @click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
 @click.option("--output-metrics", type=_GOLDEN, help="Write the note system's means to this JSON file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
+@_LENIENT
 def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
     """Score a run again: the note system's own numbers and raggate's side by side."""
     from raggate import helloworld_inputs
@@ -77,7 +82,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     if flags["update"] and flags["aggregate_only"]:
         raise UsageError("--update and --aggregate-only: expected at most one of them")
 
-    files, run, scorecard = helloworld_inputs.scored(directory, golden_file, _note)
+    files, run, scorecard = helloworld_inputs.scored(directory, golden_file, _note, lenient=flags["lenient"])
     cases = {case.id: case for case in run.golden.cases}
     theirs = compat.aggregate(files.rows, cases, stored=flags["aggregate_only"])
     theirs = {
@@ -110,6 +115,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
 @click.argument("baseline", metavar="A", type=_DIRECTORY)
 @click.argument("new", metavar="B", type=_DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, help="Score both runs again by this eval_set.jsonl.")
+@_LENIENT
 @click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
 @click.option(
     "--invariant", "levels", multiple=True, metavar="NAME=LEVEL", callback=_levels,
@@ -142,7 +148,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 
     ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
     allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
-    sides = helloworld_inputs.sides((baseline, new), golden_file, _note)
+    sides = helloworld_inputs.sides((baseline, new), golden_file, _note, lenient=settings.pop("lenient"))
     comparison = compat.compare(sides[0], sides[1], levels)
     for invariant in comparison.invariants:
         what = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
@@ -220,11 +226,12 @@ def redact(directory: Path, out: Path) -> None:
 @click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
 @click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 @click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
-def import_run(directory: Path, golden_file: Path, out: Path, suite: str) -> None:
+@_LENIENT
+def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool) -> None:
     """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""
     from raggate import helloworld_inputs, rundir
 
-    files, run, _ = helloworld_inputs.scored(directory, golden_file, _note)
+    files, run, _ = helloworld_inputs.scored(directory, golden_file, _note, lenient=lenient)
     _refuse_existing(out)
     # what was cut stays marked as cut
     rundir.write(out, rundir.of_suite(run, suite), full_text=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from raggate import golden
+from raggate import golden, lenient
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.formats import (
@@ -46,8 +46,8 @@ class Options:
     """What some formats need beside a path.
 
     `topics` and `topics_out` are the topics of a TREC source and target, `split` names the judgements of a BEIR folder,
-    `unit` is what TREC and BEIR call a document, `unlabelled` what kebab's entries without labels are, and `records`
-    are canonical records for pragmata's labels.
+    `unit` is what TREC and BEIR call a document, `unlabelled` what kebab's entries without labels are, `records` are
+    canonical records for pragmata's labels, and `lenient` leaves out lines of a golden set that cannot be read.
     """
 
     topics: Path | None = None
@@ -56,6 +56,7 @@ class Options:
     unit: Unit = "document"
     unlabelled: Unlabelled = "refuse-to-guess"
     records: Path | None = None
+    lenient: bool = False
 
 
 class Format(Protocol):
@@ -103,7 +104,10 @@ class _Raggate(_OneFile):
     """raggate's own `eval_set.jsonl`."""
 
     def load(self, path: Path) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
-        return golden.load(read_bytes(path), plain(str(path))).cases, ()
+        if not self.options.lenient:
+            return golden.load(read_bytes(path), plain(str(path))).cases, ()
+        found, notes = lenient.load(read_bytes(path), plain(str(path)), rules=True)
+        return found.cases, tuple(note("", "", "dropped", text) for text in notes)
 
     def decode(self, native: tuple[Case, ...]) -> tuple[Case, ...]:
         return native

@@ -12,6 +12,7 @@ from raggate import anchors, headings, yamlio
 from raggate.case_hash import digest, with_hash
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.golden_rules import broken_name, broken_rule
 from raggate.jsonio import dumps, loads
 from raggate.models import Case, Golden, Support, Vault
 
@@ -79,12 +80,13 @@ _LISTS = frozenset(
 )
 
 
-def load(data: bytes, name: str) -> Golden:
+def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
     """Read a golden set.
 
     Args:
         data: JSON Lines, one case per line; blank lines are allowed.
         name: the file's name for messages.
+        rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
 
     Raises:
         UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
@@ -96,7 +98,7 @@ def load(data: bytes, name: str) -> Golden:
         if not line.strip():
             continue
         try:
-            case = _read_case(line, number)
+            case = read_case(line, number, rules=rules)
         except ValueError as error:
             problems += [f"{name}:{number}: {problem}" for problem in str(error).split("\n")]
             continue
@@ -182,7 +184,12 @@ def _nearest(wanted: str, known: list[str]) -> str:
     return f"; nearest: {plain(close[0])!r}" if close else ""
 
 
-def _read_case(line: bytes, number: int) -> Case:
+def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
+    """Read one line of a golden set; see `load`.
+
+    Raises:
+        ValueError: saying what is wrong, a line for each problem, without the place.
+    """
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
     try:
@@ -197,14 +204,23 @@ def _read_case(line: bytes, number: int) -> Case:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
         raise ValueError("\n".join(shown + text for text in _explain(error))) from None
-    broken = next(filter(None, map(_broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
+    broken = next(filter(None, map(broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
     if broken:
         raise ValueError(shown + broken)
     case = _to_case(row, number)
-    broken = _broken_rule(case)
+    broken = broken_rule(case) if rules else None
     if broken:
         raise ValueError(shown + broken)
     return case
+
+
+def faults(value: dict[str, Any]) -> list[tuple[int | str, ...]]:
+    """Name the keys of a case, by their paths, that are unknown, missing or of another type."""
+    try:
+        _CaseRow.model_validate(value, strict=True)
+    except ValidationError as error:
+        return [problem["loc"] for problem in error.errors(include_url=False)]
+    return []
 
 
 def _refuse_duplicate_keys(line: bytes) -> None:
@@ -269,39 +285,6 @@ def complete(case: Case) -> Case:
         documents = tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))
         case = replace(case, gold_supports=chunks or documents)
     return with_hash(case)
-
-
-def _broken_name(index: int, support: _SupportRow) -> str | None:
-    """Say what is wrong with how a support names what it is, if anything."""
-    where = f"gold_supports[{index}]"
-    names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
-    if not names:
-        return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"
-    if len(names) > 1:
-        return f"{where}: {' and '.join(names)} stand together, expected one of them"
-    beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key)]
-    if names != ["rel_path"] and beside:
-        return f"{where}.{beside[0]} goes with rel_path, not with {names[0]}"
-    return None
-
-
-def _broken_rule(case: Case) -> str | None:
-    """Say which rule between the keys of a case is broken, if any."""
-    count = len(case.gold_supports)
-    groups = case.required_support_groups
-    if case.answerable and not count and not (case.must_contain or case.forbidden):
-        return "answerable, but gold_supports is empty; label it, or set answerable to false"
-    if not case.answerable and count:
-        return "not answerable, but gold_supports is not empty"
-    if groups is not None and (not groups or not all(groups)):
-        return "required_support_groups: expected at least one group, and no empty group"
-    if groups is not None and any(not 0 <= index < count for group in groups for index in group):
-        return f"required_support_groups: expected indices from 0 to {count - 1} into gold_supports"
-    if case.category == "multi_hop" and groups is None:
-        return "category is multi_hop, so required_support_groups is needed"
-    if (case.category == "recency/conflict") != (case.recency_conflict_rule is not None):
-        return "recency_conflict_rule goes with category 'recency/conflict', and with no other"
-    return None
 
 
 def _raise_all(problems: list[str]) -> None:

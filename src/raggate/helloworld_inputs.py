@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate import golden, scoring
+from raggate import lenient as lenient_golden
 from raggate.case_hash import digest
 from raggate.compat import helloworld as compat
 from raggate.compat.helloworld_compare import Side
@@ -25,26 +26,27 @@ Say = Callable[[str], None]
 _RIGHT_SET = "Is it the right eval set?"
 
 
-def scored(directory: Path, golden_file: Path, say: Say) -> tuple[RunFiles, Run, Scorecard]:
-    """Read a run as one of raggate and score it.
+def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = False) -> tuple[RunFiles, Run, Scorecard]:
+    """Read a run as one of raggate and score it; `lenient` leaves out what their scripts pass over.
 
     Raises:
         UsageError: for files that are not as they should be, without rows, or that do not belong together.
     """
     files = formats.read(directory)
-    cases = _asked(files, _load(golden_file), say)
+    cases = _asked(files, _load(golden_file, say, lenient=lenient), say)
     run = formats.to_run(files, cases, lambda case, result, cut: scoring.label(case, result, truncated=cut))
     return files, run, scoring.score(run, sorted({1, 3, 5, 10, files.k}))
 
 
-def sides(directories: Sequence[Path], golden_file: Path | None, say: Say) -> list[Side]:
+def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, lenient: bool = False) -> list[Side]:
     """Read runs; with a golden set the rows, and the means of the questions that all of them have, are computed again.
 
     Raises:
         UsageError: for files that are not as they should be, or a golden set that has no case of a run.
     """
     runs = [formats.read(directory) for directory in directories]
-    cases = {case.id: case for case in _load(golden_file).cases} if golden_file is not None else {}
+    labels = _load(golden_file, say, lenient=lenient).cases if golden_file is not None else ()
+    cases = {case.id: case for case in labels}
     asked = [{row["test_case_id"] for row in files.rows} for files in runs if files.rows]
     common = set(cases).intersection(*asked)
     found = []
@@ -100,5 +102,10 @@ def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
     return cases
 
 
-def _load(golden_file: Path) -> Golden:
-    return golden.load(read_file(golden_file), str(golden_file))
+def _load(golden_file: Path, say: Say, *, lenient: bool) -> Golden:
+    if not lenient:
+        return golden.load(read_file(golden_file), str(golden_file))
+    found, notes = lenient_golden.load(read_file(golden_file), str(golden_file))
+    for note in notes:
+        say(note)
+    return found

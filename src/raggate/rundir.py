@@ -170,7 +170,8 @@ def read(directory: Path) -> Run:
             hint="This is not a run directory of this version of raggate.",
         )
     golden_path = directory / "golden.jsonl"
-    cases = golden.load(_bytes(golden_path), str(golden_path))
+    # its cases are those that were scored, and an import may have been lenient
+    cases = golden.load(_bytes(golden_path), str(golden_path), rules=False)
     try:
         return Run(
             run_id=str(config["run_id"]),

@@ -74,6 +74,31 @@ def test_score_needs_rows(tmp_path: Path) -> None:
         run("score", directory, "--golden", write_golden(tmp_path))
 
 
+def test_lenient_reading_of_an_eval_set(tmp_path: Path) -> None:
+    """With --lenient what their scripts pass over is counted, in every command; without, the eval set is refused."""
+    golden = write_golden(
+        tmp_path, [{**CASES[1], "required_support_groups": None}, {**CASES[0], "owner": "me"}, CASES[2]]
+    )
+    golden.write_text(golden.read_text(encoding="utf-8") + "{\n", encoding="utf-8")
+    directory = write_run(tmp_path)
+    for command in (
+        ("score", directory, "--golden", golden),
+        ("compare", directory, directory, "--golden", golden),
+        ("import", directory, "--golden", golden, "--out", tmp_path / "run"),
+    ):
+        with pytest.raises(UsageError, match="required_support_groups is needed"):
+            run(*command)
+        _, _, notes = run(*command, "--lenient")
+        assert "1 case that the gate refuses: category is multi_hop" in notes
+        assert "key 'owner' is left out of 1 case" in notes
+        assert "1 line is left out" in notes
+    assert len(rundir.read(tmp_path / "run").golden.cases) == 3
+    _, out, _ = run("score", directory, "--golden", golden, "--json", "--lenient")
+    theirs = json.loads(out)["helloworld"]
+    assert theirs["recall_at_k_avg"] == pytest.approx(2 / 3)
+    assert "recall_all_at_k_avg" not in theirs
+
+
 def test_export_says_what_does_not_fit(tmp_path: Path) -> None:
     """A run of several modes needs one named, and answers that were not asked for are told."""
     items = [make_labelled(result=make_result(mode=mode)) for mode in ("bm25", "hybrid")]

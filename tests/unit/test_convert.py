@@ -230,6 +230,21 @@ def test_a_whole_note_is_met_by_any_of_its_sections(tmp_path: Path) -> None:
     assert scoring.label(case, result).labels.matches == ((0,), ())
 
 
+def test_lenient_reading_of_a_source(tmp_path: Path) -> None:
+    """With --lenient lines that a golden set cannot hold are left out and listed; --strict then writes nothing."""
+    source = write(tmp_path / "g.jsonl", make_case("q1"))
+    source.write_bytes(source.read_bytes() + b'{\n{"id": "q2", "question": "New?", "answerable": true}\n')
+    arguments = (source, tmp_path / "g.yaml", "--from", "helloworld", "--to", "raggate")
+    with pytest.raises(UsageError, match="not valid JSON"):
+        run(*arguments)
+    code, output = run(*arguments, "--lenient", "--strict")
+    assert (code, (tmp_path / "g.yaml").exists()) == (2, False)
+    assert "2 lines are left out" in output
+    assert "answerable, but gold_supports is empty" in output
+    assert run(*arguments, "--lenient")[0] == 0
+    assert [case.id for case in golden.load((tmp_path / "g.yaml").read_bytes(), "g").cases] == ["q1"]
+
+
 def test_an_anchor_becomes_a_document_and_what_it_said_beside_is_named(tmp_path: Path) -> None:
     """A support in a queries.json is the note alone: heading, snippets and vault are listed per support."""
     support = make_support("a.md", "# A", snippets=("x",), vault="work")

@@ -185,11 +185,13 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         pytest.param({"required_support_groups": [0]}, "required_support_groups[0]: expected a valid list", id="flat"),
         pytest.param({"category": "multi_hop"}, "so required_support_groups is needed", id="multi_hop without groups"),
         pytest.param(
-            {"category": "recency/conflict"}, "recency_conflict_rule goes with category", id="recency without rule"
+            {"category": "recency/conflict"},
+            "category is recency/conflict, so recency_conflict_rule is needed: cite_newer, acknowledge_both, cite_both",
+            id="recency without rule",
         ),
         pytest.param(
             {"recency_conflict_rule": "cite_both"},
-            "recency_conflict_rule goes with category",
+            "recency_conflict_rule goes with category 'recency/conflict', found category 'factual'",
             id="rule without recency",
         ),
         pytest.param(
