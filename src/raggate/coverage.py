@@ -10,6 +10,8 @@ from raggate.models import Run
 from raggate.modes import asked_in
 from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Judged, Operations, Reason
 
+_SYSTEMS = {"helloworld": "the note system", "substrate": "the search-improver"}
+
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
     """Say whether more calls failed than a run may have and still count as measured."""
@@ -67,6 +69,11 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
 
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
+    known = comparison.baseline.provenance.get("means_of") if comparison.baseline is not None else None
+    if known in _SYSTEMS and comparison.deltas:
+        whose = _SYSTEMS[known]
+        message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
+        yield Reason(code="other-definitions", message=message)
     removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
     if comparison.vault_changes and gate.on_vault_change == "warn":
         changes = comparison.vault_changes

@@ -79,6 +79,7 @@ def test_unchanged_run_passes(held: Baseline) -> None:
     assert row is not None
     assert row.delta == pytest.approx(0)
     assert found.outcome == "pass"
+    assert any("by the definitions of the " in warning.message for warning in found.warnings)
 
 
 @pytest.mark.parametrize(
