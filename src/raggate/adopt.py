@@ -18,7 +18,7 @@ from raggate.dates import days_between
 from raggate.errors import CannotTell, RaggateError
 from raggate.escape import plain
 from raggate.evidence import Evidence
-from raggate.github import artifacts, commits
+from raggate.github import artifacts, commits, workflow_files
 from raggate.github.artifacts import Artifact
 from raggate.github.client import GitHub
 from raggate.github.failures import GitHubError
@@ -44,6 +44,7 @@ class Wanted:
         run: the id of the workflow run.
         attempt: which attempt is meant; it must be the latest. None for the latest, whichever that is.
         artifact: name of the artifact with the run directory.
+        workflow: name of the workflow file that must have run.
         max_age_days: the oldest run that is taken, in days; None for any.
         now: ISO 8601 timestamp in UTC.
     """
@@ -56,6 +57,7 @@ class Wanted:
     artifact: str
     max_age_days: float | None
     now: str
+    workflow: str = workflow_files.DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,14 @@ def _check_origin(record: Mapping[str, Any], wanted: Wanted) -> None:
     queued = event == "merge_group" and branch.startswith(f"{_QUEUE}/{wanted.target}/")
     if branch != wanted.target and not queued:
         raise _refusal(wanted, f"it is of the branch {plain(branch)!r}, not of {plain(wanted.target)!r}", hint=_AGAIN)
+    path = str(record.get("path") or "")
+    if not workflow_files.is_of(path, wanted.workflow, branch):
+        raise _refusal(
+            wanted,
+            f"it is of the workflow {plain(path)!r}, not of {plain(wanted.workflow)!r}: another workflow can leave an "
+            f"artifact of any content under the name {plain(wanted.artifact)!r}",
+            hint="Where the gate's workflow is another file, name it in the input `workflow`.",
+        )
 
 
 def _check_outcome(record: Mapping[str, Any], wanted: Wanted) -> None:

@@ -32,8 +32,11 @@ from raggate.escape import log_line
 @click.option(
     "--bases", default="", metavar="NAMES", help="Branches beside the default one whose pull requests are judged."
 )
+@click.option(
+    "--workflow", default="rag-gate.yml", show_default=True, help="The workflow file that must have measured."
+)
 @click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
-def comment(config_file: Path, artifact: str, when: str, bases: str, token_login: str) -> None:
+def comment(config_file: Path, artifact: str, when: str, bases: str, workflow: str, token_login: str) -> None:
     """Comment on the pull request whose run has just ended, from what that run measured.
 
     For the event workflow_run, with the token in GITHUB_TOKEN. Configuration, questions, notes and baseline are those
@@ -49,7 +52,7 @@ def comment(config_file: Path, artifact: str, when: str, bases: str, token_login
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
     happened = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-    what = relay.of(happened, Path.cwd() / config_file, workspace, artifact=artifact, bases=bases)
+    what = relay.of(happened, Path.cwd() / config_file, workspace, artifact=artifact, bases=bases, workflow=workflow)
     asked = relay.settings_of(what, when=when, token=token, login=token_login)
     with GitHub(api_url=happened.api_url, graphql_url=happened.graphql_url, token=token, say=_say) as github:
         done = list(relay.comment(github, happened, what, asked, _say))

@@ -18,7 +18,7 @@ from raggate.committed import Commit
 from raggate.config import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.escape import plain
-from raggate.github import artifacts, note_changes, pulls
+from raggate.github import artifacts, note_changes, pulls, workflow_files
 from raggate.github import bases as base_branches
 from raggate.github.client import GitHub
 from raggate.github.commands import SUMMARY_BYTES
@@ -50,6 +50,7 @@ class Relay:
         config_name: the configuration's name in it.
         prefix: that directory in the repository, `` or `folder/`.
         default_branch: of that repository; empty where the event does not tell it.
+        workflow: name of the workflow file that must have measured.
         bases: the branches beside it whose pull requests are judged; see `bases.check`.
     """
 
@@ -62,6 +63,7 @@ class Relay:
     prefix: str
     default_branch: str = ""
     bases: str = ""
+    workflow: str = workflow_files.DEFAULT
 
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
@@ -78,7 +80,15 @@ class Relayed:
     summary: str
 
 
-def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str, bases: str = "") -> Relay:
+def of(
+    happened: Event,
+    config_file: Path,
+    workspace: Path,
+    *,
+    artifact: str,
+    bases: str = "",
+    workflow: str = workflow_files.DEFAULT,
+) -> Relay:
     """Say what is relayed for an event.
 
     Args:
@@ -87,6 +97,7 @@ def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str, ba
         workspace: the directory that the checkout is, or lies in.
         artifact: the name of the artifact with the run directory.
         bases: the branches beside the default one whose pull requests are judged.
+        workflow: the name of the workflow file that must have measured.
 
     Raises:
         UsageError: for another event than `workflow_run`, and when a link leads to the configuration.
@@ -106,6 +117,7 @@ def of(happened: Event, config_file: Path, workspace: Path, *, artifact: str, ba
         prefix=prefix_of(config_file, workspace),
         default_branch=happened.default_branch,
         bases=bases,
+        workflow=workflow,
     )
 
 
@@ -142,13 +154,20 @@ def find(github: GitHub, relay: Relay) -> tuple[Pull, ...]:
     """Find the open pull requests whose head is the commit that was measured. The artifact has no say in this.
 
     Raises:
-        UsageError: for a run of another event than `pull_request`.
+        UsageError: for a run of another event than `pull_request`, or of another workflow file than the gate's.
         GitHubError: when GitHub cannot be asked.
     """
     if relay.run.event != "pull_request":
         raise UsageError(
             f"the run that ended was started by {plain(relay.run.event)!r}, not by pull_request",
             hint="Let the job start only `if: github.event.workflow_run.event == 'pull_request'`.",
+        )
+    path = relay.run.path or workflow_files.path_of(github, relay.repository, relay.run.id)
+    if not workflow_files.is_of(path, relay.workflow, relay.run.head_branch):
+        raise UsageError(
+            f"the run that ended is of the workflow {plain(path)!r}, not of {plain(relay.workflow)!r}: a change can "
+            "bring a second workflow of the same name, and what that one left is not judged",
+            hint="Where the gate's workflow is another file, name it in the input `workflow`.",
         )
     return pulls.find_all(
         github,

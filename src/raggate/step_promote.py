@@ -227,6 +227,7 @@ def _wanted(
         run=asked.run or 0,
         attempt=asked.attempt,
         artifact=inputs["artifact"],
+        workflow=inputs["workflow"],
         max_age_days=asked.max_age_days,
         now=now.isoformat(),
     )

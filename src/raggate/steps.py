@@ -73,10 +73,10 @@ def relay_comment(
     if github is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     config = runner.workspace / inputs["config"]
-    what = relay.of(happened, config, runner.workspace, artifact=inputs["artifact"], bases=inputs["bases"])
+    about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
+    what = relay.of(happened, config, runner.workspace, **about)
     token, login = inputs["github-token"], inputs["token-login"]
     asked = relay.settings_of(what, when=inputs["comment"], token=token, login=login)
-    record.outputs = {"verdict": "", "exit-code": ""}
     failed = False
     for done in relay.comment(github, happened, what, asked, _unshown):
         verdict = results.name_of(done.told.code)
@@ -85,6 +85,7 @@ def relay_comment(
         failed |= done.failed
         say(f"pull request {done.number}: {verdict}, {done.url or 'no comment'}")
     if not record.summary:
+        record.outputs = {"verdict": "", "exit-code": ""}
         record.summary = f"{relay.NOBODY}.\n"
         say(relay.NOBODY)
     return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)

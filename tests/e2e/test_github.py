@@ -103,7 +103,7 @@ class Forge:
         """Give the check runs, oldest first."""
         return [self.repository.check_runs[number] for number in sorted(self.repository.check_runs)]
 
-    def second_stage(self, run: int, conclusion: str) -> Step:
+    def second_stage(self, run: int, conclusion: str, *, workflow: str = "rag-gate.yml") -> Step:
         """Run the report workflow's step for a run that has ended."""
         payload = json.loads(next(iter(sorted((EVENTS / "workflow_run").glob("*completed*.json")))).read_text())
         payload["workflow_run"] |= {
@@ -114,6 +114,7 @@ class Forge:
             "head_branch": self.pull.head_ref,
             "head_repository": {"full_name": "stranger/repo"},
             "conclusion": conclusion,
+            "path": f".github/workflows/{workflow}",
         }
         made = Job(
             self.root / f"report-{run}",
@@ -355,6 +356,21 @@ def test_a_forged_artifact_changes_nothing(forge: Forge) -> None:
     assert "raggate: regression" in body
     assert "all good" not in body
     assert forge.repository.comments_of(1) == []
+
+
+def test_what_another_workflow_measured_is_not_told(forge: Forge) -> None:
+    """A run of a second workflow that the change brings under the gate's name leaves no comment, whatever it found."""
+    forge.from_fork()
+    made = forge.job(token=READS, fork=True)
+    step = made.run(GATE)
+    assert step.exit_code == 0, step.text
+    run = int(made.run_id)
+    forge.repository.add_run(run_id=run, head_sha=forge.pull.head_sha)
+    forge.repository.add_artifact(run, "raggate-run", artifact(made, step))
+    report = forge.second_stage(run, "success", workflow="rag-gate.yml@evil.yml")
+    assert (report.exit_code, report.outputs["verdict"]) == (2, "usage error"), report.text
+    assert "not of 'rag-gate.yml'" in report.text
+    assert forge.comments() == []
 
 
 @pytest.mark.parametrize("hostile", [b"not a zip", b""], ids=["no zip", "nothing"])

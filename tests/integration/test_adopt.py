@@ -65,6 +65,24 @@ def stage(measured: Measured) -> Iterator[Stage]:
         fake.assert_clean()
 
 
+@pytest.mark.parametrize("event", ["push", "merge_group"])
+@pytest.mark.parametrize("path", ["nightly.yml", "rag-gate.yml@x.yml", "rag-gate.yml@x.yml@main", "rag-gate.yaml", ""])
+def test_another_workflow(stage: Stage, event: str, path: str) -> None:
+    """What another workflow file left is refused, although it has the artifact's name and the branch's commit."""
+    branch = "main" if event == "push" else "gh-readonly-queue/main/pr-7-abc"
+    shown = path and f".github/workflows/{path}"
+    stage.record |= {"event": event, "head_branch": branch, "name": "rag-gate", "path": shown}
+    stage.refused("is of the workflow '.*', not of 'rag-gate.yml'")
+
+
+@pytest.mark.parametrize("ref", ["", "@main", "@refs/heads/main"])
+def test_the_workflow_that_is_wanted(stage: Stage, ref: str) -> None:
+    """The promoting workflow names the file of the gate; GitHub may tell its ref too."""
+    stage.record["path"] = f".github/workflows/evals.yml{ref}"
+    stage.wanted["workflow"] = "evals.yml"
+    assert stage.adopt().run.suite == "small"
+
+
 @pytest.mark.parametrize("event", ["push", "schedule", "workflow_dispatch"])
 def test_adopted(stage: Stage, event: str) -> None:
     """A successful run of the branch is taken, with everything that vouches for it."""

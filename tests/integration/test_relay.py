@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,8 @@ class Stage:
     project: Project
     base: str
     head: str
+    path: str = ".github/workflows/rag-gate.yml"
+    record: dict[str, Any] = field(default_factory=dict)
 
     def measured(self, code: int, **behaviour: str) -> Files:
         """Run the gate as the pull request's own workflow does, and give its artifact, which is the test's own."""
@@ -59,7 +61,7 @@ class Stage:
 
     def upload(self, files: Files | None) -> None:
         """Let the run end, and leave an artifact of these files an hour after the fake's clock began."""
-        self.repository.add_run(run_id=9, head_sha=self.head, created_at=MADE)
+        self.repository.add_run(run_id=9, head_sha=self.head, created_at=MADE, **self.record)
         if files is not None:
             packed = io.BytesIO()
             with zipfile.ZipFile(packed, "w") as archive:
@@ -88,6 +90,7 @@ class Stage:
             conclusion="failure",
             html_url=f"{self.fake.server_url}/{NAME}/actions/runs/9",
             run_started_at=started,
+            path=self.path,
         )
         folder, _, name = config.rpartition("/")
         what = relay.Relay(
@@ -437,6 +440,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     payload["workflow_run"] |= {"id": 9, "event": "pull_request", "head_sha": stage.head, "head_branch": "change"}
     payload["workflow_run"] |= {"head_repository": {"full_name": "stranger/notes"}, "run_started_at": MADE}
     payload["repository"]["default_branch"] = "main"
+    payload["workflow_run"]["path"] = ".github/workflows/rag-gate.yml"
     (tmp_path / "event.json").write_text(json.dumps(payload))
     environment = {
         "GITHUB_EVENT_NAME": "workflow_run",
@@ -468,6 +472,18 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(stage: Stage, named: 
     told = stage.judge(stage.measured(0), default_branch="trunk", bases=named)
     assert (told.code, told.suite) == (code, "small")
     assert (told.ended is not None and "goes into 'main'" in told.ended.message) == (code == 2)
+
+
+@pytest.mark.parametrize("told", ["the event", "the API"])
+def test_another_workflow_of_the_same_name_is_refused(stage: Stage, told: str) -> None:
+    """What a workflow file left that the change brings itself is neither judged nor told, whatever it calls itself."""
+    path = ".github/workflows/rag-gate-too.yml"
+    stage.path, stage.record = (path, {}) if told == "the event" else ("", {"path": path, "name": "rag-gate"})
+    with pytest.raises(UsageError, match=f"of the workflow '{path}', not of 'rag-gate.yml'") as caught:
+        stage.judge(stage.measured(0))
+    assert "input `workflow`" in caught.value.hint
+    stage.path = f"{path}@refs/pull/7/merge"
+    assert stage.judge(stage.measured(0), workflow="rag-gate-too.yml").code == 0
 
 
 def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:

@@ -33,7 +33,8 @@ _LONGEST = 1024
 class SourceRun:
     """The run whose end started this one. `head_repository` and `head_branch` are empty when they were deleted.
 
-    `run_started_at` is when this attempt of it started, as `2026-01-01T00:00:00Z`; empty when the event does not say.
+    `run_started_at` is when this attempt of it started, as `2026-01-01T00:00:00Z`; `path` is that of its workflow file.
+    Each is empty when the event does not say.
     """
 
     id: int
@@ -45,6 +46,7 @@ class SourceRun:
     conclusion: str
     html_url: str
     run_started_at: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +212,7 @@ def _workflow_run(payload: _Part) -> dict[str, Any]:
         conclusion=found.text("conclusion"),
         html_url=_url(found.text("html_url"), found.where("html_url")),
         run_started_at=found.moment("run_started_at"),
+        path=found.text("path") or payload.part("workflow", optional=True).text("path"),
     )
     return {"source_run": run}
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from raggate import first_run
 from raggate.errors import UsageError
 from raggate.escape import plain
+from raggate.github import workflow_files
 from raggate.nearest import nearest
 
 DEFAULTS: Mapping[str, str] = {
@@ -25,6 +26,7 @@ DEFAULTS: Mapping[str, str] = {
     "comment": "always",
     "check-run": "",
     "artifact": "raggate-run",
+    "workflow": workflow_files.DEFAULT,
     "allow-pull-request-target": "false",
     "allow-command": "false",
     "allow-first-run": "",
@@ -77,6 +79,7 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
             )
     for name, value in given.items():
         _check(name, value)
+    workflow_files.check_name(given.get(workflow_files.INPUT, workflow_files.DEFAULT))
     return {**DEFAULTS, **given}
 
 

@@ -169,7 +169,7 @@ class Repository:
                 "status": "completed",
                 "conclusion": "success",
                 "head_branch": self.default_branch,
-                "path": ".github/workflows/checks.yml",
+                "path": ".github/workflows/rag-gate.yml",
                 "head_repository": self.full_name,
                 "pull_requests": [],
                 "run_number": 1,

@@ -100,6 +100,7 @@ def test_a_run_that_another_run_started(file: Path) -> None:
         conclusion="success",
         html_url="https://github.com/octo-org/octo-repo/actions/runs/289782451",
         run_started_at="2020-10-05T16:33:49Z",
+        path=".github/workflows/test.yml",
     )
 
 

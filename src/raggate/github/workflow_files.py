@@ -1,0 +1,62 @@
+"""Which workflow file a run was of, by what GitHub says of it: a name is anybody's, the path of the file is not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from raggate.errors import UsageError
+from raggate.escape import plain
+from raggate.github.client import GitHub
+
+INPUT = "workflow"
+"""The action's input that names the file."""
+DEFAULT = "rag-gate.yml"
+_FOLDER = ".github/workflows/"
+_FILE = re.compile(r"[^/\\\s]{1,200}\.ya?ml")
+_MERGE = re.compile(r"refs/pull/[1-9][0-9]{0,18}/(?:merge|head)")
+
+
+def check_name(workflow: str) -> None:
+    """Refuse what cannot be the name of a workflow file.
+
+    Raises:
+        UsageError: naming the input.
+    """
+    if not _FILE.fullmatch(workflow.removeprefix(_FOLDER)):
+        raise UsageError(
+            f"input {INPUT!r}: expected the name of a file in {_FOLDER}, such as {DEFAULT}; found {plain(workflow)!r}"
+        )
+
+
+def is_of(path: str, workflow: str, branch: str) -> bool:
+    """Say whether a run is of a workflow file.
+
+    GitHub gives the path of the file, and in places the ref behind it: `.github/workflows/x.yml@refs/heads/main`. A
+    file may have an `@` in its name, so what follows one counts as a ref only when it is the run's own, and never when
+    it could be the end of a file's name.
+
+    Args:
+        path: as GitHub gives it.
+        workflow: the name of the file that is expected, or its path.
+        branch: the head branch of the run.
+    """
+    expected = f"{_FOLDER}{workflow.removeprefix(_FOLDER)}"
+    if path == expected:
+        return True
+    if not path.startswith(f"{expected}@"):
+        return False
+    ref = path.removeprefix(f"{expected}@")
+    own = ref in {branch, f"refs/heads/{branch}"} or _MERGE.fullmatch(ref) is not None
+    return own and not ref.endswith((".yml", ".yaml"))
+
+
+def path_of(github: GitHub, repository: str, run: int) -> str:
+    """Ask GitHub for the path of a run's workflow file; empty when it does not say.
+
+    Raises:
+        GitHubError: when GitHub refuses, or does not answer in time.
+    """
+    found: Any = github.get(f"/repos/{quote(repository)}/actions/runs/{run}")
+    return str(found.get("path") or "") if isinstance(found, dict) else ""
