@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from raggate import cli, steps
+from raggate import cli, disk, steps
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import commands, event, results, secrets, step_inputs
 from raggate.reaper import close_memory, supervised
@@ -116,6 +116,11 @@ def _run(runner: Runner, record: Record) -> int:
         record.error = error
         return int(error.exit_code)
     except Exception as error:  # noqa: BLE001 - a bug must not look like a verdict
+        refused = disk.unwritable(error) if isinstance(error, OSError) else None
+        if refused is not None:
+            cli.say_error(refused, steps.fence)
+            record.error = refused
+            return int(refused.exit_code)
         cli.say_crash(error)
         return int(ExitCode.INTERNAL)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from raggate import __version__, interrupts
+from raggate import __version__, disk, interrupts
 from raggate.caller import Caller, current
 from raggate.cli_groups import COMMANDS
 from raggate.errors import ExitCode, RaggateError
@@ -72,8 +72,13 @@ def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.PASS)
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
-        say_crash(error)
-        return int(ExitCode.INTERNAL)
+        refused = disk.unwritable(error) if isinstance(error, OSError) else None
+        if refused is None:
+            say_crash(error)
+            return int(ExitCode.INTERNAL)
+        say_error(refused, caller.fence)
+        caller.failed(refused)
+        return int(refused.exit_code)
     return result if isinstance(result, int) else int(ExitCode.PASS)
 
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from raggate import working_files
+from raggate import disk, working_files
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.git import Checkout
@@ -110,6 +110,8 @@ class Commit:
             self._fill(path, unfinished / target.relative_to(place), self._listed(path, entry))
             unfinished.rename(place)
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in disk.FULL:
+                raise
             reason = plain((error.strerror if isinstance(error, OSError) else None) or str(error))
             raise UsageError(f"{plain(self.describe(path))} cannot be written: {reason}") from error
         finally:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from raggate import disk
 from raggate.errors import UsageError
 from raggate.escape import plain
 
@@ -80,8 +81,9 @@ def write_atomic(path: Path, data: bytes) -> None:
         OSError: when the directory cannot be written; the old file is then untouched.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    name = ""
     try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
@@ -89,8 +91,11 @@ def write_atomic(path: Path, data: bytes) -> None:
         # mkstemp makes files private; what raggate leaves behind is meant to be read by the next step
         Path(name).chmod(0o644)
         Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+    except BaseException as error:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise disk.naming(error, path) from error
         raise
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from raggate import golden
+from raggate import disk, golden
 from raggate.answer_limits import bounded
 from raggate.api_settings import Name
 from raggate.errors import UsageError
@@ -70,6 +70,8 @@ def create(parent: Path, started: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
+            if error.errno in disk.FULL:
+                raise
             raise UsageError(f"cannot make the run directory {path}: {error.strerror}") from None
         return path
     raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")

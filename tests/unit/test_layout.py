@@ -28,6 +28,7 @@ LEAVES = {
         "hosts",
         "deadlines",
         "nearest",
+        "disk",
         "answer_limits",
         "ranges",
         "modes",

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from raggate import disk
+
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[IO[bytes]]:
@@ -28,6 +30,8 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
             # temporary files are private; what is written here is meant to be read by the next step
             place.chmod(0o644)
             place.replace(path)
-        except BaseException:
+        except BaseException as error:
             place.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename is None:
+                raise disk.naming(error, path) from error
             raise
