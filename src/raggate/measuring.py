@@ -134,9 +134,12 @@ def _place(
     def say(line: str) -> None:
         invocation.say(redaction.redact_cut(line, secrets))
 
+    # a preview works in the directory of its run
+    runs = directory.parent.parent if directory.name == "preview" else directory.parent
     return Place(
         root=invocation.root,
         out=directory.resolve(),
+        runs=runs.resolve(),
         vaults=inputs.vault.directories,
         environment=invocation.environment,
         say=say,

@@ -92,12 +92,13 @@ class Vault:
 class Place:
     """Where a backend works: directories, and the environment it may hand on from.
 
-    `root` is the directory of the configuration, `out` the run directory, `vaults` maps a name to its directory. All
-    are absolute and exist. `environment` is raggate's own; a backend passes on only what its settings name. `say` takes
-    a line about what it does or could not undo. `in_action` tells whether raggate was started as the container action.
-    No log that it keeps may hold one of the `secrets`. `identified` takes what names the image of the API exactly,
-    where it runs from one: `name@sha256:...`, or `sha256:...` of an image that no registry knows. `run` names this
-    start and no other, by letters, digits and `_`.
+    `root` is the directory of the configuration, `out` the run directory, `runs` the one that all of them are in (by
+    default that of `out`), `vaults` maps a name to its directory. All are absolute and exist. `environment` is
+    raggate's own; a backend passes on only what its settings name. `say` takes a line about what it does or could not
+    undo. `in_action` tells whether raggate was started as the container action. No log that it keeps may hold one of
+    the `secrets`. `identified` takes what names the image of the API exactly, where it runs from one:
+    `name@sha256:...`, or `sha256:...` of an image that no registry knows. `run` names this start and no other, by
+    letters, digits and `_`.
     """
 
     root: Path
@@ -106,6 +107,7 @@ class Place:
     environment: Mapping[str, str]
     say: Callable[[str], None] = field(default=lambda _: None)
     in_action: bool = False
+    runs: Path | None = None
     secrets: tuple[str, ...] = ()
     identified: Callable[[str], None] = field(default=lambda _: None)
     run: str = field(default_factory=lambda: f"run_{token_hex(6)}")

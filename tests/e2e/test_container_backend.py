@@ -194,12 +194,12 @@ class Gate:
         for name in ("golden", "baselines"):
             (root / name).symlink_to(ROOT / name)
 
-    def start(self, api: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
+    def start(self, api: dict[str, Any], *, out: Path | None = None, **environment: str) -> subprocess.Popen[str]:
         """Start `raggate check`."""
         name = f"{uuid.uuid4().hex}.yml"
         (self.root / name).write_text(yaml.safe_dump({**CONFIG, "api": api}))
         return subprocess.Popen(
-            [sys.executable, "-m", "raggate", "check", "-c", name, "--out", str(self.root / name[:-4])],
+            [sys.executable, "-m", "raggate", "check", "-c", name, "--out", str(out or self.root / name[:-4])],
             cwd=self.root,
             env={**self.environment, **environment},
             stdout=subprocess.PIPE,
@@ -788,3 +788,73 @@ class TestNeighbour:
         code, _, err = gate.check({"url": f"http://127.0.0.1:{port}", "ready": {"timeout": 1}})
         assert code == 3
         assert "it is not listening" in err
+
+
+class TestRepeatedBuilds:
+    """Builds from the checkout: their time limit, what is built again, and what is left."""
+
+    def context(self, root: Path, built: dict[str, str], *lines: str) -> dict[str, Any]:
+        """Write a Dockerfile on the hostile image into the root itself, as `init` has it, and configure its build."""
+        (root / "Dockerfile").write_text("\n".join([f"FROM {built['hostile']}", *lines, ""]))
+        return {"container": {"build": {"context": ".", "timeout": 4}, "port": 9000}}
+
+    def ours(self, engine: Any, root: Path) -> set[str]:
+        """List the images that were built in this root."""
+        found = engine.images.list(filters={"label": "raggate.built"})
+        return {image.id for image in found if image.labels.get("root") == root.name}
+
+    @pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM])
+    def test_a_silent_step_ends(
+        self, engine: Any, gate: Gate, built: dict[str, str], run: str, number: signal.Signals | None
+    ) -> None:
+        """A step that runs for ever without a word ends with `build.timeout`, or at a signal, and leaves nothing."""
+        process = gate.start(self.context(gate.root, built, 'RUN ["/program", "deaf"]'))
+        try:
+            if number is not None:
+                end = time.monotonic() + 30
+                while not any("Running in" in path.read_text() for path in gate.root.glob("*/*/build.log")):
+                    assert time.monotonic() < end
+                    time.sleep(0.05)
+                process.send_signal(number)
+            _, err = process.communicate(timeout=45)
+        finally:
+            process.kill()
+            process.communicate()
+        if number is None:
+            assert process.returncode == 3
+            assert "was not built after 4 s" in err
+        else:
+            assert process.returncode == 130
+        assert leftovers(engine, run) == []
+
+    def test_unchanged_is_not_built_again(self, engine: Any, gate: Gate, built: dict[str, str]) -> None:
+        """Runs in the context do not change the image; a change makes a new one that takes the place of the old."""
+        api = self.context(gate.root, built, f"LABEL root={gate.root.name}", "COPY . /context")
+        (gate.root / ".dockerignore").write_text("*\n!.raggate\n!note\n")
+        (gate.root / "note").write_text("1")
+        out = gate.root / ".raggate" / "runs"
+        seen = []
+        for note in ("1", "1", "2"):
+            (gate.root / "note").write_text(note)
+            process = gate.start({**api, "ready": {"timeout": 3}}, out=out)
+            process.communicate(timeout=100)
+            seen.append(self.ours(engine, gate.root))
+        try:
+            assert [len(found) for found in seen] == [1, 1, 1]
+            assert seen[0] == seen[1] != seen[2]
+        finally:
+            for image in seen[-1]:
+                engine.images.remove(image, force=True)
+
+    def test_an_image_in_use_stays(self, engine: Any, place: Place, built: dict[str, str]) -> None:
+        """What another run has just built by the same settings is not taken away from it."""
+        made = []
+        with contextlib.ExitStack() as stack:
+            for note in ("1", "2"):
+                self.context(place.root, built, f"LABEL root={place.root.name} note={note}")
+                settings = ContainerBackend.model_validate({"build": {"context": "."}, "port": 9000})
+                listening(stack.enter_context(container.start(settings, place)).base_url)
+                made.append(len(self.ours(engine, place.root)))
+        assert made == [1, 2]
+        for image in self.ours(engine, place.root):
+            engine.images.remove(image, force=True)

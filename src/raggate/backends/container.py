@@ -12,7 +12,7 @@ import httpx
 
 from raggate import interrupts
 from raggate.api_settings import Contained, ContainerBackend, ServiceReady
-from raggate.backends import contained, engine, images, networking, surroundings, volumes
+from raggate.backends import builds, contained, engine, images, networking, surroundings, volumes
 from raggate.backends.contained import Plan, Running
 from raggate.backends.engine import Client, sweep
 from raggate.backends.placeholders import Filler
@@ -49,11 +49,11 @@ def start(settings: ContainerBackend, place: Place) -> Iterator[Started]:
         own = surroundings.own(client)
         networking.check_reachable(own, place.environment.get("DOCKER_HOST", ""))
         logs = {name: stack.enter_context(Log(place.out / f"{name}.log", place.secrets)) for name in texts}
+        stack.enter_context(_undone(place, labels))
         run = _Run(client=client, place=place, labels=labels, settings=settings, texts=texts, logs=logs)
         api_image = run.image(_API, settings)
         place.identified(images.identity(client, settings, api_image))
         found = {name: run.image(name, service) for name, service in settings.services.items()}
-        stack.enter_context(_undone(place, labels))
         network = networking.create(client, run.name("net"), labels, internal=not settings.egress)
         networking.join(client, network, own)
         mounts = run.copied_vaults(api_image)
@@ -137,7 +137,24 @@ class _Run:
     def image(self, name: str, settings: Contained) -> str:
         key = "api.container" if name == _API else f"api.container.services.{name}"
         place = self.place
-        return images.obtain(self.client, settings, key=key, root=place.root, out=place.out, say=place.say)
+        image = images.obtain(self.client, settings, key=key, place=place)
+        if settings.build is not None:
+            self.never_started(image, f"keep-{name}")
+            builds.remove_superseded(self.client, image, key=key, place=place)
+        return image
+
+    def never_started(self, image: str, name: str, mounts: list[object] | None = None) -> str:
+        """Make a container that never runs, and so keeps its image from being removed by anybody."""
+        with interrupts.deferred():
+            made = self.client.create_container(
+                image,
+                command=["raggate", "never", "starts", "this"],
+                name=self.name(name),
+                labels=self.labels,
+                host_config=self.client.create_host_config(network_mode="none", cap_drop=["ALL"], mounts=mounts or []),
+                use_config_proxy=False,
+            )
+        return str(made["Id"])
 
     def copied_vaults(self, image: str) -> list[object]:
         """Make a volume of every vault, filled, and say how the API mounts them."""
@@ -147,17 +164,7 @@ class _Run:
             with interrupts.deferred():
                 for volume in made.values():
                     self.client.create_volume(volume, labels=self.labels)
-            with interrupts.deferred():
-                helper = self.client.create_container(
-                    image,
-                    command=["raggate", "never", "starts", "this"],
-                    name=self.name("copy"),
-                    labels=self.labels,
-                    host_config=self.client.create_host_config(
-                        network_mode="none", cap_drop=["ALL"], mounts=volumes.mounts(made, path, read_only=False)
-                    ),
-                    use_config_proxy=False,
-                )["Id"]
+            helper = self.never_started(image, "copy", volumes.mounts(made, path, read_only=False))
             volumes.fill(self.client, helper, self.place.vaults, path)
             with interrupts.deferred():
                 self.client.remove_container(helper, force=True, v=True)

@@ -5,19 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from raggate import interrupts
-from raggate.api_settings import Build, Contained
-from raggate.backends import pull_errors
+from raggate.api_settings import Contained
+from raggate.backends import builds, pull_errors, streams
 from raggate.backends.engine import Client, engine_errors, reason
-from raggate.backends.processes import Log
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell
 from raggate.escape import plain
-
-BUILT = "raggate.built"
-"""Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
+from raggate.models import Place
 
 _TRIES = 3
 _PULL_SECONDS = 600.0
@@ -28,23 +22,21 @@ class _PullError(Exception):
     pass
 
 
-def obtain(client: Client, settings: Contained, *, key: str, root: Path, out: Path, say: Callable[[str], None]) -> str:
+def obtain(client: Client, settings: Contained, *, key: str, place: Place) -> str:
     """Give the id of the image.
 
     Args:
         client: the engine.
         settings: name the image or how to build it.
         key: their place in the configuration, for messages.
-        root: directory of the configuration, which a build's context lies in.
-        out: run directory, for build.log.
-        say: takes progress messages.
+        place: where a build's context lies and its log goes, and what takes progress messages.
 
     Raises:
         UsageError: for a build context that is not there.
         CannotTell: when the image cannot be had.
     """
     if settings.build is not None:
-        return _build(client, settings.build, key=key, root=root, out=out, say=say)
+        return builds.build(client, settings.build, key=key, place=place)
     name = settings.image or ""
     found = _local(client, name, key)
     if found is None and settings.pull == "never":
@@ -53,7 +45,7 @@ def obtain(client: Client, settings: Contained, *, key: str, root: Path, out: Pa
             hint="Build or pull it in a step before raggate.",
         )
     if found is None:
-        _pull(client, name, key, say)
+        _pull(client, name, key, place.say)
         found = _local(client, name, key)
     if found is None:
         raise CannotTell(f"{key}.image: {name!r} was pulled, but is not there")
@@ -116,6 +108,12 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
     for attempt in range(1, _TRIES + 1):
         try:
             _pull_once(client, name, end)
+        except streams.Late:
+            raise CannotTell(
+                f"{key}.image: {name!r} could not be pulled: nothing was heard of it for {_SILENCE:g} s, or it was not "
+                f"finished after {_PULL_SECONDS:g} s",
+                hint="Does its registry answer? Try again later, or pull it in a step before.",
+            ) from None
         except engine_errors(_PullError) as error:
             why = plain(str(error)) if isinstance(error, _PullError) else reason(error)
         else:
@@ -136,82 +134,15 @@ def _pull_once(client: Client, name: str, end: float) -> None:
 
     repository, tag = docker.utils.parse_repository_tag(name)
     # empty credentials, and not none: none would make the library look for some
-    for event in _patient(
+    for event in streams.events(
         client,
         lambda: client.pull(repository, tag=tag or "latest", stream=True, decode=True, auth_config={}),
+        end=end,
+        silence=_SILENCE,
     ):
         if "error" in event:
             raise _PullError(str(event["error"]))
-        if time.monotonic() > end:
-            raise _PullError("timed out")
 
 
 def _pause(attempt: int) -> None:
     time.sleep(random.uniform(0.5, 1.5) * 2**attempt)  # noqa: S311 - only keeps many runners from asking at once
-
-
-def _patient(client: Client, call: Callable[[], Any]) -> Any:
-    """Let a call be silent for longer than the calls that answer at once."""
-    before, client.timeout = client.timeout, _SILENCE
-    try:
-        for event in call():
-            interrupts.check()
-            yield event
-    finally:
-        client.timeout = before
-
-
-def _build(client: Client, build: Build, *, key: str, root: Path, out: Path, say: Callable[[str], None]) -> str:
-    context = (root / build.context).resolve()
-    if not context.is_dir() or not context.is_relative_to(root.resolve()):
-        raise UsageError(f"{key}.build.context: {plain(build.context)!r} is not a directory of the repository")
-    if not (context / build.dockerfile).is_file():
-        raise UsageError(f"{key}.build.dockerfile: there is no {plain(build.dockerfile)!r} in {plain(build.context)!r}")
-    say(f"building the image ({key}.build)")
-    with Log(out / "build.log") as log:
-        try:
-            image = _run_build(client, build, context, log)
-        except engine_errors(_PullError) as error:
-            why = plain(str(error)) if isinstance(error, _PullError) else reason(error)
-            raise CannotTell(
-                f"{key}.build: the image could not be built: {why}",
-                hint="The whole output is in build.log of the run directory. The builder is the engine's own; a "
-                "Dockerfile that needs BuildKit is built in a step before and named by `image`.",
-                log=log.tail(),
-            ) from None
-        if image is None:
-            raise CannotTell(f"{key}.build: the build named no image", log=log.tail())
-    return image
-
-
-def _run_build(client: Client, build: Build, context: Path, log: Log) -> str | None:
-    import docker
-
-    end = time.monotonic() + build.timeout
-    image = None
-    events = _patient(
-        client,
-        lambda: docker.utils.json_stream.json_stream(
-            client.build(
-                path=str(context),
-                dockerfile=build.dockerfile,
-                target=build.target or "",
-                buildargs=build.args,
-                labels={BUILT: "1"},
-                rm=True,
-                forcerm=True,
-                use_config_proxy=False,
-            )
-        ),
-    )
-    for event in events:
-        if text := event.get("stream"):
-            log.feed(text.encode())
-        if "error" in event:
-            log.feed(f"{event['error']}\n".encode())
-            raise _PullError(str(event["error"]).strip())
-        if "ID" in (event.get("aux") or {}):
-            image = str(event["aux"]["ID"])
-        if time.monotonic() > end:
-            raise _PullError(f"it was not finished after {build.timeout:g} s (`build.timeout`)")
-    return image
