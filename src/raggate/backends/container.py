@@ -139,7 +139,10 @@ class _Run:
         place = self.place
         image = images.obtain(self.client, settings, key=key, place=place)
         if settings.build is not None:
-            self.never_started(image, f"keep-{name}")
+            try:
+                self.never_started(image, f"keep-{name}")
+            except engine.engine_errors() as error:
+                raise CannotTell(f"{key}.build: the image cannot be used: {engine.reason(error)}") from None
             builds.remove_superseded(self.client, image, key=key, place=place)
         return image
 
