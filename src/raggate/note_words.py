@@ -24,7 +24,7 @@ SHORT = 8
 ENOUGH = 0.25
 """Share of a text's words that must stand in the note. Measured: docs/decisions/0010-what-stands-in-a-note.md."""
 
-JUDGED_CHARACTERS = 20_000
+JUDGED_CHARACTERS = 8_000
 """Of a returned text, no more than this is looked at."""
 
 MAX_NOTE_CHARACTERS = 2 << 20
@@ -69,8 +69,8 @@ def bare(text: str) -> str:
 
 
 def has_text(text: str) -> bool:
-    """Say whether anything of a text can be seen."""
-    seen = (char for char in _INVISIBLE.sub("", text) if char not in _BLANK and not char.isspace())
+    """Say whether anything of a text can be seen, at its start if it is long."""
+    seen = (char for char in _INVISIBLE.sub("", text[:JUDGED_CHARACTERS]) if char not in _BLANK and not char.isspace())
     return any(unicodedata.category(char) not in _UNSEEN for char in seen)
 
 
@@ -108,7 +108,7 @@ class NoteWords:
         given = words(text)
         if not given:
             # nothing but symbols
-            return float("".join(text.split()) in "".join(self._text.split()))
+            return float("".join(text.split()) in self._symbols)
         whole = f" {' '.join(given)} "
         if any(whole in running for running in self._running):
             return 1.0
@@ -119,7 +119,7 @@ class NoteWords:
         if not counted:
             return 1.0
         if len(counted) < SHORT:
-            if any("".join(given) in running.replace(" ", "") for running in self._running):
+            if any("".join(given) in letters for letters in self._glued):
                 # cut within its first or last word
                 return 1.0
             return sum(word in self._vocabulary for word, _ in counted) / len(counted)
@@ -140,6 +140,14 @@ class NoteWords:
     @cached_property
     def _running(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(f" {' '.join(variant)} " for variant in self._variants))
+
+    @cached_property
+    def _glued(self) -> tuple[str, ...]:
+        return tuple("".join(variant) for variant in self._variants)
+
+    @cached_property
+    def _symbols(self) -> str:
+        return "".join(self._text.split())
 
     @cached_property
     def _shingles(self) -> frozenset[tuple[str, ...]]:

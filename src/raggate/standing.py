@@ -9,6 +9,9 @@ from raggate.models import Chunk, Labelled, Vault
 from raggate.note_titles import NoteTitles
 from raggate.note_words import NoteWords, has_text
 
+JUDGED_CHUNKS = 100
+"""Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
+
 
 class Notes:
     """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there."""
@@ -28,9 +31,10 @@ class Notes:
         A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere.
         """
         response = item.result.response
-        chunks = response.chunks if response else ()
+        everything = response.chunks if response else ()
+        empty = tuple(position for position, chunk in enumerate(everything) if not has_text(chunk.text))
+        chunks = everything[:JUDGED_CHUNKS]
         places = [self._places(chunk) for chunk in chunks]
-        empty = tuple(position for position, chunk in enumerate(chunks) if not has_text(chunk.text))
         labels = replace(
             item.labels,
             empty=empty,

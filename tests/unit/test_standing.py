@@ -8,7 +8,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.models import Chunk, Labels, Vault
-from raggate.standing import Notes
+from raggate.standing import JUDGED_CHUNKS, Notes
 
 TEXTS = {
     ("work", "a.md"): "# A\n\nText of the note.\n",
@@ -48,6 +48,18 @@ def test_a_note_that_is_not_there_is_not_looked_up(chunk: Chunk) -> None:
     """Where there is no such note, that is told by notes_exist alone."""
     found = labels(chunk)
     assert (found.strange_headings, found.strange_texts) == ((), ())
+
+
+def test_lists_without_end_are_looked_up_to_a_rank() -> None:
+    """An answer of a thousand chunks costs what one of the first hundred does."""
+    found = labels(*(make_chunk(f"c{rank}", text="lorem ipsum dolor") for rank in range(JUDGED_CHUNKS + 9)))
+    assert found.strange_texts == tuple(range(JUDGED_CHUNKS))
+
+
+def test_every_chunk_is_looked_at_for_text() -> None:
+    """Whether there is text at all is told of all chunks, so that none of a thousand means that none is told."""
+    found = labels(*(make_chunk(f"c{rank}", text="") for rank in range(JUDGED_CHUNKS + 9)))
+    assert found.empty == tuple(range(JUDGED_CHUNKS + 9))
 
 
 def test_a_failed_call_has_no_labels() -> None:
