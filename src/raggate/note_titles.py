@@ -33,6 +33,7 @@ class NoteTitles:
         self._text = text
         self._vault = vault
         self._rel_path = rel_path
+        self._known: dict[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     def holds(self, heading_path: str) -> bool:
         """Say whether the note has these headings below each other; also where the path names none."""
@@ -43,29 +44,39 @@ class NoteTitles:
     def names(self) -> Iterator[str]:
         """Give what names the note and its parts: vault, path, titles and headings."""
         yield from (self._vault, self._rel_path)
-        yield from {title for path in self._paths for title in path}
+        yield from {title for path in self._hashed | self._parsed for title in path}
 
     def _composed(self, letters: str) -> bool:
-        return letters in self._whole or any(_put_together(letters, path) for path in self._spelled)
+        # most headings are found without parsing the note
+        return (
+            letters in self._whole
+            or any(_put_together(letters, path) for path in self._spelled(self._hashed))
+            or any(_put_together(letters, path) for path in self._spelled(self._parsed))
+        )
 
     @cached_property
-    def _paths(self) -> frozenset[tuple[str, ...]]:
-        parsed = heading_paths(self._text, self._rel_path)
-        return parsed | frozenset(_hashed(self._text)) | frozenset(_hashed(bare(self._text)))
+    def _hashed(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(_hashed(self._text)) | frozenset(_hashed(bare(self._text)))
 
     @cached_property
-    def _spelled(self) -> tuple[tuple[str, ...], ...]:
-        """Give each path in letters, after what APIs put before it."""
-        folders = self._rel_path.split("/")
-        title = _FRONT_TITLE.match(self._text)
-        about = (self._vault, *folders, folders[-1].rpartition(".")[0], title[1] if title else "")
-        # the first heading is the note's title, and may stand before itself as that
-        spelled = (tuple(filter(None, map(_letters, chain(about, path[:1], path)))) for path in self._paths)
-        return tuple(dict.fromkeys(spelled))
+    def _parsed(self) -> frozenset[tuple[str, ...]]:
+        return heading_paths(self._text, self._rel_path)
 
     @cached_property
     def _whole(self) -> frozenset[str]:
-        return frozenset("".join(map(_letters, path)) for path in self._paths)
+        return frozenset("".join(map(_letters, path)) for path in self._hashed)
+
+    def _spelled(self, paths: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
+        """Give each path in letters, after what APIs put before it."""
+        if paths not in self._known:
+            folders = self._rel_path.split("/")
+            title = _FRONT_TITLE.match(self._text)
+            about = (self._vault, *folders, folders[-1].rpartition(".")[0], title[1] if title else "")
+            # the first heading is the note's title, and may stand before itself as that
+            self._known[paths] = frozenset(
+                tuple(filter(None, map(_letters, chain(about, path[:1], path)))) for path in paths
+            )
+        return self._known[paths]
 
 
 def _put_together(letters: str, path: tuple[str, ...]) -> bool:

@@ -89,10 +89,10 @@ class NoteWords:
 
         Args:
             text: the note as it is written.
-            place: what names it and its parts, such as its vault, path and headings.
+            place: what names it and its parts, such as its vault, path and headings; read once, where needed.
         """
         self._text = text
-        self._place = tuple(place)
+        self._place = place
         self.judged = len(text) <= MAX_NOTE_CHARACTERS
 
     def holds(self, text: str) -> bool:
