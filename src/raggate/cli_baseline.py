@@ -269,7 +269,7 @@ def _values(found: Baseline, *, slices: bool) -> Iterator[str]:
             yield f"\n{log_line(mode)}, {'all cases' if name == OVERALL else log_line(name)}"
             for metric, value in parts[name].items():
                 if value.n or name == OVERALL:
-                    yield f"  {log_line(metric):32}{_figure(value.value):>8}  n={value.n}"
+                    yield f"  {log_line(metric):32}{_figure(value.value):>8}  n={_number_of_cases(value)}"
 
 
 def _accepted(found: Baseline) -> Iterator[str]:
@@ -283,6 +283,11 @@ def _accepted(found: Baseline) -> Iterator[str]:
                     by = f" by {log_line(low.by, limit=100)}" if low.by else ""
                     why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
                     yield f"    {what} on {log_line(low.on)}{by}, {_figure(low.before)} → {_figure(low.after)}{why}"
+
+
+def _number_of_cases(value: MetricValue) -> str:
+    """Say over how many cases a mean is; a metrics file of another system need not tell."""
+    return "?" if value.value is not None and not value.n else str(value.n)
 
 
 def _figure(value: float | None) -> str:

@@ -122,7 +122,7 @@ def proposal(
     )
     changes = tuple(replacements(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
-    down = [*_down(rows, comparison), *_gone(run, comparison, gate)]
+    down = [*_down(rows, comparison), *_gone(run, comparison, gate), *_unknown(comparison, gate)]
     notes = (*_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
@@ -267,6 +267,14 @@ def _over(row: Replacement, comparison: Comparison) -> str:
         return f" over {wording.count(shared, 'shared question')}"
     # of a baseline that cannot be compared with, or holds no cases, that is said once and for all
     return ", means over different questions" if held.paired and not comparison.incomparable else ""
+
+
+def _unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Say why means of a baseline without cases are of other questions, so that no rise of them is one."""
+    if comparison.baseline is not None and not comparison.baseline.paired:
+        for cause in comparison.incomparable:
+            yield Reason(code="incomparable", message=cause)
+        yield from coverage.other_denominators(comparison, gate)
 
 
 def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:

@@ -190,6 +190,24 @@ def test_answers_that_were_not_asked_for_are_no_loss() -> None:
     assert (row.current.value, row.current.n) == (None, 0)
 
 
+@pytest.mark.parametrize(
+    "held",
+    [
+        pytest.param(notes(answerable_tests=34, unanswerable_tests=15), id="note-system"),
+        pytest.param(buckets(49), id="search-improver"),
+        pytest.param(buckets(50, n={"hit_at_5": 50}), id="raggate"),
+    ],
+)
+def test_promotion_over_means_of_other_questions(held: Baseline) -> None:
+    """A rise over other questions is none: such a file is replaced with a permission alone."""
+    run = measured(27)
+    scorecard = scoring.score(run, [5])
+    with pytest.raises(UsageError, match="is worse than the present baseline"):
+        promote.proposal(run, scorecard, held, GATE, promote.Terms.of("", "", allow_regression=False))
+    allowed = promote.Terms.of("a baseline of our own", "", allow_regression=True)
+    assert promote.proposal(run, scorecard, held, GATE, allowed).reasons
+
+
 def test_promotion_asks_for_permission() -> None:
     """Replacing such a file by a run that is worse by its definitions needs a permission."""
     run = measured(27)
