@@ -12,10 +12,13 @@ import unicodedata
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
 _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a mention or a reference
 # mentions, references, emoji codes, alerts and task boxes are looked for after rendering, where an entity is a plain
-# character again; of numbers only two are emoji codes, and a place such as raggate.yml:14: stays whole
-_LIVE = re.compile(r"@|#(?=[\w#])|:(?=(?!\d+:)[\w+-]+:|1(?:00|234):)|\[(?=!)|^\[(?=[ xX]\])")
+# character again; of numbers only two are emoji codes, and a place such as raggate.yml:14: stays whole; the colon that
+# ends a code may be one of ours behind the text
+_LIVE = re.compile(r"@|#(?=[\w#])|:(?=(?!\d+(?::|$))[\w+-]+(?::|$)|1(?:00|234)(?::|$))|\[(?=!)|^\[(?=[ xX]\])")
+# what begins a block does so before a space or alone, so that -0.03, 0.7 and eval_set.jsonl:3 are read as they are
 _SPECIAL = re.compile(
-    r"[\\`*\[\]|~<&$@]|#(?=[\w#\0])|(?<![^\W_])_|_(?![^\W_])|:(?=\S)|\.(?=[^\W\d])|(?<=w)\.|^[-+=!#>]|^\d+(?=[.)])"
+    r"[\\`*\[\]|~<&$@]|#(?=[\w#\0])|(?<![^\W_])_|_(?![^\W_])|:(?=[^\s\d])|(?<=[wW])\."
+    r"|^[-+=](?=[-+=\s]|$)|^[!#>]|^\d+(?=[.)](?:\s|$))"
 )
 _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 # what is broken into pieces ends one word and begins another: so a reference counts wherever it stands, and a commit
