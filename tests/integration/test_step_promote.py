@@ -257,7 +257,7 @@ def worse(files: dict[str, bytes]) -> dict[str, bytes]:
     lines = files["results.jsonl"].splitlines()
     row = json.loads(lines[0])
     row["result"]["response"]["chunks"] = []
-    row["labels"] |= {"matches": [], "heading_only": [], "duplicates": []}
+    row["labels"] |= {name: [] for name, value in row["labels"].items() if isinstance(value, list)}
     return {**files, "results.jsonl": b"\n".join([json.dumps(row).encode(), *lines[1:]]) + b"\n"}
 
 

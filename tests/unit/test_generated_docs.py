@@ -47,6 +47,12 @@ def test_every_command_and_flag_is_documented() -> None:
         assert [flag for flag in (*flags, "-h, --help") if flag not in sections[path]] == [], path
 
 
+def test_decisions_are_numbered_without_gaps() -> None:
+    """Whoever reads the decisions in order misses none."""
+    numbers = {int(path.name[:4]) for path in (ROOT / "docs" / "decisions").glob("*.md")}
+    assert numbers == set(range(1, max(numbers) + 1))
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_says_everything_of_itself(name: str) -> None:
     """No metric is without definition, formula, null, source, and who calls it what, if it is only `nobody else`."""
