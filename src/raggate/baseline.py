@@ -9,6 +9,7 @@ from typing import Annotated, Any, NotRequired, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
+from raggate import consistency
 from raggate.accepted import Accepted, Lowered
 from raggate.errors import UsageError
 from raggate.escape import plain
@@ -67,6 +68,7 @@ class _Stored(TypedDict):
     counts: dict[str, dict[str, _Count]]
     cases: list[_StoredCase]
     accepted: NotRequired[dict[str, dict[str, _StoredAccepted]]]
+    digest: NotRequired[str]
 
 
 _ADAPTER = TypeAdapter(_Stored)
@@ -117,6 +119,7 @@ def write(
             mode: {metric: _accepted_out(entry) for metric, entry in metrics.items()}
             for mode, metrics in accepted.items()
         }
+    stored["digest"] = consistency.digest(stored)
     return (_lines(stored, 0, spread=3) + "\n").encode()
 
 
@@ -152,19 +155,13 @@ def read(data: bytes, source: str, directions: dict[str, Direction], beside: Pat
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
         raise UsageError(f"{source}: damaged at {_problem(error)}", hint=_REPAIR) from None
-    seen: set[tuple[str, str]] = set()
-    for case in stored["cases"]:
-        # a merge of two baselines can leave both lines
-        if (case["mode"], case["id"]) in seen:
-            raise UsageError(
-                f"{source}: damaged at cases: {plain(case['id'])!r} ({plain(case['mode'])}) stands twice", hint=_REPAIR
-            )
-        seen.add((case["mode"], case["id"]))
+    if problem := consistency.problem(value):
+        raise UsageError(f"{source}: {problem}", hint=_WHOLE)
     return Baseline(
         source=source,
         provenance=stored["provenance"],
         scorecard=_scorecard(stored, directions),
-        early=True,
+        early="digest" not in stored,
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
             for mode, metrics in stored.get("accepted", {}).items()
@@ -209,6 +206,7 @@ def _problem(error: ValidationError, *parents: str) -> str:
 
 
 _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
+_WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, then promote."
 
 
 def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:

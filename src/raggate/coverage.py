@@ -88,6 +88,10 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
         message = f"{cases} relabelled and not compared one by one: {wording.some(relabelled)}"
         yield Reason(code="relabelled-cases", message=message)
+    held = comparison.baseline
+    if held is not None and held.early and any("-" in case.hash for case in comparison.scorecard.cases):
+        message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
+        yield Reason(code="early-baseline", message=message)
     refiled, released = comparison.golden.refiled, comparison.golden.released
     if refiled:
         cases = wording.count(len(refiled), "case")

@@ -21,6 +21,9 @@ from raggate.reports import METRICS_REPORT, REPORTS
 COMPARED = "compared"
 """Folder of a run directory with the reports of a comparison by another baseline or policy than its own."""
 
+_USUAL = "raggate.yml"
+"""The configuration that a command takes when it is not told of another."""
+
 
 def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
     """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
@@ -121,7 +124,7 @@ def promote_directory(
     """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
 
     Args:
-        invocation: where the baseline stands.
+        invocation: where the baseline stands, and the configuration whose policy counts.
         directory: the run directory.
         reason: why; recorded.
         by: who promotes it; recorded.
@@ -134,12 +137,30 @@ def promote_directory(
     """
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression)
     measured = rundir.read(directory)
-    settings = pipeline.config_of(measured)
+    settings = _policy(invocation, measured)
     target = invocation.baseline_file or invocation.root / settings.baseline_path
     proposal = pipeline.propose(measured, settings, terms, lambda: _present(target, settings, terms))
     if not dry_run:
         write_atomic(target, proposal.data)
     return target, proposal
+
+
+def _policy(invocation: Invocation, run: Run) -> Config:
+    """Give the configuration whose policy a promotion is judged by: the one on disk, whatever the run was made with.
+
+    Only where there is none, as beside runs that were carried in from elsewhere, is it the one of the run.
+    """
+    path = invocation.root / invocation.config_name
+    if not path.exists() and invocation.config_name == _USUAL:
+        return pipeline.config_of(run)
+    settings = invocation.adjust(config.load(read_file(path), invocation.config_name))
+    pipeline.check_names(settings, invocation.config_name)
+    if settings.suite != run.suite:
+        raise UsageError(
+            f"run {plain(run.run_id)} is of suite {plain(run.suite)!r}, {invocation.config_name} of {settings.suite!r}",
+            hint="Name the configuration of its suite: -c FILE.",
+        )
+    return settings
 
 
 def promotion_lines(proposal: Proposal) -> list[str]:

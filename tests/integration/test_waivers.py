@@ -111,6 +111,37 @@ def test_promoting_a_loss(promoted: Project) -> None:
     assert stored["accepted"]["hybrid"]["hit_at_1"]["lowered"]["reason"] == "smaller model"
 
 
+def test_promoting_what_a_loose_configuration_measured(promoted: Project) -> None:
+    """A run is judged by the configuration that stands there, not by the one it was made with, which may allow all."""
+    strict = promoted.config.read_text()
+    off = "".join(f"{name}_at_{k}: off, " for name in ("hit", "mrr", "ndcg") for k in (1, 3, 5, 10))
+    loose = f"gate: {{max_error_rate: 0.9, metrics: {{{off} heading_dominance_rate: off, scope_miss_rate: off}}}}\n"
+    (promoted.root / "loose.yml").write_text(strict + loose)
+    assert promoted.command("run", "-c", "loose.yml", FAKE_BEHAVIOUR="worse").code == 0
+    directory = str(promoted.last_run())
+    refused = promoted.command("promote", directory)
+    assert refused.code == 2
+    assert "hit_at_1 (hybrid) 1.0000 → " in refused.err
+    (promoted.root / "other.yml").write_text(strict.replace("suite: small", "suite: other"))
+    other = promoted.command("promote", directory, "-c", "other.yml")
+    assert other.code == 2
+    assert "is of suite 'small', other.yml of 'other'" in other.err
+    assert promoted.command("promote", directory, "-c", "loose.yml").code == 0
+
+
+def test_promoting_an_edited_baseline_away(promoted: Project) -> None:
+    """A baseline that was edited by hand is refused by every command, and replaced only with permission and reason."""
+    path = promoted.root / "baselines" / "small.json"
+    path.write_text(path.read_text().replace('"must_pass":false', '"must_pass":true'))
+    for command in (("check",), ("promote", str(promoted.last_run()))):
+        done = promoted.command(*command)
+        assert done.code == 2
+        assert "changed by hand: its digest is not that of its content" in done.err
+    terms = ("--allow-regression", "--reason", "a conflict was resolved by hand")
+    assert promoted.command("promote", str(promoted.last_run()), *terms).code == 0
+    assert promoted.command("check").code == 0
+
+
 def test_promoting_over_a_damaged_baseline(promoted: Project) -> None:
     """A present baseline that cannot be read is replaced only with permission and reason."""
     path = promoted.root / "baselines" / "small.json"

@@ -79,7 +79,7 @@ ALLOWED = {
     "cli_agreement": {"agreement", "agreement_rows", "label_files", "cli_label_options"},
     "evaluate": {"formats", "metrics"},
     "cli_evaluate": {"evaluate", "formats"},
-    "baseline": {"formats"},
+    "baseline": {"consistency", "formats"},
     "boot": {"backends"},
     "compat_scores": {"compat", "formats"},
     "suite": {"adapters"},
@@ -111,7 +111,7 @@ ALLOWED = {
 }
 PURE = {
     *("scoring", "compare", "flips", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants", "metrics"),
-    *("standins", "judging"),
+    *("standins", "judging", "consistency"),
     *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
     *("compat_scores", "restated", "agreement_rows"),
     *("answer_fields", "standing", "note_titles", "note_words"),

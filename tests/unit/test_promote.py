@@ -369,7 +369,8 @@ def test_metric_that_vanished_from_the_shared_cases_is_refused() -> None:
         replace(case, values={name: None if n < 2 else value for name, value in case.values.items()})
         for n, case in enumerate(known.cases)
     )
-    lapsed = replace(known, cases=cases)
+    slices = {"hybrid": {name: scoring.means(cases, (5,)) for name in known.slices["hybrid"]}}
+    lapsed = replace(known, cases=cases, slices=slices)
     present = kept(proposal(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
     with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → – over 2 shared questions"):
         proposal(make_run(*asked), lapsed, present, GATE, Terms())
