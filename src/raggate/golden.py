@@ -15,10 +15,14 @@ from raggate.escape import plain
 from raggate.golden_rules import broken_name, broken_rule
 from raggate.jsonio import dumps, loads
 from raggate.models import Case, Golden, Support, Vault
+from raggate.nearest import nearest
 
+MAX_BYTES = 128 << 20
 MAX_LINE_BYTES = 1 << 20
 MAX_CASES = 100_000
 SHOWN_PROBLEMS = 10
+
+_CONFLICT = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
 
 RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
 _Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
@@ -91,6 +95,8 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
     Raises:
         UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
     """
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
     problems: list[str] = []
     cases: list[Case] = []
     seen: dict[str, int] = {}
@@ -146,19 +152,26 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
             continue
         for support in case.gold_supports:
             # what is named by an id alone is the API's own, and not in the vault
-            problem = support.rel_path and _missing(support, case, vault, known)
+            hints = len(problems) < SHOWN_PROBLEMS
+            problem = support.rel_path and _missing(support, case, vault, known, hints=hints)
             if problem:
                 problems.append(f"{golden.name}:{case.line}: case {plain(case.id)!r}: {problem}")
     _raise_all(problems)
 
 
 def _missing(
-    support: Support, case: Case, vault: Vault, known: dict[tuple[str, str], frozenset[anchors.Elements]]
+    support: Support,
+    case: Case,
+    vault: Vault,
+    known: dict[tuple[str, str], frozenset[anchors.Elements]],
+    *,
+    hints: bool,
 ) -> str | None:
+    """Say what of a support is missing, with the nearest there is where `hints` are shown: they take long."""
     names = [support.vault] if support.vault else list(case.vaults or vault.directories)
     keys = [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
     if not keys:
-        paths = [path for name, path in vault.texts if name in names]
+        paths = [path for name, path in vault.texts if name in names] if hints else []
         return f"gold note {plain(support.rel_path)!r} is not in the vault{_nearest(support.rel_path, paths)}"
     for key in keys:
         if key not in known:
@@ -170,7 +183,7 @@ def _missing(
         shown = [anchors.written(path) if marked else " > ".join(path) for key in keys for path in known[key]]
         if not any(anchors.covers(wanted, path) for path in shown):
             flat = " > ".join(anchors.elements(wanted))
-            return f"{support.rel_path!r} has no heading {plain(wanted)!r}{_nearest(flat, paths)}"
+            return f"{support.rel_path!r} has no heading {plain(wanted)!r}{_nearest(flat, paths if hints else [])}"
     for snippet in support.snippets:
         if not any(headings.holds(vault.texts[key], snippet) for key in keys):
             return f"snippet {plain(snippet, limit=80)!r} does not stand in {support.rel_path!r}"
@@ -178,10 +191,8 @@ def _missing(
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
-    return f"; nearest: {plain(close[0])!r}" if close else ""
+    close = nearest(wanted, known, cutoff=0.5)
+    return f"; nearest: {plain(close)!r}" if close else ""
 
 
 def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
@@ -192,6 +203,12 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
     """
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
+    if line.startswith(_CONFLICT):
+        raise ValueError("unresolved merge conflict; keep the questions of one side or both, and commit again")
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not valid UTF-8 at byte {error.start} of the line; save the file as UTF-8") from None
     try:
         value = loads(line)
     except ValueError as error:
@@ -225,10 +242,11 @@ def faults(value: dict[str, Any]) -> list[tuple[int | str, ...]]:
 
 def _refuse_duplicate_keys(line: bytes) -> None:
     def checked(pairs: list[tuple[str, object]]) -> None:
-        keys = [key for key, _ in pairs]
-        for key in keys:
-            if keys.count(key) > 1:
+        keys: set[str] = set()
+        for key, _ in pairs:
+            if key in keys:
                 raise ValueError(f"key {plain(key)!r} stands twice")
+            keys.add(key)
 
     try:
         json.loads(line, object_pairs_hook=checked)
@@ -239,7 +257,7 @@ def _refuse_duplicate_keys(line: bytes) -> None:
 
 def _explain(error: ValidationError) -> list[str]:
     texts = []
-    for problem in error.errors(include_url=False):
+    for problem in error.errors(include_url=False)[:SHOWN_PROBLEMS]:
         model = _SupportRow if len(problem["loc"]) > 1 and problem["loc"][0] == "gold_supports" else _CaseRow
         texts.append(yamlio.sentence(problem["loc"], problem, tuple(model.model_fields)))
     return texts

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from raggate.escape import plain
 from raggate.models import Case
+from raggate.nearest import nearest
+
+_RULED = ("multi_hop", "recency/conflict")
 
 RECENCY_RULES = ("cite_newer", "acknowledge_both", "cite_both")
 """What a case of category `recency/conflict` may demand."""
@@ -31,10 +34,8 @@ def broken_rule(case: Case) -> str | None:
         return "answerable, but gold_supports is empty; label it, or set answerable to false"
     if not case.answerable and count:
         return "not answerable, but gold_supports is not empty"
-    if groups is not None and (not groups or not all(groups)):
-        return "required_support_groups: expected at least one group, and no empty group"
-    if groups is not None and any(not 0 <= index < count for group in groups for index in group):
-        return f"required_support_groups: expected indices from 0 to {count - 1} into gold_supports"
+    if groups is not None and (broken := _broken_group(groups, count)):
+        return broken
     if case.category == "multi_hop" and groups is None:
         return "category is multi_hop, so required_support_groups is needed"
     conflict, rule = case.category == "recency/conflict", case.recency_conflict_rule
@@ -42,4 +43,20 @@ def broken_rule(case: Case) -> str | None:
         return f"category is recency/conflict, so recency_conflict_rule is needed: {', '.join(RECENCY_RULES)}"
     if rule is not None and not conflict:
         return f"recency_conflict_rule goes with category 'recency/conflict', found category {plain(case.category)!r}"
+    if groups is None and not conflict and (meant := nearest(case.category, _RULED, cutoff=0.8)):
+        # misspelt, it would leave its rule behind without a word
+        return f"category {plain(case.category)!r} has no rule; did you mean {meant!r}, which has one?"
+    return None
+
+
+def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None:
+    if not groups:
+        return "required_support_groups: expected at least one group, found none; leave the key out for no groups"
+    for position, group in enumerate(groups):
+        where = f"required_support_groups[{position}]"
+        if not group:
+            return f"{where}: expected at least one index into gold_supports, found an empty group"
+        for place, index in enumerate(group):
+            if not 0 <= index < count:
+                return f"{where}[{place}]: expected an index from 0 to {count - 1} into gold_supports, found {index}"
     return None

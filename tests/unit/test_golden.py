@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,14 +173,20 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         pytest.param(
             {"answerable": False}, "not answerable, but gold_supports is not empty", id="label without answer"
         ),
-        pytest.param({"required_support_groups": []}, "expected at least one group, and no empty group", id="no group"),
+        pytest.param(
+            {"required_support_groups": []}, "groups[0]: expected at least one index, found none", id="no group"
+        ),
         pytest.param({"required_support_groups": [[]]}, "expected at least one group", id="an empty group"),
-        pytest.param({"required_support_groups": [[0], []]}, "and no empty group", id="a second empty group"),
-        pytest.param({"required_support_groups": [[1]]}, "expected indices from 0 to 0 into", id="index too large"),
-        pytest.param({"required_support_groups": [[-1]]}, "expected indices from 0 to 0 into", id="negative index"),
+        pytest.param(
+            {"required_support_groups": [[0], []]},
+            "required_support_groups[1]: expected at least one index",
+            id="a second empty group",
+        ),
+        pytest.param({"required_support_groups": [[1]]}, "expected an index from 0 to 0 into", id="index too large"),
+        pytest.param({"required_support_groups": [[-1]]}, "expected an index from 0 to 0 into", id="negative index"),
         pytest.param(
             {"gold_supports": TWO, "required_support_groups": [[0], [1, 2]]},
-            "expected indices from 0 to 1 into gold_supports",
+            "required_support_groups[1][1]: expected an index from 0 to 1 into gold_supports, found 2",
             id="index too large in a second group",
         ),
         pytest.param({"required_support_groups": [0]}, "required_support_groups[0]: expected a valid list", id="flat"),
@@ -217,7 +224,10 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
         pytest.param(b"\n \r\n\n", "g.jsonl: the golden set holds no case", id="blank lines"),
         pytest.param(b"{\n", "g.jsonl:1: not valid JSON", id="syntax"),
         pytest.param(b"[1]\n", "g.jsonl:1: expected a JSON object, found [1]", id="a list"),
-        pytest.param(b'"\xff"\n', "g.jsonl:1: not valid JSON", id="not UTF-8"),
+        pytest.param(b"<<<<<<< HEAD\n", "g.jsonl:1: unresolved merge conflict", id="conflict, ours"),
+        pytest.param(b"\n=======\n", "g.jsonl:2: unresolved merge conflict", id="conflict, between"),
+        pytest.param(b"\n\n>>>>>>> x\n", "g.jsonl:3: unresolved merge conflict", id="conflict, theirs"),
+        pytest.param(b'"\xff"\n', "g.jsonl:1: not valid UTF-8 at byte 1 of the line", id="not UTF-8"),
         pytest.param(b'{"id": NaN}', "g.jsonl:1: not valid JSON", id="nan"),
         pytest.param(b"[" * 1000 + b"]" * 1000, "g.jsonl:1: expected a JSON object, found", id="deep list"),
         pytest.param(b'{"id":' + b"[" * 1000 + b"]" * 1000 + b"}", "g.jsonl:1: id: expected a", id="deep value"),
@@ -577,3 +587,41 @@ def test_new_keys_leave_the_hash_of_older_cases() -> None:
     plain, more = one(gold_supports=places), one(gold_supports=places, forbidden=[], lang="en")
     assert plain.hash == more.hash
     assert one(gold_supports=places, forbidden=["x"]).hash != plain.hash
+
+
+@pytest.mark.parametrize(
+    ("category", "meant"),
+    [
+        ("multihop", "multi_hop"),
+        ("multi-hop", "multi_hop"),
+        ("multi_hops", "multi_hop"),
+        ("recency_conflict", "recency/conflict"),
+        ("recency/conflicts", "recency/conflict"),
+    ],
+)
+def test_a_misspelt_category_does_not_escape_its_rule(category: str, meant: str) -> None:
+    """A category almost like one that has a rule is refused with the right name."""
+    assert f"category {category!r} has no rule; did you mean {meant!r}" in refusal(lines({**ROW, "category": category}))
+
+
+@pytest.mark.parametrize("category", ["factual", "multimedia", "hops", "recency", "conflict"])
+def test_other_categories_are_free(category: str) -> None:
+    """A category that is not like one with a rule is taken as it is."""
+    assert load_one(category=category).category == category
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b"{" + b",".join(b'"k%d":1' % number for number in range(80_000)) + b"}", id="keys"),
+        pytest.param(b'{"tags": [' + b"1," * 250_000 + b"1]}", id="wrong items"),
+        pytest.param(b'{"id": "' + b"x" * 1_000_000 + b'"}', id="a long text"),
+        pytest.param(b"[" * 1_000_000, id="depth"),
+        pytest.param(b'{"k": ' + b"9" * 1_000_000 + b"}", id="digits"),
+    ],
+)
+def test_the_largest_line(line: bytes) -> None:
+    """A line as long as one may be is refused in seconds, whatever it holds."""
+    begun = time.process_time()
+    assert refusal(line).startswith("g.jsonl:1: ")
+    assert time.process_time() - begun < 10

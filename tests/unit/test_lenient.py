@@ -98,7 +98,7 @@ def test_keys_that_are_not_as_they_should_be(changes: dict[str, Any], fields: di
         pytest.param({"category": "recency/conflict"}, "so recency_conflict_rule is needed", id="recency"),
         pytest.param({"gold_supports": []}, "answerable, but gold_supports is empty", id="unlabelled"),
         pytest.param({"answerable": False}, "not answerable, but gold_supports is not empty", id="unanswerable"),
-        pytest.param({"required_support_groups": [[0, 7]]}, "expected indices from 0 to 0", id="index"),
+        pytest.param({"required_support_groups": [[0, 7]]}, "expected an index from 0 to 0", id="index"),
     ],
 )
 def test_cases_that_break_a_rule(changes: dict[str, Any], rule: str) -> None:
