@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from raggate import config, golden, sources, vault
+from raggate import config, golden, modes, sources, vault
 from raggate.config import Config
 from raggate.deadlines import LINT_PER_MIB_S, LINT_S, within
 from raggate.errors import UsageError
@@ -145,6 +145,7 @@ def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at
     late = f"{cases.name}: its questions could not be held against the notes within {seconds:.3g} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         golden.check_anchors(cases, notes)
+    modes.check_required(cases, settings.ask.modes)
     return Inputs(
         config=settings,
         golden=cases,

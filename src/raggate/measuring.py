@@ -21,7 +21,9 @@ from raggate import (
     sources,
     standing,
     suite,
+    vault,
     waivers,
+    wording,
 )
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
@@ -64,6 +66,7 @@ def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -
         blank = _blank_run(directory, started, invocation, inputs)
         try:
             stopped, log = _ask(invocation, inputs, directory, results, images.append)
+            stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(results)):
                 finished = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=stopped, log=log)
                 return directory, finished, _write(directory, finished, invocation, settings)
@@ -119,9 +122,16 @@ def _ask(
 
         outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
         results[:] = [_without(secrets, result) for result in outcome.results]
-        if not outcome.stopped:
+        stopped = outcome.stopped or suite.ended_early(api)
+        if not stopped:
             return None, ()
-        return redaction.redact_cut(outcome.stopped, secrets), api.log_tail()
+        return redaction.redact_cut(stopped, secrets), api.log_tail()
+
+
+def _changed_vault(notes: Vault) -> str | None:
+    """Say that the notes on disk are not those any more by which the questions are scored."""
+    changed = vault.changed_since(notes)
+    return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
 
 
 def _place(

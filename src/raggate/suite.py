@@ -79,6 +79,13 @@ def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask
     return Outcome(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
 
 
+def ended_early(api: Started) -> str | None:
+    """Say how an API ended that was answered by to the last question, None while it lives: it may die of that."""
+    time.sleep(WATCH_SECONDS)
+    how = api.died()
+    return None if how is None else f"the API {_how(how)} right after its last answer"
+
+
 class _Stop(Exception):
     """Nothing more is to be asked; `_Suite.stopped` says why."""
 
@@ -163,8 +170,7 @@ class _Suite:
     def _check_alive(self) -> None:
         how = self._api.died()
         if how is not None:
-            was = "was " if how.startswith("killed") else ""
-            self._stop(f"the API {was}{plain(how)} after {self._done} of {len(self._questions)} questions")
+            self._stop(f"the API {_how(how)} after {self._done} of {len(self._questions)} questions")
 
     def _stop(self, why: str) -> None:
         self.stopped = self.stopped or why
@@ -261,6 +267,10 @@ class _Suite:
             return bounded(self._adapter.parse(body, case))
         except ValueError as error:
             return _miss("schema", plain(str(error)), status=200)
+
+
+def _how(died: str) -> str:
+    return f"{'was ' if died.startswith('killed') else ''}{plain(died)}"
 
 
 async def _read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:

@@ -26,20 +26,25 @@ def load(directories: dict[str, Path]) -> Vault:
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
-    for name, directory in directories.items():
-        for path in _notes(directory, name):
-            content = path.read_bytes()
-            # an index has no document for an empty file
-            if content:
-                rel_path = path.relative_to(directory).as_posix()
-                texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-                notes[f"{name}/{rel_path}"] = hashlib.sha256(content).hexdigest()[:12]
+    for name, rel_path, content in _contents(directories):
+        texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        notes[f"{name}/{rel_path}"] = _hash(content)
     if not texts:
         raise UsageError("the vault holds no note", hint="Key 'vault' names directories that hold *.md files.")
     whole = hashlib.sha256()
     for note in sorted(notes):
         whole.update(f"{note}\0{notes[note]}\0".encode(errors="surrogateescape"))
     return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16])
+
+
+def changed_since(loaded: Vault) -> tuple[str, ...]:
+    """Name the notes on disk that are not as they were when the vault was loaded, as `vault/rel_path`, sorted.
+
+    Raises:
+        UsageError: for a note that cannot be read any more.
+    """
+    now = {f"{name}/{rel_path}": _hash(content) for name, rel_path, content in _contents(loaded.directories)}
+    return tuple(sorted(note for note in loaded.notes.keys() | now.keys() if loaded.notes.get(note) != now.get(note)))
 
 
 def place(notes: Vault, support: Support, vaults: Sequence[str], folders: Mapping[str, str]) -> SourceLine | None:
@@ -60,6 +65,18 @@ def place(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappin
         return None
     line = line_of(notes.texts[name, support.rel_path], support.heading_path)
     return SourceLine(path=posixpath.normpath(f"{folders[name]}/{support.rel_path}"), line=line)
+
+
+def _contents(directories: Mapping[str, Path]) -> Iterator[tuple[str, str, bytes]]:
+    """Give vault, path and content of every note but the empty ones, of which an index has no document."""
+    for name, directory in directories.items():
+        for path in _notes(directory, name):
+            if content := path.read_bytes():
+                yield name, path.relative_to(directory).as_posix(), content
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _check_name(rel_path: Path, name: str) -> None:

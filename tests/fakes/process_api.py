@@ -28,6 +28,7 @@ VAULTS = {"personal": 1, "work": 2}
 FOREVER = 3600
 STARTED = time.monotonic()
 ASKS = itertools.count(1)
+ANSWERS = itertools.count(1)
 
 
 def notes() -> list[tuple[str, str, str]]:
@@ -153,6 +154,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(json.loads(body), query)
             except (ValueError, AttributeError):
                 self.reply({"error": "Invalid request body"}, 400)
+            self.misbehave_after(next(ANSWERS))
 
     def answer(self, request: dict, query: dict[str, str]) -> None:
         """Retrieve, and answer with the best hit unless only retrieval is asked for."""
@@ -175,6 +177,15 @@ class Handler(BaseHTTPRequestHandler):
                 "indexing_coverage": self.index.coverage(),
             }
         return self.reply(response)
+
+    def misbehave_after(self, number: int) -> None:
+        """Do what spoils a run once it is measured: die, or write into the vault."""
+        if number == int(BEHAVIOUR.get("die_right_after", 0)):
+            self.wfile.flush()
+            os._exit(9)
+        if number == int(BEHAVIOUR.get("edit_vault_after", 0)):
+            with Path(os.environ["VAULT_WORK_PATH"], "Notes", "added.md").open("w") as note:
+                note.write("# Added")
 
     def spoil(self, number: int = 0) -> bool:
         """Misbehave, or leave it to the caller to behave. `number` counts the asks."""

@@ -409,6 +409,32 @@ def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) ->
     assert shown.out.encode() == kept["summary.md"]
 
 
+def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
+    """An API that ends right after the last question was not well: there is no verdict, and how it ended is told."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="die_right_after:24")
+    assert done.code == 3, done.out + done.err
+    assert "the API exited with code 9 right after its last answer" in " ".join(done.out.split())
+
+
+def test_api_that_writes_into_the_vault(promoted: Project) -> None:
+    """Notes that changed while they were asked about are no measure: there is no verdict, and they are named."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="edit_vault_after:12")
+    assert done.code == 3, done.out + done.err
+    assert "the vault changed while it was measured: work/Notes/added.md" in " ".join(done.out.split())
+
+
+def test_what_must_pass_is_asked(promoted: Project) -> None:
+    """A question that must pass and is for modes that are never asked is an error, in its line, not a pass for ever."""
+    cases = promoted.cases()
+    cases[3] |= {"must_pass": True, "retriever_types": ["dense"]}
+    promoted.write_cases(cases)
+    done = promoted.command("check")
+    assert done.code == 2, done.out + done.err
+    told = " ".join(done.err.split())
+    assert f"golden.jsonl:4: case '{cases[3]['id']}' must pass and is never asked: it is for dense" in told
+    assert "Add its mode to ask.modes" in told
+
+
 def test_compare_needs_nothing_but_the_run_directory(promoted: Project) -> None:
     """After a check against a commit, comparing again gives the same verdict though the baseline file is gone."""
     promoted.commit()
