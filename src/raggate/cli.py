@@ -239,6 +239,7 @@ def init(directory: Path, action: str, owners: str) -> None:
         click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
+    click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
     click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
 
 

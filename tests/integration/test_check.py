@@ -616,6 +616,7 @@ def test_init_writes_files_that_load(tmp_path: Path) -> None:
     done = project.raggate("init")
     assert done.code == 0
     assert "Fill in: OWNER/raggate@REF in .github/workflows/rag-gate.yml" in done.out
+    assert ".github/workflows/rag-gate.yml gates changes into `main`" in done.out
     done = project.raggate("check")
     # everything is in order but the API, which the newcomer has to name; without an engine that is what is missing
     assert done.code in {2, 3}
