@@ -173,10 +173,8 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         pytest.param(
             {"answerable": False}, "not answerable, but gold_supports is not empty", id="label without answer"
         ),
-        pytest.param(
-            {"required_support_groups": []}, "groups[0]: expected at least one index, found none", id="no group"
-        ),
-        pytest.param({"required_support_groups": [[]]}, "expected at least one group", id="an empty group"),
+        pytest.param({"required_support_groups": []}, "expected at least one group, found none", id="no group"),
+        pytest.param({"required_support_groups": [[]]}, "groups[0]: expected at least one index", id="an empty group"),
         pytest.param(
             {"required_support_groups": [[0], []]},
             "required_support_groups[1]: expected at least one index",
