@@ -154,6 +154,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(json.loads(body), query)
             except (ValueError, AttributeError):
                 self.reply({"error": "Invalid request body"}, 400)
+            self.wfile.flush()
             self.misbehave_after(next(ANSWERS))
 
     def answer(self, request: dict, query: dict[str, str]) -> None:
@@ -181,7 +182,6 @@ class Handler(BaseHTTPRequestHandler):
     def misbehave_after(self, number: int) -> None:
         """Do what spoils a run once it is measured: die, or write into the vault."""
         if number == int(BEHAVIOUR.get("die_right_after", 0)):
-            self.wfile.flush()
             os._exit(9)
         if number == int(BEHAVIOUR.get("edit_vault_after", 0)):
             with Path(os.environ["VAULT_WORK_PATH"], "Notes", "added.md").open("w") as note:

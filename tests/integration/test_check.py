@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -413,7 +414,9 @@ def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
     """An API that ends right after the last question was not well: there is no verdict, and how it ended is told."""
     done = promoted.command("check", FAKE_BEHAVIOUR="die_right_after:24")
     assert done.code == 3, done.out + done.err
-    assert "the API exited with code 9 right after its last answer" in " ".join(done.out.split())
+    # the end may be seen before the last answers are taken
+    told = " ".join(done.out.split())
+    assert re.search("the API exited with code 9 (right after its last answer|after 2[0-9] of 24 questions)", told)
 
 
 def test_api_that_writes_into_the_vault(promoted: Project) -> None:

@@ -491,3 +491,16 @@ def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[
             assert time.perf_counter() - start < 5
     finally:
         signal.signal(number, before)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        (None, None),
+        ("exited with code 3", "the API exited with code 3 right after its last answer"),
+        ("killed by SIGSEGV", "the API was killed by SIGSEGV right after its last answer"),
+    ],
+)
+def test_how_an_api_ended_after_the_last_question(how: str | None, told: str | None) -> None:
+    """An API that dies of its last answer is noticed though nothing is left to ask."""
+    assert suite.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
