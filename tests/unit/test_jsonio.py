@@ -69,6 +69,40 @@ def test_rounded_halves_go_away_from_zero(steps: int) -> None:
     assert abs(expected) > abs(float(half))
 
 
+@pytest.mark.parametrize(
+    ("value", "sign", "expected"),
+    [
+        (0.03125, False, "0.0313"),
+        (-0.03125, True, "-0.0313"),
+        (0.00005, True, "+0.0001"),
+        (1, False, "1.0000"),
+        (0.0, True, "+0.0000"),
+        (None, False, "–"),
+        (None, True, "–"),
+    ],
+)
+def test_written(value: float | None, expected: str, *, sign: bool) -> None:
+    """A value is written with 4 decimals, half away from zero, and a dash where there is none."""
+    assert jsonio.written(value, sign=sign) == expected
+
+
+@given(value=st.floats(-1, 1), sign=st.booleans())
+def test_written_is_rounded(value: float, *, sign: bool) -> None:
+    """What people read and what programs read is the same number."""
+    assert float(jsonio.written(value, sign=sign)) == jsonio.rounded(value)
+
+
+def test_nothing_else_writes_values() -> None:
+    """No module but this one sets decimals of measured values, apart from those that write another tool's own text."""
+    package = Path(jsonio.__file__).parent
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if re.search(r":[+>]?[0-9]*\.[34]f", path.read_text(encoding="utf-8"))
+    }
+    assert {name for name in found if name.split("/")[0] not in {"compat", "formats"}} == {"jsonio.py"}
+
+
 def test_dumps_is_byte_stable() -> None:
     """The same value gives the same bytes whatever the order of its keys, and `pretty` ends in a newline."""
     assert (

@@ -20,9 +20,11 @@ from builders import (
     make_operations,
     make_scorecard,
 )
+from raggate import wording
 from raggate.config import Gate, Rule
 from raggate.judging import judge
 from raggate.outcomes import OVERALL, Comparison, Delta, Finding, GoldenChanges
+from raggate.reports import figures
 from raggate.verdict import decide
 
 PLAIN = Gate(metrics={"hit_at_5": 0.05, "wrong_rate": 0.05})
@@ -697,3 +699,12 @@ def test_interrupted_run_stays_interrupted() -> None:
     verdict = decide(must_pass(rank=None), (), PLAIN, stopped="interrupted after 3 of 9 questions", interrupted=True)
     assert (verdict.outcome, verdict.exit_code) == ("interrupted", 130)
     assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]
+
+
+def test_numbers_are_the_same_everywhere() -> None:
+    """The sentence of a change has the very numbers that stand in the table."""
+    row = judge(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
+    sentence = wording.change(row)
+    assert figures.change(row.delta) == "-0.0313"
+    assert "-0.0313" in sentence
+    assert all(figures.figure(value, binary=False) in sentence for value in (row.delta.baseline, row.delta.current))

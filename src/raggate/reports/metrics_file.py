@@ -40,11 +40,11 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
             "failures": operations.failures,
             **{name: _shown(rate) for name, rate in operations.rates.items()},
         }
-        value["latency"] = {"total_s": round(run.duration_s, 3), **_rounded_times(operations.latency)}
+        value["latency"] = {"total_s": rounded(run.duration_s, 3), **_rounded_times(operations.latency)}
         value["indexing_coverage"] = operations.coverage
         value["coverage_by_document_type"] = operations.document_types
         value["cost"] = {
-            kind: {name: round(amount, 6) for name, amount in amounts.items()}
+            kind: {name: rounded(amount, 6) for name, amount in amounts.items()}
             for kind, amounts in operations.cost.items()
         }
     if compat:
@@ -74,7 +74,7 @@ def _bucket(values: dict[str, MetricValue], count: int) -> dict[str, Any]:
 
 
 def _rounded_times(latency: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    return {step: {name: round(value, 1) for name, value in times.items()} for step, times in latency.items()}
+    return {step: {name: rounded(value, 1) for name, value in times.items()} for step, times in latency.items()}
 
 
 def _shown(value: MetricValue) -> float | None:
