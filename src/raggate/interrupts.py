@@ -30,6 +30,11 @@ def check() -> None:
         raise KeyboardInterrupt(f"signal {_came[0]}, again")
 
 
+def came() -> bool:
+    """Tell whether a signal has come, so that whoever sent it waits."""
+    return bool(_came)
+
+
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
     """Hold SIGINT and SIGTERM back, list those that came, and raise them at the end. Only the main thread gets any."""

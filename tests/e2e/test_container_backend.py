@@ -342,6 +342,11 @@ class TestProfile:
             for address in ("1.1.1.1:443", "169.254.169.254:80"):
                 assert listening(api.base_url, "/reach", address=address).text != "done"
 
+    def test_unknown_names_are_not_waited_for(self, settings: Any, place: Place) -> None:
+        """Without egress a look-up that nobody can answer fails by itself, long before a client gives up."""
+        with container.start(settings(), place) as api:
+            assert listening(api.base_url, "/lookup").text.startswith("true ")
+
     def test_only_egress_leads_out(self, settings: Any, place: Place, neighbour: str) -> None:
         """Another machine is reached with `egress`, and by the same API not without."""
         reached = {}

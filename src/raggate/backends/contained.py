@@ -13,7 +13,7 @@ from raggate import interrupts
 from raggate.api_settings import Contained
 from raggate.backends.engine import Client, connected, engine_errors, reason
 from raggate.backends.images import declared_volumes
-from raggate.backends.networking import NO_RESOLVER
+from raggate.backends.networking import IMPATIENT, NO_RESOLVER
 from raggate.backends.processes import Log
 from raggate.errors import CannotTell
 from raggate.escape import plain
@@ -98,6 +98,7 @@ def _profile(client: Client, settings: Contained, plan: Plan) -> Any:
         ipc_mode="private",
         ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0)],
         dns=list(NO_RESOLVER) if plan.internal else None,
+        dns_opt=list(IMPATIENT) if plan.internal else None,
         log_config=docker.types.LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
         restart_policy={"Name": "no"},
     )

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from raggate import interrupts
 from raggate.errors import CannotTell
 from raggate.escape import plain
 
@@ -23,8 +24,12 @@ STEP = "raggate.step"
 STEP_VARIABLE = "STATE_STEP"
 """Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
 
-CALL_SECONDS = 10.0
-_TEARDOWN_SECONDS = 4.0
+CALL_SECONDS = 60.0
+"""Seconds that one call may take. An engine that pulls and builds for others is slow, and not gone."""
+
+_GREETING_SECONDS = 20.0
+_TEARDOWN_SECONDS = 4.0  # a runner that cancels a step kills it 10 s later
+_PATIENT_SECONDS = 30.0
 _GRACE = 1
 _TRIES = 4
 _SOCKET = "unix:///var/run/docker.sock"
@@ -35,12 +40,15 @@ Client = Any
 
 
 @contextlib.contextmanager
-def connected(environment: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Iterator[Client]:
+def connected(
+    environment: Mapping[str, str], *, seconds: float = CALL_SECONDS, greeting: float = _GREETING_SECONDS
+) -> Iterator[Client]:
     """Connect to the engine that DOCKER_HOST names, or to the local one, without any registry credentials.
 
     Args:
         environment: raggate's own.
-        seconds: a call that takes longer fails.
+        seconds: a call that takes longer fails. One that only reads is then made once more.
+        greeting: the same for the first, which costs no engine any work.
 
     Raises:
         CannotTell: when no engine answers, or one that is too old, with what to do.
@@ -51,8 +59,8 @@ def connected(environment: Mapping[str, str], *, seconds: float = CALL_SECONDS) 
     _check_socket(host)
     try:
         options = docker.utils.kwargs_from_env({**environment, "DOCKER_HOST": host})
-        version = _version(options, seconds)
-        client = docker.APIClient(version=version, timeout=seconds, **options)
+        version = _version(options, greeting)
+        client = _once_more(docker.APIClient(version=version, timeout=seconds, **options))
     except engine_errors(ValueError) as error:
         raise CannotTell(
             f"the Docker engine at {plain(host)} does not answer: {reason(error)}",
@@ -83,6 +91,16 @@ def _version(options: Mapping[str, Any], seconds: float) -> str:
         raise ValueError("it is no Docker engine") from None
     finally:
         client.close()
+
+
+def _once_more(client: Client) -> Client:
+    import urllib3
+
+    # what changes something may have done so before it was cut off
+    client.get_adapter(client.base_url).max_retries = urllib3.Retry(
+        1, connect=0, read=1, redirect=0, status=0, other=0, allowed_methods=["GET"], backoff_factor=0
+    )
+    return client
 
 
 def _check_socket(host: str) -> None:
@@ -158,7 +176,7 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
     wanted = step_label(environment)
     if not wanted:
         return ()
-    with connected(environment, seconds=_TEARDOWN_SECONDS) as client:
+    with connected(environment, seconds=_PATIENT_SECONDS) as client:
         removed, failed = remove_labelled(client, wanted, grace=0)
     if failed:
         raise CannotTell(f"not everything could be removed: {'; '.join(failed)}")
@@ -166,9 +184,10 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def tear_down(environment: Mapping[str, str], wanted: Mapping[str, str], say: Callable[[str], None]) -> None:
-    """Stop and remove everything with these labels. What cannot be removed is said, never raised."""
+    """Stop and remove everything with these labels, in a hurry after a signal alone. What cannot be removed is said."""
+    seconds = _TEARDOWN_SECONDS if interrupts.came() else _PATIENT_SECONDS
     try:
-        with connected(environment, seconds=_TEARDOWN_SECONDS) as client:
+        with connected(environment, seconds=seconds, greeting=_TEARDOWN_SECONDS) as client:
             _, failed = remove_labelled(client, wanted, grace=_GRACE)
     except CannotTell as error:
         failed = (error.message,)

@@ -14,6 +14,10 @@ NO_RESOLVER = ("127.0.0.1",)
 """Where a container without egress sends questions for foreign names: to itself, which has no answer. Engines before
 23.0.11 would carry them out of an internal network (CVE-2024-29018)."""
 
+IMPATIENT = ("timeout:1", "attempts:1")
+"""How a container without egress asks for names: the engine's resolver never answers for those that it does not know,
+and every one would be waited for twice five seconds."""
+
 
 def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool) -> str:
     """Create a network and return its name.

@@ -61,6 +61,12 @@ func serve(health int) {
 	http.HandleFunc("/reach", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, reach(r.URL.Query().Get("address")))
 	})
+	http.HandleFunc("/lookup", func(w http.ResponseWriter, _ *http.Request) {
+		// as gRPC asks for settings of every name that it connects to
+		waited := within(6 * time.Second)
+		_, err := net.DefaultResolver.LookupTXT(waited, "_grpc_config.nobody")
+		fmt.Fprintf(w, "%t %s", waited.Err() == nil, text(err))
+	})
 	http.HandleFunc("/files", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(files(r.URL.Query().Get("path")))
 	})
