@@ -114,7 +114,9 @@ def _with_others(
     whole = _mean([case.values.get(row.metric) for case in own if case.mode == row.mode], row.current)
     slices: Slices = baseline.scorecard.slices.get(row.mode, {})
     left, fell = uncompared(row, others, slices, min_slice)
-    return replace(row, whole=None if whole.n == row.current.n else whole, uncompared=left, fell=row.fell | fell)
+    return replace(
+        row, whole=None if whole.n == row.current.n else whole, uncompared=left, fell=tuple(sorted({*row.fell, *fell}))
+    )
 
 
 def _over_pairs(
@@ -138,7 +140,7 @@ def _over_pairs(
         gained=sum(change > EPSILON for change in changes),
         binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
         lapsed=len(had) - len(shared),
-        fell=frozenset(case for case, change in zip(names, changes, strict=True) if change < -EPSILON),
+        fell=tuple(case for case, change in zip(names, changes, strict=True) if change < -EPSILON),
     )
 
 

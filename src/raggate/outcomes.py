@@ -129,7 +129,7 @@ class Delta:
     lapsed: int = 0
     whole: MetricValue | None = None
     uncompared: Uncompared | None = None
-    fell: frozenset[str] = frozenset()
+    fell: tuple[str, ...] = ()
 
     @property
     def own(self) -> MetricValue:

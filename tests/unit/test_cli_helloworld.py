@@ -284,7 +284,7 @@ def test_imported_runs_are_compared_and_promoted(
         directory = write_run(tmp_path / "theirs", name, rows=covered, config={"embedding_model": model})
         assert raggate("helloworld", "import", directory, "--golden", golden, "--out", tmp_path / name) == 0
     assert raggate("compare", "b", "--baseline", "a") == 0
-    shown = (tmp_path / "b" / "summary.md").read_text(encoding="utf-8")
+    shown = (tmp_path / "b" / "compared" / "summary.md").read_text(encoding="utf-8")
     assert "embedding_model" in shown
     assert raggate("promote", "a") == 0
     assert raggate("compare", "b", "--baseline", "baselines/default.json") == 0
