@@ -2,7 +2,7 @@
 
 FAKE_BEHAVIOUR says what it makes of heading and text: `invented_heading`, `invented_text`, and where the gold has no
 snippet `empty_text`, `invisible_text`, `symbols`; without any it copies them from golden set and note. `silent` leaves
-the coverage out.
+the coverage out, and `nothing_else` finds nothing for a question that it does not know.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Memory(process_api.Index):
         """Give the gold supports of a question, one chunk each."""
         case = self.cases.get(question)
         if case is None:
-            return super().hits(question, k=k, vaults=vaults)
+            return [] if "nothing_else" in process_api.BEHAVIOUR else super().hits(question, k=k, vaults=vaults)
         return [
             self.chunk(support, case["vaults"][0])
             | {"rank": rank, **dict.fromkeys(("score_final", "score_vector", "score_lexical"), 1 / rank)}

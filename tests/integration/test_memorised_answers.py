@@ -93,6 +93,24 @@ def test_what_is_copied_is_not_told_from_what_is_found(memorising: Project) -> N
     assert memorising.command("check").code == 0
 
 
+def test_questions_it_has_never_seen_tell(honest: Project, tmp_path: Path) -> None:
+    """A suite of its own for questions that are in no repository is lost by an API that passes what it was taught."""
+    project = honest.copied(tmp_path / "copy")
+    held = [case | {"id": f"held-{case['id']}", "question": f"Please: {case['question']}"} for case in project.cases()]
+    (project.root / "held.jsonl").write_text("".join(json.dumps(case) + "\n" for case in held))
+    text = project.config.read_text().replace("suite: small", "suite: held").replace("golden.jsonl", "held.jsonl")
+    config = project.root / "raggate.held.yml"
+    config.write_text(text)
+    chosen = ("--config", config.name)
+    assert project.command("run", *chosen).code == 0
+    assert project.command("promote", *chosen, str(project.last_run())).code == 0
+    assert "Please" not in (project.root / "baselines" / "held.json").read_text()
+    project.edit(str(FAKE_API), str(MEMORISING))
+    config.write_text(text.replace(str(FAKE_API), str(MEMORISING)))
+    assert project.command("check", FAKE_BEHAVIOUR="nothing_else").code == 0
+    assert project.command("check", *chosen, FAKE_BEHAVIOUR="nothing_else").code == 1
+
+
 def test_no_text_of_an_answer_stands_in_a_finding(memorising: Project) -> None:
     """A text that is not in its note is told by question, rank and note, not repeated."""
     done = memorising.command("check", FAKE_BEHAVIOUR="invented_text")
