@@ -1,0 +1,79 @@
+"""The page of limits says what the code does, names a test for each row, and leaves no bound in bytes out."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from raggate import build_context, yamlio
+from raggate.build_context import MAX_IGNORE_BYTES
+from raggate.errors import UsageError
+from raggate.formats import kebab
+from raggate.github import event
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
+ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| input")]
+NUMBER = re.compile(r"`([a-z_.]+)\.([A-Z_]+)` ([\d,]+(?:e\d+)?)(?: ([KMG])iB)?")
+EVENT = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_REPOSITORY": "a/b"}
+FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@pytest.mark.parametrize(("module", "name", "digits", "unit"), NUMBER.findall(PAGE))
+def test_each_number_is_the_code_s(module: str, name: str, digits: str, unit: str) -> None:
+    """Every number on the page is that of the constant it stands beside."""
+    value = getattr(importlib.import_module(f"raggate.{module}"), name)
+    assert value == float(digits.replace(",", "")) * FACTORS[unit]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[1].strip())
+def test_each_row_has_its_test(row: str) -> None:
+    """Every input names at least one bound and a test that exists."""
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert len(cells) == 6
+    file, _, function = cells[5].strip("`").partition("::")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert function == "*" or f"def {function}(" in text
+    assert NUMBER.search(row)
+
+
+def test_no_bound_in_bytes_is_missing() -> None:
+    """Every constant of the code that bounds something in bytes is on the page."""
+    bounds = set()
+    for path in (ROOT / "src" / "raggate").rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)]
+            bounds |= {name for name in names if re.fullmatch(r"(?:MAX|MOST)_(?:\w+_)?BYTES", name)}
+    assert bounds
+    assert bounds <= {name for _, name, _, _ in NUMBER.findall(PAGE)}
+
+
+def test_a_suite_in_yaml() -> None:
+    """A golden set in YAML may be larger than a configuration, up to its own bound."""
+    entry = b"- {id: a, query: hello, expected_doc_ids: [d]}\n"
+    padded = entry + b"#" * (yamlio.MAX_SUITE_BYTES - len(entry))
+    assert len(kebab.read_golden(padded, "g.yaml").queries) == 1
+    with pytest.raises(UsageError, match="expected at most 1048576"):
+        kebab.read_golden(padded + b"#", "g.yaml")
+
+
+def test_an_ignore_file(tmp_path: Path) -> None:
+    """Of an ignore file that may rule a build context only the beginning counts."""
+    (tmp_path / ".dockerignore").write_text("a\n" + "#" * MAX_IGNORE_BYTES + "\nb\n", encoding="utf-8")
+    assert build_context._ignored(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("body", [b"[" * 1_000_000, b'{"a":' * 100_000, b"9" * 1_000_000, b'{"number": ' + b"1" * 9999])
+def test_a_deep_event(body: bytes, tmp_path: Path) -> None:
+    """An event that is nested deeper, or has longer numbers, than any of GitHub's is a usage error at once."""
+    path = tmp_path / "event.json"
+    path.write_bytes(body)
+    begun = time.process_time()
+    with pytest.raises(UsageError, match=r"event\.json"):
+        event.read({**EVENT, "GITHUB_EVENT_PATH": str(path)}, allow_pull_request_target=False)
+    assert time.process_time() - begun < 5
