@@ -8,9 +8,13 @@ from raggate import answer_fields, wording
 from raggate.config import Gate
 from raggate.models import Run
 from raggate.modes import asked_in
-from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Judged, Operations, Reason
+from raggate.outcomes import EPSILON, OVERALL, CaseScore, Comparison, Delta, Judged, Operations, Reason
 
 _SYSTEMS = {"helloworld": "the note system", "substrate": "the search-improver"}
+
+
+_TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
+"""What to do about cases that are gone."""
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -34,7 +38,7 @@ def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> It
     """Say what is missing that keeps an otherwise green comparison from being one."""
     removed = comparison.golden.removed
     if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=wording.removed(removed))
+        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_TAKE_OUT}")
     if comparison.vault_changes and gate.on_vault_change == "refuse":
         yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
     if gate.on_removed_cases == "refuse":
@@ -81,7 +85,7 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
     if gate.on_removed_cases == "warn":
         if removed:
-            yield Reason(code="removed-cases", message=wording.removed(removed))
+            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_TAKE_OUT}")
         for message in fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
     if relabelled:
@@ -109,7 +113,31 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if comparison.golden.added:
         added = comparison.golden.added
         cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
-        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {wording.some(added)}")
+        told = wording.some(_stand(comparison, added))
+        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {told}")
+
+
+def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Say of cases, by mode where there are several, whether what they expect was found; those that miss it first."""
+    several = len(comparison.scorecard.slices) > 1
+    found: dict[str, list[str]] = {name: [] for name in names}
+    missed = set()
+    for case in comparison.scorecard.cases:
+        if case.case_id in found:
+            says, passed = _outcome(case)
+            found[case.case_id].append(f"{says} in {case.mode}" if several else says)
+            missed |= set() if passed else {case.case_id}
+    ordered = sorted(names, key=lambda name: name not in missed)
+    return [f"{name} ({', '.join(found[name])})" if found[name] else f"{name} (not asked)" for name in ordered]
+
+
+def _outcome(case: CaseScore) -> tuple[str, bool]:
+    if case.failure is not None:
+        return "the call failed", False
+    abstained = case.values.get("abstention_accuracy")
+    if abstained is not None:
+        return ("abstained", True) if abstained == 1 else ("did not abstain", False)
+    return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
 
 
 def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:

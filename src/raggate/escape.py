@@ -17,7 +17,7 @@ _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a
 _LIVE = re.compile(r"@|#(?=[\w#])|:(?=(?!\d+(?::|$))[\w+-]+(?::|$)|1(?:00|234)(?::|$))|\[(?=!)|^\[(?=[ xX]\])")
 # what begins a block does so before a space or alone, so that -0.03, 0.7 and eval_set.jsonl:3 are read as they are
 _SPECIAL = re.compile(
-    r"[\\`*\[\]|~<&$@]|#(?=[\w#\0])|(?<![^\W_])_|_(?![^\W_])|:(?=[^\s\d])|(?<=[wW])\."
+    r"[\\`*\[\]|~<&$@]|#(?=[\w#\0])|(?<![^\W_])_|_(?![^\W_])|:(?=[^\s\d])|(?<=[wW]{3})\."
     r"|^[-+=](?=[-+=\s]|$)|^[!#>]|^\d+(?=[.)](?:\s|$))"
 )
 _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from raggate.anchors import covers, in_scope
 from raggate.models import Case, Chunk, Labelled, Run, Support
@@ -28,13 +29,19 @@ def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: 
     return tuple(sorted(flips, key=_order))
 
 
-def find_fallen(run: Run, comparison: Comparison, fell: Mapping[tuple[str, str], str]) -> tuple[Flip, ...]:
-    """Describe cases that got worse and did not break, largest falls first.
+def find_fallen(
+    run: Run,
+    comparison: Comparison,
+    fell: Mapping[tuple[str, str], str],
+    missed: Mapping[tuple[str, str], str] | None = None,
+) -> tuple[Flip, ...]:
+    """Describe cases that got worse, or must pass and do not, without having broken; largest falls first.
 
     Args:
         run: the run, for the reasons.
         comparison: it held against the baseline.
         fell: by mode and case id, the metric to tell it by.
+        missed: those that must pass and do not, likewise.
     """
     if comparison.baseline is None or run.stopped is not None:
         return ()
@@ -42,13 +49,18 @@ def find_fallen(run: Run, comparison: Comparison, fell: Mapping[tuple[str, str],
     now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
     told = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     changed = frozenset(comparison.golden.relabelled)
+    lost = missed or {}
+    wanted = {**fell, **lost}
     return tuple(
         sorted(
             (
-                _fallen(item, before.get(key), now[key], fell[key], relabelled=item.case.id in changed)
+                replace(
+                    _fallen(item, before.get(key), now[key], wanted[key], relabelled=item.case.id in changed),
+                    kind="missed" if key in lost else "fell",
+                )
                 for item in run.results
                 for key in [(item.result.mode, item.case.id)]
-                if key in fell and key not in told
+                if key in wanted and key not in told
             ),
             key=lambda flip: (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id),
         )

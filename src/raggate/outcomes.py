@@ -139,7 +139,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A question that broke, was fixed, or got worse without breaking: what was expected, where it was and is, and why.
+    """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
 
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
     what stands now where the gold chunk stood. `support` is what `gold` names, None for a question to abstain from.
@@ -147,7 +147,7 @@ class Flip:
 
     case_id: str
     mode: str
-    kind: Literal["broke", "fixed", "fell"]
+    kind: Literal["broke", "fixed", "fell", "missed"]
     metric: str
     question: str
     gold: str
@@ -257,6 +257,7 @@ class Verdict:
     """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
 
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
+    `missed` names those that must pass and do not, likewise.
     """
 
     outcome: Outcome
@@ -267,6 +268,7 @@ class Verdict:
     rows: tuple[Judged, ...] = ()
     waivers: tuple[Waived, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +331,8 @@ class Review:
 
     `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
     `places`, `preview` and `first_run` are those of `Aside`, `waivers` those of the verdict. `fallen` are the questions
-    that got worse in a metric that makes it red, and did not break.
+    that got worse in a red metric, or must pass and do not, and did not break. `lowers` says of a pass what promoting
+    it would need permission for.
     """
 
     run: Run
@@ -344,3 +347,4 @@ class Review:
     first_run: bool = False
     waivers: tuple[Waived, ...] = ()
     fallen: tuple[Flip, ...] = ()
+    lowers: tuple[str, ...] = ()

@@ -151,7 +151,8 @@ def _judge(
         waived=waived,
         waivers_settled=waivers_settled,
     )
-    return _review(run, comparison, findings, decided, first_run=first_run)
+    lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
+    return replace(_review(run, comparison, findings, decided, first_run=first_run), lowers=lowers)
 
 
 def _review(
@@ -167,7 +168,7 @@ def _review(
         against=run.config.get("against"),
         first_run=first_run,
         waivers=decided.waivers,
-        fallen=flips.find_fallen(run, comparison, decided.fell),
+        fallen=flips.find_fallen(run, comparison, decided.fell, decided.missed),
     )
 
 

@@ -142,6 +142,14 @@ def proposal(
     )
 
 
+def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[str, ...]:
+    """Say what of a run would replace something better in the baseline, which promoting it needs permission for."""
+    if comparison.baseline is None:
+        return ()
+    rows = [row for row in replacements(comparison, gate) if row.before.n or row.after.n]
+    return tuple(reason.message for reason in (*_down(rows, comparison), *_gone(run, comparison, gate)))
+
+
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
     if present is not None and present.scorecard.suite not in {"", run.suite}:
         raise UsageError(

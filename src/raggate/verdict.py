@@ -84,6 +84,7 @@ def decide(
         rows=rows,
         waivers=told,
         fell=_fell(complaints),
+        missed=dict(item.missed for item in complaints if item.missed is not None),
     )
 
 
@@ -127,7 +128,7 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
         advice = "" if problems else "; review this run and promote it"
         yield Reason(code="no-baseline", message=f"there is no baseline to compare with{advice}")
     for cause in comparison.incomparable:
-        yield Reason(code="incomparable", message=cause)
+        yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
     yield from coverage.other_denominators(comparison, gate)
     if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
         known = len({case.case_id for case in comparison.baseline.scorecard.cases})
@@ -174,6 +175,7 @@ class _Complaint:
     red: bool = True
     waiver: Waived | None = None
     row: Judged | None = None
+    missed: tuple[tuple[str, str], str] | None = None
 
 
 def _complaints(
@@ -208,9 +210,11 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> 
     for case in comparison.scorecard.cases:
         missed = _missed(case, gate.flip_at) if case.must_pass else None
         if missed is not None:
+            message, metric = missed
             waiver = waivers.for_case(waived, case.case_id, case.mode)
             excused.add((case.mode, case.case_id))
-            yield _complain("must-pass", f"must-pass question {case.case_id} ({case.mode}): {missed}", waiver)
+            complaint = _complain("must-pass", f"must-pass question {case.case_id} ({case.mode}): {message}", waiver)
+            yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
     found = [("got worse", *item) for item in waivers.worsened(waived, comparison, gate)]
     found += [("is beyond a floor or ceiling", *item) for item in waivers.limited(waived, comparison, gate)]
     for what, case, one in found:
@@ -220,20 +224,22 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> 
             yield _complain("worse", message, one)
 
 
-def _missed(case: CaseScore, depth: int) -> str | None:
-    """Say what a question that must pass lacks, None when it passes."""
+def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
+    """Say what a question that must pass lacks, and by which metric that is seen; None when it passes."""
     if case.failure is not None:
-        return "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
-    if case.values.get("abstention_accuracy") is not None:
-        return None if case.values["abstention_accuracy"] == 1 else "the API answered and should have abstained"
+        message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
+        return message, f"hit_at_{depth}"
+    abstained = "abstention_accuracy"
+    if case.values.get(abstained) is not None:
+        return None if case.values[abstained] == 1 else ("the API answered and should have abstained", abstained)
     if case.values.get("false_abstention_rate") == 1:
-        return "the API abstained"
+        return "the API abstained", "false_abstention_rate"
     grouped = any(name.startswith("recall_all_at_") and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:
         return None
     what = "not all that it needs stands" if grouped else "nothing expected stands"
-    return f"{what} within rank {depth}"
+    return f"{what} within rank {depth}", f"{'recall_all' if grouped else 'hit'}_at_{depth}"
 
 
 def _excuse(row: Judged, gate: Gate, waived: Sequence[Waived]) -> Judged:

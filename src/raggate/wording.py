@@ -116,6 +116,14 @@ def removed(names: Sequence[str]) -> str:
     return f"{count(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
 
 
+def instead(comparison: Comparison) -> str:
+    """Say what to do about a baseline that must not be compared with."""
+    held = comparison.baseline
+    if held is not None and held.scorecard.suite not in {"", comparison.scorecard.suite}:
+        return "name this suite's own baseline"
+    return "undo that, or promote a run that is measured so"
+
+
 def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     """Say which questions, by mode and case id, a run has no result for."""
     names = [f"{plain(case)} ({plain(mode)})" for mode, case in missing]

@@ -31,6 +31,8 @@ PLAIN = Gate(metrics={"hit_at_5": 0.05, "wrong_rate": 0.05})
 SAME = make_delta(0.8, 0.8)
 WORSE = make_delta(0.8, 0.7)
 
+TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
+
 
 def rate(baseline: float | None, current: float | None, **fields: Any) -> Delta:
     """Build a delta of a metric of which less is better."""
@@ -443,7 +445,10 @@ def test_one_warning_a_slice() -> None:
             with_gated(golden=GoldenChanges(released=("q2",))), (), "1 case no longer must-pass: q2", id="one-released"
         ),
         pytest.param(
-            with_gated(golden=GoldenChanges(added=("q2",))), (), "1 case is not in the baseline yet: q2", id="one-added"
+            with_gated(golden=GoldenChanges(added=("q2",))),
+            (),
+            "1 case is not in the baseline yet: q2 (not asked)",
+            id="one-added",
         ),
         pytest.param(
             with_gated(vault_changes=("changed a.md",)),
@@ -552,7 +557,10 @@ FLIPS = (make_flip("q1"), make_flip("q2"), make_flip("q3", kind="fixed"))
             id="must-pass-as-well",
         ),
         pytest.param(
-            INCOMPLETE, PLAIN, "No verdict is possible: 1 case of the baseline is gone: q2.", id="one-removed-case"
+            INCOMPLETE,
+            PLAIN,
+            f"No verdict is possible: 1 case of the baseline is gone: q2; {TAKE_OUT}.",
+            id="one-removed-case",
         ),
     ],
 )
@@ -632,7 +640,7 @@ def test_long_lists_are_cut() -> None:
     """A reason names at most five cases and says that there are more."""
     removed = tuple(f"q{number}" for number in range(7))
     assert decide(with_gated(golden=GoldenChanges(removed=removed)), (), PLAIN).reasons[0].message == (
-        "7 cases of the baseline are gone: q0, q1, q2, q3, q4, …"
+        f"7 cases of the baseline are gone: q0, q1, q2, q3, q4, …; {TAKE_OUT}"
     )
 
 
@@ -708,3 +716,35 @@ def test_numbers_are_the_same_everywhere() -> None:
     assert figures.change(row.delta) == "-0.0313"
     assert "-0.0313" in sentence
     assert all(figures.figure(value, binary=False) in sentence for value in (row.delta.baseline, row.delta.current))
+
+
+def test_an_added_question_says_whether_it_was_found() -> None:
+    """Questions that the baseline does not have are told with their rank, those that miss what they expect first."""
+    cases = (
+        make_case_score("found", rank=3),
+        make_case_score("lost", rank=None),
+        make_case_score("refused", {"abstention_accuracy": 1.0}, rank=None),
+        make_case_score("answered", {"abstention_accuracy": 0.0}, rank=None),
+        make_case_score("failed", rank=None, failure="timeout"),
+    )
+    golden = GoldenChanges(added=tuple(case.case_id for case in cases))
+    (told,) = [
+        reason.message
+        for reason in decide(with_gated(golden=golden, scorecard=make_scorecard(*cases)), (), PLAIN).warnings
+        if reason.code == "added-cases"
+    ]
+    assert told == (
+        "5 cases are not in the baseline yet: lost (not found), answered (did not abstain), failed (the call failed), "
+        "found (found at rank 3), refused (abstained)"
+    )
+
+
+def test_a_question_that_must_pass_names_the_metric_it_is_seen_by() -> None:
+    """Each must-pass question that fails is named with a metric, by which reports say what came instead."""
+    cases = (
+        make_case_score("lost", rank=None, must_pass=True),
+        make_case_score("answered", {"abstention_accuracy": 0.0}, must_pass=True),
+        make_case_score("found", rank=1, must_pass=True),
+    )
+    found = decide(with_gated(scorecard=make_scorecard(*cases)), (), PLAIN)
+    assert found.missed == {("hybrid", "lost"): "hit_at_5", ("hybrid", "answered"): "abstention_accuracy"}

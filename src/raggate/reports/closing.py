@@ -78,11 +78,12 @@ def reproduce(review: Review) -> Section:
 
 def provenance(review: Review, links: Links | None) -> Section:
     """Write in small print which baseline and which files decided, and how the calls went."""
-    lines = [_baseline(review, links), _trusted(review, links), _operations(review)]
+    promotion = safe(figures.promotion_note(review), limit=600)
+    lines = [_baseline(review, links), _trusted(review, links), _operations(review), promotion]
     run = link("Workflow run with the full report", links.run, links) if links is not None and links.run else ""
     lines.append(run if run.startswith("[") else "")
     shown = [line for line in lines if line]
-    short = [line for line in (lines[0], lines[3]) if line]
+    short = [line for line in (lines[0], lines[4]) if line]
     variants = tuple(_small(found) for found in (shown, short))
     return Section(name="where the numbers come from", rank=2, variants=variants)
 

@@ -6,7 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config import DEFAULT_GATED
 from raggate.jsonio import written
-from raggate.outcomes import EPSILON, OVERALL, Comparison, Delta, Flip, Judged, MetricValue, Operations, Scorecard
+from raggate.outcomes import (
+    EPSILON,
+    OVERALL,
+    Comparison,
+    Delta,
+    Flip,
+    Judged,
+    MetricValue,
+    Operations,
+    Review,
+    Scorecard,
+)
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
@@ -128,6 +139,8 @@ def rank_change(flip: Flip) -> str:
     """Write where the gold support was and is; of a question that fell, also by which metric that was seen."""
     if flip.kind == "fell":
         return _fall(flip)
+    if flip.kind == "missed":
+        return _miss(flip)
     if flip.metric == "abstention_accuracy":
         return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
     if flip.metric == "false_abstention_rate":
@@ -146,6 +159,35 @@ def _fall(flip: Flip) -> str:
     both = flip.before and flip.after
     moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else "at the same rank"
     return f"{flip.metric} worse, {moved}{', relabelled since the baseline' if flip.since == 'relabelled' else ''}"
+
+
+def _miss(flip: Flip) -> str:
+    """Write where a question that must pass stands, and where it stood; it did not break."""
+    since = "" if flip.since == "same" else f", {flip.since} since the baseline"
+    if flip.metric in {"abstention_accuracy", "false_abstention_rate"}:
+        return f"{'did not abstain' if flip.metric == 'abstention_accuracy' else 'abstained'}{since}"
+    what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
+    before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
+    return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
+
+
+def promotion_note(review: Review) -> str:
+    """Say why a run that passes is not promoted without permission; empty where it is."""
+    if not review.lowers:
+        return ""
+    more = f" and {len(review.lowers) - 3} more" if len(review.lowers) > 3 else ""
+    return (
+        "Within what the gate allows, but promoting this run takes --allow-regression and a --reason: "
+        f"{'; '.join(review.lowers[:3])}{more}"
+    )
+
+
+def fallen_title(flips: Sequence[Flip]) -> str:
+    """Name questions that are told beside those that broke, by what they are."""
+    missed = [flip.kind == "missed" for flip in flips]
+    if all(missed):
+        return f"Questions that must pass and failed before too ({len(flips)})"
+    return f"Questions that {'must pass, or ' if any(missed) else ''}got worse without breaking ({len(flips)})"
 
 
 def operations_line(operations: Operations) -> str:

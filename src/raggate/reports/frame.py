@@ -107,6 +107,7 @@ def _untold(review: Review) -> Iterator[Reason]:
     if greeted(review):
         return
     broke = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
+    broke |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed"}
     if review.run.stopped is not None:
         # what the run did not come to did not fail
         broke |= {(case.case_id, case.mode) for case in review.scorecard.cases if case.failure == "aborted"}

@@ -52,11 +52,11 @@ def more_broke(review: Review, links: Links | None) -> Section:
 
 
 def fell(review: Review, links: Links | None) -> Section:
-    """Fold the questions that got worse in a metric that is red, and did not break; open where none broke."""
+    """Fold the questions that did not break, but got worse in a red metric or must pass; open where none broke."""
     flips = review.fallen
     if not flips:
         return Section(name="questions that got worse", rank=4, variants=())
-    title = f"Questions that got worse without breaking ({len(flips)})"
+    title = figures.fallen_title(flips)
     left = f"\n- … and {len(flips) - SHOWN} more in verdict.json" if len(flips) > SHOWN else ""
     full = "\n".join(_item(flip, review, links) for flip in flips[:SHOWN]) + left
     short = "\n".join(_line(flip, review, width=120) for flip in flips[:SHOWN]) + left

@@ -39,6 +39,8 @@ def render(review: Review, *, width: int, color: bool) -> str:
             console.print(Text(f"  - {log_line(reason.message, limit=400)}"), soft_wrap=True)
         if len(reasons) > 12:
             console.print(f"  … and {len(reasons) - 12} more in summary.md")
+    if review.lowers:
+        console.print(Text(f"\n{log_line(figures.promotion_note(review), limit=600)}"), soft_wrap=True)
     verdict = review.verdict
     style = _VERDICT_STYLES.get(verdict.outcome, "bold yellow")
     console.print()
@@ -145,7 +147,7 @@ def _flips(review: Review, console: Console) -> None:
     if len(broke) > SHOWN_FLIPS:
         console.print(f"  … and {len(broke) - SHOWN_FLIPS} more in summary.md")
     if review.fallen:
-        console.print(Text(f"\nQuestions that got worse without breaking ({len(review.fallen)})", style="bold"))
+        console.print(Text(f"\n{figures.fallen_title(review.fallen)}", style="bold"))
     for flip in review.fallen[:SHOWN_FLIPS]:
         _flip(flip, console)
     if len(review.fallen) > SHOWN_FLIPS:

@@ -31,6 +31,7 @@ def render(review: Review) -> str:
         "metrics": [_row(row) for row in verdict.rows if row.gated],
         "flips": [asdict(flip) for flip in comparison.flips],
         "fallen": [asdict(flip) for flip in review.fallen],
+        "promotion_needs_permission": list(review.lowers),
         "golden_changes": asdict(comparison.golden),
         "vault_changes": list(comparison.vault_changes),
         "config_changes": [list(entry) for entry in comparison.config_changes],

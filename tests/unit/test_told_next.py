@@ -1,0 +1,101 @@
+"""What a check tells those who have to act on it: what promoting needs, what a must-pass question lacks, what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
+from raggate import pipeline, promote
+from raggate.errors import UsageError
+from raggate.models import Case, Run
+from raggate.outcomes import Baseline, Review
+from raggate.reports import markdown, terminal
+from raggate.scoring import score
+
+SETTINGS: dict[str, Any] = {
+    "vault": {"v": "v"},
+    "api": {"url": "http://127.0.0.1:1"},
+    "score": {"k": [1, 5]},
+    "invariants": {"notes_exist": "off", "list_deep_enough": "off"},
+}
+FOUND, LOST = make_chunk("c1"), make_chunk("c2", rel_path="b.md", heading_path="# B")
+
+
+def run_of(cases: dict[Case, bool], **fields: Any) -> Run:
+    """Measure cases, each found at rank 1 or not found."""
+    items = [make_labelled(case, make_result(case.id, FOUND if found else LOST)) for case, found in cases.items()]
+    fingerprint = {"k": 5, "modes": ["hybrid"], **fields.pop("fingerprint", {})}
+    return make_run(*items, golden=make_golden(*cases), config=SETTINGS, fingerprint=fingerprint, **fields)
+
+
+def judged(run: Run, before: Run) -> Review:
+    """Judge a run against another one as a baseline."""
+    held_against = Baseline(source="baselines/default.json", scorecard=score(before, [1, 5]), provenance={})
+    return pipeline.judge(run, score(run, [1, 5]), held_against)
+
+
+def shown(review: Review) -> tuple[str, str]:
+    """Give the page for a terminal and the Markdown page, each in one line."""
+    return " ".join(terminal.render(review, width=200, color=False).split()), markdown.render(review).replace("\n", " ")
+
+
+CASES = tuple(make_case(f"q{number:02}") for number in range(50))
+ALL = dict.fromkeys(CASES, True)
+
+
+def test_a_pass_that_promotion_refuses_says_so() -> None:
+    """A run within the tolerance whose promotion needs permission says what would go down, as promote says it."""
+    before = run_of(ALL, run_id="before")
+    run = run_of({**ALL, CASES[0]: False})
+    review = judged(run, before)
+    assert review.verdict.outcome == "pass"
+    held_against = review.comparison.baseline
+    with pytest.raises(UsageError) as refused:
+        promote.proposal(run, review.scorecard, held_against, pipeline.config_of(run).gate, promote.Terms())
+    assert review.lowers
+    assert all(line in refused.value.message for line in review.lowers)
+    for page in shown(review):
+        assert "promoting this run takes --allow-regression and a --reason: hit_at_1 (hybrid) 1.0000 → 0.9800" in page
+
+
+def test_a_pass_that_can_be_promoted_says_nothing() -> None:
+    """A run that is as good as the baseline is promoted without a word, and none is said."""
+    review = judged(run_of(ALL), run_of(ALL, run_id="before"))
+    assert (review.verdict.outcome, review.lowers) == ("pass", ())
+    assert not any("--allow-regression" in page for page in shown(review))
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["failed-before", "added"])
+def test_a_must_pass_question_is_told_whole(known: bool) -> None:
+    """A must-pass question that fails without having broken is told with what was asked, expected and came instead."""
+    must = make_case("must", question="Where is it?", must_pass=True)
+    before = run_of({**ALL, must: False} if known else ALL, run_id="before")
+    review = judged(run_of({**ALL, must: False}), before)
+    assert review.verdict.outcome == "regression"
+    (missed,) = [flip for flip in review.fallen if flip.kind == "missed"]
+    assert (missed.case_id, missed.gold) == ("must", "a.md › # A")
+    stands = "not found, as in the baseline" if known else "not found, added since the baseline"
+    on_terminal, page = shown(review)
+    for text in ("Where is it?", "b.md › # B" if missed.displaced_by else missed.why, stands, "must pass"):
+        assert text in on_terminal
+        assert text in page
+    assert "expected: a.md › # A" in page
+    assert "asked: Where is it?" in on_terminal
+
+
+def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
+    """Removed questions and another k say what can be done about them."""
+    before = run_of(ALL, run_id="before")
+    fewer = judged(run_of(dict.fromkeys(CASES[1:], True)), before)
+    assert fewer.verdict.outcome == "cannot tell"
+    assert "q00; put them back, or promote a run without them" in fewer.verdict.headline
+    other = judged(run_of(ALL, fingerprint={"k": 8}), before)
+    assert other.verdict.headline == (
+        "No verdict is possible: the number of chunks asked for (ask.k) changed: 5 in the baseline, 8 now; undo that, "
+        "or promote a run that is measured so."
+    )
+    foreign = judged(replace(run_of(ALL), suite="other"), before)
+    assert "name this suite's own baseline" in foreign.verdict.headline
