@@ -99,6 +99,7 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "config_changes": [],
         "invariants": [],
         "fallen": [],
+        "promotion_needs_permission": [],
         "waivers": [asdict(waiver) for waiver in error.waivers],
         "first_run": False,
         "preview": None,
