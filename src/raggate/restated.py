@@ -72,9 +72,10 @@ def _as_helloworld(run: Run, baseline: Baseline) -> Restated:
         problems += _other_notes(baseline, mode, items)
         cases = {item.case.id: item.case for item in items}
         found: dict[str, MetricValue] = {}
+        by_k = {k: compat.aggregate(_rows(items, k), cases) for k in {base_names(metric)[1] for metric in wanted}}
         for metric, like in wanted.items():
             theirs, k = base_names(metric)
-            means = compat.aggregate(_rows(items, k), cases)
+            means = by_k[k]
             if theirs in means and means[theirs] is not None:
                 n = _counted(theirs, list(cases.values()))
                 found[metric] = MetricValue(value=means[theirs], n=n, unscored=len(cases) - n, direction=like.direction)
