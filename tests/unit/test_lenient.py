@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import CASES, make_chunk_row, make_row
-from raggate import golden, lenient
+from raggate import golden, lenient, scoring
 from raggate.compat import helloworld as compat
 from raggate.errors import UsageError
 from raggate.models import Golden, Support
@@ -182,3 +183,24 @@ def test_any_object(value: dict[str, Any]) -> None:
     found, _ = read({**LINE, "id": "safe"}, {**LINE, **value})
     written = b"".join(map(golden.write_case, found.cases))
     assert golden.load(written, "g.jsonl", rules=False).hash == found.hash
+
+
+@given(
+    groups=st.none() | st.lists(st.lists(st.integers(-3, 3), max_size=2), max_size=2),
+    rule=st.sampled_from([None, "cite_newer", "cite_both"]),
+    category=st.sampled_from(["multi_hop", "recency/conflict", "factual"]),
+    answerable=st.booleans(),
+    labelled=st.booleans(),
+)
+def test_cases_that_break_a_rule_can_be_scored(
+    groups: Any, rule: str | None, category: str, *, answerable: bool, labelled: bool
+) -> None:
+    """Whatever rule a case breaks, raggate's metrics and those of the scripts have a value or none for it."""
+    keys = {"required_support_groups": groups, "recency_conflict_rule": rule, "category": category}
+    supports = [{"rel_path": "a.md"}] if labelled else []
+    found, _ = read({**LINE, **keys, "answerable": answerable, "gold_supports": supports})
+    result = make_result("q1", response=make_response(make_chunk(rank=1), answer="Yes."))
+    scorecard = scoring.score(make_run(make_labelled(found.cases[0], result)), [5])
+    values = scorecard.cases[0].values
+    assert (values["hit_at_5"] is None) == (not (answerable and labelled))
+    assert set(compat.aggregate([make_row("q1")], {"q1": found.cases[0]})) >= {"recall_at_k_avg", "mrr_avg"}
