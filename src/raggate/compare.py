@@ -22,7 +22,7 @@ from raggate.outcomes import (
     Scorecard,
 )
 from raggate.restated import Restated, restate
-from raggate.standins import Slices, uncompared
+from raggate.standins import uncompared
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("fields", "golden", "notes", "vault"))
@@ -85,13 +85,13 @@ def _paired(
     sides: Sequence[tuple[CaseScore | None, CaseScore]], scorecard: Scorecard, baseline: Baseline, min_slice: int
 ) -> Iterable[Delta]:
     members: dict[tuple[str, str], list[tuple[CaseScore, CaseScore]]] = {}
-    others: dict[str, list[tuple[CaseScore | None, CaseScore]]] = {}
+    others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
     for old, new in sides:
-        if old is None or not _same(old.hash, new.hash, baseline):
-            others.setdefault(new.mode, []).append((old, new))
-            continue
         for name in new.slices:
-            members.setdefault((new.mode, name), []).append((old, new))
+            if old is not None and _same(old.hash, new.hash, baseline):
+                members.setdefault((new.mode, name), []).append((old, new))
+            else:
+                others.setdefault((new.mode, name), []).append((old, new))
     for mode, name, metric, stored in _all_rows(scorecard, baseline):
         pairs = members.get((mode, name), [])
         row = _over_pairs(mode, name, metric, stored, pairs)
@@ -99,24 +99,12 @@ def _paired(
             # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
             row = replace(row, baseline=stored)
         if name == OVERALL:
-            row = _with_others(row, [new for _, new in sides], others.get(mode, []), baseline, min_slice)
+            whole = _mean([new.values.get(metric) for _, new in sides if new.mode == mode], stored)
+            row = row if whole.n == row.current.n else replace(row, whole=whole)
+        if left := others.get((mode, name)):
+            held, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
+            row = replace(row, uncompared=held, fell=tuple(sorted({*row.fell, *fell})))
         yield row
-
-
-def _with_others(
-    row: Delta,
-    own: Sequence[CaseScore],
-    others: Sequence[tuple[CaseScore | None, CaseScore]],
-    baseline: Baseline,
-    min_slice: int,
-) -> Delta:
-    """Put beside what is compared the run's own value, and how the cases stand that cannot be compared."""
-    whole = _mean([case.values.get(row.metric) for case in own if case.mode == row.mode], row.current)
-    slices: Slices = baseline.scorecard.slices.get(row.mode, {})
-    left, fell = uncompared(row, others, slices, min_slice)
-    return replace(
-        row, whole=None if whole.n == row.current.n else whole, uncompared=left, fell=tuple(sorted({*row.fell, *fell}))
-    )
 
 
 def _over_pairs(

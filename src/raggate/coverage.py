@@ -147,7 +147,9 @@ def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
     for row in rows:
         others = row.delta.uncompared
-        if others is None or row.allowed is None or row.by_others or row.status in {"worse", "below floor"}:
+        if others is None or row.allowed is None or row.delta.slice != OVERALL:
+            continue
+        if row.status in {"worse", "below floor"}:
             continue
         if others.drop > row.allowed + EPSILON:
             message = f"{wording.shortfall(row.delta, others)}, allowed {row.allowed:g}; by so few it may be chance"

@@ -16,10 +16,10 @@ def judge(delta: Delta, gate: Gate) -> Judged:
     overall = delta.slice == OVERALL
     floor = _limit(rule, delta) if rule is not None and overall else None
     known = coverage.before(delta)
-    others = delta.uncompared is not None and delta.uncompared.n > 0
-    enough = known > 0 if overall else gate.slices != "off" and known >= gate.min_slice
+    others, relabelled = (delta.uncompared.n, delta.uncompared.relabelled) if delta.uncompared is not None else (0, 0)
+    enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_slice
     # a change of which nothing can be said is judged by limits alone
-    enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others)
+    enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
     if rule is None or not (enough or (floor is not None and delta.own.n > 0)):
         return Judged(delta=delta, status=_ungated_status(delta), allowed=None, floor=floor, gated=False)
     status = _status(delta, rule, floor)

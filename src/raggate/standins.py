@@ -42,7 +42,7 @@ def uncompared(
 
     Args:
         row: the metric over the cases that are compared.
-        others: all other cases of the mode, each with what the baseline has under its name.
+        others: all other cases of the mode and slice, each with what the baseline has under its name.
         slices: the baseline's means in this mode.
         min_slice: values from which a slice other than that of all cases has a mean to hold something to.
     """
@@ -57,7 +57,7 @@ def uncompared(
             retired.append(new.case_id)
     if not (held or retired):
         return None, frozenset()
-    size = slices.get(OVERALL, {}).get(row.metric, row.baseline).n
+    size = slices.get(row.slice, {}).get(row.metric, row.baseline).n
     # measured over the known ones alone too, so that nothing that is added can water a loss down
     groups = [group for group in ([one for one in held if one.known], held) if group]
     drops = [(_drop(row, group, sign), _explained(group, size)) for group in groups]

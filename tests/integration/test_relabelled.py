@@ -110,6 +110,20 @@ def test_questions_that_are_said_to_have_no_answer_any_more(project: Project) ->
     assert promote(project, *ALLOWED).code == 0
 
 
+def test_losing_the_reworded_questions_of_a_slice(project: Project) -> None:
+    """With `gate.slices: fail` a slice is worse by its reworded questions too, though the whole is not."""
+    project.edit("ask:", "gate: {slices: fail, tolerance: 0.1}\nask:")
+    cases = project.cases()
+    project.write_cases([{**case, "tags": ["few"]} if number < 12 else case for number, case in enumerate(cases)])
+    assert project.command("run").code == 0
+    assert promote(project).code == 0
+    reword(project, slice(5))
+    done = project.command("check", FAKE_BEHAVIOUR=LOSES)
+    assert done.code == 1
+    assert "hit_at_5 (hybrid) for tag=few is 0.0000 over the 5 relabelled" in done.out
+    assert len(project.verdict()["fallen"]) == 5
+
+
 def test_twelve_at_a_time_is_not_free(project: Project) -> None:
     """Twelve questions reworded and lost in each of five rounds are five red checks, and no promotion is free."""
     project.edit("ask:", "gate: {ratchet: fail}\nask:")
