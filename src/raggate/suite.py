@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from urllib.parse import urlencode
 
 import httpx
@@ -36,6 +37,8 @@ _HEADERS = {
     "Content-Type": "application/json",
     "User-Agent": "raggate",
 }
+# the library keeps what it has read beyond an answer for the next one on the connection, and has no name for it
+_BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
 _EXCERPT_BYTES = 64 << 10  # of an error body; what is longer costs the connection
 _RETRIED_STATUS = frozenset((502, 503))
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense
@@ -249,6 +252,10 @@ class _Suite:
                     return await _refusal(reply)
                 body, whole = await _read(reply, settings.max_body_bytes)
             finally:
+                more = _leftover(reply)
+                if more:
+                    # kept open, the connection would give them as the answer to the next question
+                    await reply.extensions["network_stream"].aclose()
                 await reply.aclose()
         except httpx.ConnectTimeout:
             return _miss("timeout", f"no connection within {settings.connect_timeout:g} s")
@@ -258,6 +265,8 @@ class _Suite:
             return _lost(error)
         if not whole:
             return _miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
+        if more:
+            return _miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
         encoding = reply.headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
             return _miss(
@@ -271,6 +280,15 @@ class _Suite:
 
 def _how(died: str) -> str:
     return f"{'was ' if died.startswith('killed') else ''}{plain(died)}"
+
+
+def _leftover(reply: httpx.Response) -> int:
+    """Count the bytes that came with a whole answer and are behind its end; 0 where the library does not tell."""
+    try:
+        behind, _ = _BEHIND(reply.stream)
+    except AttributeError:
+        return 0
+    return len(behind)
 
 
 async def _read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:

@@ -504,3 +504,27 @@ def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[
 def test_how_an_api_ended_after_the_last_question(how: str | None, told: str | None) -> None:
     """An API that dies of its last answer is noticed though nothing is left to ask."""
     assert suite.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_second_answer_is_nobody_s(status: int) -> None:
+    """What comes behind an answer fails the question it was sent for, and is not taken for the answer to the next."""
+    body = ask_body("unasked")
+    unasked = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def twice(question: str) -> Reply | tuple[int, bytes, float]:
+        whole = ask_body(question)
+        if question != "q1":
+            return (200, whole, 0)
+        # the header counts the first answer only, the rest follows at once
+        return Reply(status=status, headers={"Content-Length": str(len(whole))}, pieces=[(0, whole + unasked)])
+
+    with FakeAskApi(twice) as api:
+        outcome = ask(api, 4, concurrency=1)
+    answered = {result.case_id: result.response for result in outcome.results}
+    assert [(name, found.chunks[0].text) for name, found in answered.items() if found] == [
+        *(("c0", "q0"), ("c2", "q2"), ("c3", "q3"))
+    ]
+    spoiled = outcome.results[1].failure
+    assert spoiled is not None
+    assert spoiled.message.startswith("HTTP 500" if status == 500 else f"{len(unasked)} bytes came after the answer")

@@ -20,7 +20,15 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| input")]
 NUMBER = re.compile(r"`([a-z_.]+)\.([A-Z_]+)` ([\d,]+(?:e\d+)?)(?: ([KMG])iB)?")
-EVENT = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_REPOSITORY": "a/b"}
+EVENT = {
+    "GITHUB_EVENT_NAME": "pull_request",
+    "GITHUB_REPOSITORY": "a/b",
+    "GITHUB_RUN_ID": "1",
+    "GITHUB_RUN_ATTEMPT": "1",
+    "GITHUB_SERVER_URL": "https://git.example.org",
+    "GITHUB_API_URL": "https://git.example.org/api/v3",
+    "GITHUB_SHA": "a" * 40,
+}
 FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
