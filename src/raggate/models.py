@@ -34,7 +34,7 @@ class Case:
     """One question of the golden set.
 
     `required_support_groups` holds indices into `gold_supports`: OR of groups, AND within a group. `hash` covers what
-    a score depends on (question, labels, scope), not how the case is filed (category, tags, difficulty).
+    a score depends on (question, labels, facts, scope), not how the case is filed (category, tags, difficulty).
     `expected_chunk_ids`, or else `expected_doc_ids`, stand in `gold_supports` too when the case has no others.
     `must_contain` and `forbidden` are texts that the answer must and must not hold, letter by letter.
     """
