@@ -143,12 +143,13 @@ def check(**flags: Any) -> int:
 
 @cli.command()
 @_options("config", "suite", *_API, "against", "out", "full-text")
-def run(**flags: Any) -> None:
+@click.option("--limit", type=click.IntRange(1), help="Ask only the first questions, to try things out.")
+def run(*, limit: int | None, **flags: Any) -> None:
     """Boot the API and ask the golden set; leave a scored run directory without a verdict."""
     from raggate import pipeline
     from raggate.errors import CannotTell
 
-    directory, measured = pipeline.run(_invocation(**flags))
+    directory, measured = pipeline.run(_invocation(**flags), limit)
     click.echo(_shown(directory))
     if measured.stopped is not None:
         raise CannotTell(measured.stopped, log=measured.log)

@@ -99,7 +99,7 @@ def score(
 @click.argument("metrics", type=_FILE)
 @click.argument("baseline", type=_FILE)
 @click.option("--threshold", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse is allowed.")
-@click.option("--thresholds", "thresholds_file", type=_FILE, help="JSON: how much worse, by metric.")
+@click.option("--thresholds", "thresholds_file", type=_FILE, help="By metric: JSON, or an experiment's spec.md.")
 @click.option("--strict", is_flag=True, help="Allow nothing to get worse.")
 @click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Do not judge smaller buckets.")
 @click.option("--allow-vanished", is_flag=True, help="Let buckets, metrics and queries vanish.")

@@ -28,6 +28,7 @@ from raggate import (
     waivers,
 )
 from raggate.adapters import ADAPTERS, PROGRAM_ADAPTER
+from raggate.case_hash import digest
 from raggate.config import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.inputs import Checks, Inputs, Where, opened, own
@@ -79,15 +80,27 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
             return directory, tell(directory, review, aside)
 
 
-def run(invocation: Invocation) -> tuple[Path, Run]:
+def run(invocation: Invocation, limit: int | None = None) -> tuple[Path, Run]:
     """Boot, ask and score; leave a run directory without a verdict.
+
+    Args:
+        invocation: what is asked for.
+        limit: how many questions are asked, the first of the golden set; None for all.
 
     Raises:
         RaggateError: as `check`.
     """
     with _opened(invocation) as inputs:
-        directory, measured, _ = measuring.measure(invocation, inputs)
+        directory, measured, _ = measuring.measure(invocation, _limited(inputs, limit))
         return directory, measured
+
+
+def _limited(inputs: Inputs, limit: int | None) -> Inputs:
+    """Take the first questions of a golden set, which is another one then."""
+    if limit is None or limit >= len(inputs.golden.cases):
+        return inputs
+    cases = inputs.golden.cases[:limit]
+    return replace(inputs, golden=replace(inputs.golden, cases=cases, hash=digest(list(cases))))
 
 
 def judge(

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from project import Project, make_project, processes_with
+from raggate import rundir
 from raggate.backends import BACKENDS
 from raggate.models import Place, Started
 
@@ -274,6 +275,15 @@ def test_same_metrics_at_any_concurrency(project: Project) -> None:
         )
         assert project.command("run").code == 0
         assert _without_times(project.last_run()) == first
+
+
+def test_a_limited_run_asks_the_first_questions_alone(project: Project) -> None:
+    """`raggate run --limit` asks the first questions of the golden set, whose hash the run tells, and no other."""
+    assert project.command("run", "--limit", "1").code == 0
+    measured = rundir.read(project.last_run())
+    first = project.cases()[0]["id"]
+    assert [item.case.id for item in measured.results] == [case.id for case in measured.golden.cases] == [first]
+    assert measured.fingerprint["golden"] == measured.golden.hash
 
 
 def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> None:

@@ -337,3 +337,22 @@ def test_what_the_seeds_shape_can_say_is_missed(tmp_path: Path, lost: str, shown
     code, output = run("compare", put(tmp_path / "scripts.json", {"by_mode": {"fts": {"easy": values}}}), baseline)
     assert code == 0
     assert "the shape of one of the files has no overall: only difficulties are compared" in output
+
+
+def test_thresholds_stand_in_the_specification_of_an_experiment(tmp_path: Path) -> None:
+    """spec.md tells them in one JSON block, a JSON specification under `thresholds`; none or two blocks are refused."""
+    before, now = ({"by_mode": {"fts": {"easy": {"hit_at_1": value, "count": 40}}}} for value in (0.9, 0.86))
+    files = (put(tmp_path / "now.json", now), put(tmp_path / "before.json", before))
+    assert run("compare", *files)[0] == 0
+    strict = '```json\n{"hit_at_1": 0.03}\n```'
+    spec = tmp_path / "spec.md"
+    spec.write_text(f'# Spec\n\n```json\n{{"slug": "x"}}\n```\n\n## Regression gate\n\n{strict}\n')
+    assert run("compare", *files, "--thresholds", spec)[0] == 1
+    spec.write_text('```json\n{"slug": "x", "thresholds": {"hit_at_1": 0.03}}\n```\n')
+    assert run("compare", *files, "--thresholds", spec)[0] == 1
+    nested = put(tmp_path / "spec.json", {"slug": "x", "thresholds": {"hit_at_1": 0.03}})
+    assert run("compare", *files, "--thresholds", nested)[0] == 1
+    for text, count in (("# Nothing", 0), (f"{strict}\n{strict}", 2)):
+        spec.write_text(text)
+        with pytest.raises(UsageError, match=f"expected one JSON block with thresholds, found {count}"):
+            run("compare", *files, "--thresholds", spec)

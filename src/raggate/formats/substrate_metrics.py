@@ -10,15 +10,17 @@ A run record with `metrics` is read too. Only the seed's shape can say `overall`
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeGuard
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.escape import plain
-from raggate.formats.substrate_files import check, read_json, script_mode
+from raggate.formats.substrate_files import check, read_bytes, read_json, script_mode
+from raggate.jsonio import loads
 from raggate.modes import mode_name
 
 Shape = Literal["seed", "by_mode", "bare"]
@@ -27,6 +29,7 @@ Table = Mapping[str, Mapping[str, Bucket]]
 """Metrics by mode, then by difficulty or `overall`, then by name; `count` stands among them."""
 
 OVERALL = "overall"
+_BLOCK = re.compile(r"^```json[ \t]*\n(.*?)\n```[ \t]*$", re.MULTILINE | re.DOTALL)
 _BESIDE = ("n", "unscored")
 """What raggate's own metrics.json keeps in a bucket beside the values."""
 
@@ -115,12 +118,42 @@ def render_metrics(content: Mapping[str, Any]) -> str:
 
 
 def read_thresholds(path: Path) -> dict[str, float]:
-    """Read a thresholds file: metric -> by how much it may get worse.
+    """Read thresholds: metric -> by how much it may get worse.
+
+    They stand in a file of their own, or in an experiment's specification: in JSON under `thresholds`, in Markdown
+    (`spec.md`) in the one JSON block that is such an object, or has one under `thresholds`.
 
     Raises:
-        UsageError: for anything but an object of numbers from 0.
+        UsageError: for anything but an object of numbers from 0, and for a specification with no block or several.
     """
-    return dict(check(_THRESHOLDS, read_json(path), str(path)))
+    if path.suffix.lower() != ".md":
+        return dict(check(_THRESHOLDS, _inner(read_json(path)), str(path)))
+    blocks = _BLOCK.findall(read_bytes(path).decode("utf-8", "replace"))
+    found = [value for block in blocks if _is_thresholds(value := _inner(_parsed(block)))]
+    if len(found) != 1:
+        raise UsageError(
+            f"{plain(str(path))}: expected one JSON block with thresholds, found {len(found)}",
+            hint='Write ```json, {"hit_at_1": 0.03}, ``` on lines of their own.',
+        )
+    return dict(found[0])
+
+
+def _parsed(block: str) -> object:
+    try:
+        return loads(block)
+    except ValueError:
+        return None
+
+
+def _inner(value: object) -> object:
+    return value["thresholds"] if isinstance(value, dict) and isinstance(value.get("thresholds"), dict) else value
+
+
+def _is_thresholds(value: object) -> TypeGuard[dict[str, float]]:
+    try:
+        return bool(_THRESHOLDS.validate_python(value))
+    except ValidationError:
+        return False
 
 
 def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
