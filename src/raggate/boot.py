@@ -25,7 +25,6 @@ from raggate.wire import MAX_BODY_BYTES, Exchange, Wire
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 
-
 _TELLING = 0.5
 _LISTENING = 2.0
 _OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
@@ -205,17 +204,16 @@ class _Wait:
         """
         growth = _Growth(self._expected, self._ready.settle)
         # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
-        encrypted = self._started.base_url.startswith("https:")
-        inner = transport or httpx.HTTPTransport(trust_env=False, verify=encrypted)
+        inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
         wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
         news = self._begun + self._pace.news
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
             while True:
-                begun = time.monotonic()
+                self._looked = time.monotonic()
                 look = self._look(client, wire)
                 now = time.monotonic()
                 # cut short by the deadline it tells nothing; the look before it does
-                if self._last is None or now < self._deadline or now - begun > _TELLING:
+                if self._last is None or now < self._deadline or now - self._looked > _TELLING:
                     self._last = look
                 if growth.finished(look.state, now):
                     break
@@ -245,6 +243,8 @@ class _Wait:
             try:
                 found = box.get(timeout=self._pace.watch)
             except queue.Empty:
+                if time.monotonic() - self._looked > _TELLING:
+                    self._last = _Look(wire.exchange, error=httpx.ReadTimeout("not yet"))
                 self._check(late=2 * self._pace.watch)
                 if self._started.base_url != base_url:
                     return _Look(Exchange(), error=httpx.ConnectError("it moves to another port"))
