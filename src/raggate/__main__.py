@@ -17,7 +17,10 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         sys.stderr.write("raggate: interrupted\n")
         sys.exit(130)
-    cli.main()
+    try:
+        cli.main()
+    finally:
+        interrupts.over()
 
 
 if __name__ == "__main__":

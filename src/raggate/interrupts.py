@@ -57,6 +57,15 @@ def deferred() -> Iterator[list[int]]:
             signal.raise_signal(number)
 
 
+def over() -> None:
+    """Let no signal change the exit code any more: it is known, and only the interpreter is left to shut down.
+
+    It has no handlers while it does, and a second signal would be the end by that signal.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
 def _raise(number: int, _: object) -> NoReturn:
     _came.append(number)
     raise KeyboardInterrupt(f"signal {number}")

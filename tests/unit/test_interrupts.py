@@ -68,3 +68,23 @@ main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "raggate: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_during_the_exit(number: signal.Signals) -> None:
+    """A second signal while an interrupted program ends changes neither its exit code nor what it says."""
+    code = f"""
+import atexit, signal, sys
+from raggate import pipeline
+from raggate.__main__ import main
+
+def interrupted(_):
+    signal.raise_signal({int(number)})
+
+pipeline.check = interrupted
+atexit.register(signal.raise_signal, {int(number)})
+sys.argv[1:] = ["check"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (130, "raggate: interrupted")
