@@ -16,6 +16,7 @@ import httpx
 from raggate import interrupts
 from raggate.api_settings import Api, Readiness
 from raggate.backends import BACKENDS, Start
+from raggate.boot_hints import check_size, why_it_ended
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line, plain
 from raggate.hosts import address_of
@@ -82,7 +83,9 @@ def up(
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, place, say, start))
         wait = _Wait(started, api, index_state=index_state, expected_documents=expected_documents, say=say, pace=pace)
-        wait.until_ready(transport, max_body_bytes)
+        state = wait.until_ready(transport, max_body_bytes)
+        files = sum(path.is_file() for vault in place.vaults.values() for path in vault.rglob("*"))
+        check_size(state.documents if state else None, expected=expected_documents, files=files)
         yield started
 
 
@@ -196,8 +199,8 @@ class _Wait:
         self._last: _Look | None = None
         self._hopeless_since: float | None = None
 
-    def until_ready(self, transport: httpx.BaseTransport | None, max_body_bytes: int) -> None:
-        """Look until it is ready.
+    def until_ready(self, transport: httpx.BaseTransport | None, max_body_bytes: int) -> IndexState | None:
+        """Look until it is ready; give the last look.
 
         Raises:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
@@ -223,6 +226,7 @@ class _Wait:
                     news = now + self._pace.news
                 self._pause(now + self._pace.poll)
         self._announce()
+        return self._last.state if self._last else None
 
     def _look(self, client: httpx.Client, wire: Wire) -> _Look:
         # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set
@@ -266,9 +270,9 @@ class _Wait:
         """Raise when the process has ended or the time is over, by `late` seconds so that a look can tell why."""
         interrupts.check()
         if (ended := self._started.died()) is not None:
-            raise CannotTell(
-                f"the API {ended} before it was ready", hint=_why_it_ended(ended), log=self._started.log_tail()
-            )
+            log = self._started.log_tail()
+            hint = why_it_ended(ended, log, contained=self._api.container is not None)
+            raise CannotTell(f"the API {ended} before it was ready", hint=hint, log=log)
         if time.monotonic() >= self._deadline + late:
             raise CannotTell(
                 f"the API was not ready after {self._ready.timeout:g} s: {self._situation()}",
@@ -338,13 +342,3 @@ class _Wait:
         if state.documents is not None and state.documents < self._expected:
             text += f"; the index is incomplete, but has not changed for {self._ready.settle:g} s"
         self._say(log_line(f"{text}; {state.detail}" if state.detail else text))
-
-
-def _why_it_ended(ended: str) -> str:
-    if ended == "exited with code 0":
-        return "The command must stay in the foreground for as long as it serves."
-    if ended.endswith("(OOM)"):
-        return "Raise `api.container.memory`, or make it need less."
-    if ended == "was killed by SIGKILL":
-        return "Nobody but the system kills it so: it may have used too much memory."
-    return "Its whole output is in api.log of the run directory."
