@@ -293,7 +293,7 @@ class Readiness(Slice):
     index_path: str | None = "/api/index/status"
     """Path that tells whether indexing goes on; null when the API has none."""
     settle: Seconds = 3
-    """Seconds an index that is smaller than the vault must stay unchanged to be taken as final."""
+    """Seconds an index that grew, or is not known to be complete, must stay unchanged to be taken as final."""
 
 
 class Program(Slice):

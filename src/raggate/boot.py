@@ -19,6 +19,7 @@ from raggate.backends import BACKENDS, Start
 from raggate.boot_hints import check_size, why_it_ended
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import log_line, plain
+from raggate.growth import Expected, Growth
 from raggate.hosts import address_of
 from raggate.models import IndexState, Place, Started
 from raggate.wire import MAX_BODY_BYTES, Exchange, Wire
@@ -56,7 +57,7 @@ def up(
     place: Place,
     *,
     index_state: Probe,
-    expected_documents: int,
+    expected: Expected,
     say: Callable[[str], None],
     max_body_bytes: int = MAX_BODY_BYTES,
     start: Start | None = None,
@@ -69,7 +70,7 @@ def up(
         api: the settings; with `url` nothing is started or stopped.
         place: where a backend works.
         index_state: asks the API how its index stands.
-        expected_documents: notes with text in the vault; an index of so many is complete.
+        expected: what a complete index holds.
         say: takes progress messages, each one harmless line.
         max_body_bytes: the largest answer that is read.
         start: starts the API, in place of the backend that the settings choose.
@@ -82,10 +83,10 @@ def up(
     """
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, place, say, start))
-        wait = _Wait(started, api, index_state=index_state, expected_documents=expected_documents, say=say, pace=pace)
+        wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace)
         state = wait.until_ready(transport, max_body_bytes)
         files = sum(path.is_file() for vault in place.vaults.values() for path in vault.rglob("*"))
-        check_size(state.documents if state else None, expected=expected_documents, files=files)
+        check_size(state.documents if state else None, expected=expected.documents, files=files)
         yield started
 
 
@@ -151,29 +152,6 @@ class _Look:
     error: Exception | None = None
 
 
-class _Growth:
-    """Decides from one state after the other whether the index is as complete as it gets."""
-
-    def __init__(self, expected: int, settle: float) -> None:
-        self._expected = expected
-        self._settle = settle
-        self._seen: tuple[int | None, int | None] | None = None
-        self._since = 0.0
-
-    def finished(self, state: IndexState | None, now: float) -> bool:
-        """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
-        if state is None or not state.healthy or state.indexing:
-            self._seen = None
-            return False
-        numbers = (state.documents, state.chunks)
-        if numbers != self._seen:
-            self._seen, self._since = numbers, now
-            return False
-        # an API that does not count is believed at once, unless something kept it from counting
-        complete = not state.detail if state.documents is None else state.documents >= self._expected
-        return complete or now - self._since >= self._settle
-
-
 class _Wait:
     """The wait for one API, from its start to its readiness or the reason why that did not come."""
 
@@ -183,7 +161,7 @@ class _Wait:
         api: Api,
         *,
         index_state: Probe,
-        expected_documents: int,
+        expected: Expected,
         say: Callable[[str], None],
         pace: Pace,
     ) -> None:
@@ -191,7 +169,7 @@ class _Wait:
         self._ready = api.ready
         self._api = api
         self._index_state = index_state
-        self._expected = expected_documents
+        self._expected = expected
         self._say = say
         self._pace = pace
         self._begun = time.monotonic()
@@ -205,7 +183,7 @@ class _Wait:
         Raises:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
         """
-        growth = _Growth(self._expected, self._ready.settle)
+        growth = Growth(self._expected, self._ready.settle)
         # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
         inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
         wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
@@ -317,7 +295,10 @@ class _Wait:
     def _count(self, state: IndexState) -> str:
         chunks = "" if state.chunks is None else f", {state.chunks} chunks"
         counted = state.documents is not None
-        return (f"{state.documents} of {self._expected} documents" if counted else "no count of its documents") + chunks
+        documents = (
+            f"{state.documents} of {self._expected.documents} documents" if counted else "no count of its documents"
+        )
+        return documents + chunks
 
     def _hint(self) -> str:
         longer = f"If it only needs longer, raise `api.ready.timeout` ({self._ready.timeout:g} s now)."
@@ -339,6 +320,6 @@ class _Wait:
         if state is None:
             return
         text = f"the API is up after {time.monotonic() - self._begun:.1f} s: {self._count(state)}"
-        if state.documents is not None and state.documents < self._expected:
+        if state.documents is not None and state.documents < self._expected.documents:
             text += f"; the index is incomplete, but has not changed for {self._ready.settle:g} s"
         self._say(log_line(f"{text}; {state.detail}" if state.detail else text))

@@ -71,18 +71,40 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
         )
 
 
+def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
+    """Say that an index of the same notes holds fewer chunks than the baseline's, cut the same way or not."""
+    if comparison.baseline is None or comparison.incomparable:
+        return
+    before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
+    was, is_now = before.get("chunks"), now.get("chunks")
+    if before.get("vault") != now.get("vault") or type(was) is not int or type(is_now) is not int or is_now >= was:
+        return
+    versions = [side.get("chunker_version") for side in (before, now)]
+    if same_chunker == (versions[0] is not None and versions[0] == versions[1]):
+        message = (
+            f"the index holds {wording.count(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
+            "was still growing, raise api.ready.settle"
+        )
+        yield Reason(code="index-smaller", message=message)
+
+
+def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    yield from smaller_index(comparison, same_chunker=False)
+    if comparison.vault_changes and gate.on_vault_change == "warn":
+        changes = comparison.vault_changes
+        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
+        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
+
+
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
+    yield from _other_index(comparison, gate)
     known = comparison.baseline.provenance.get("means_of") if comparison.baseline is not None else None
     if known in _SYSTEMS and comparison.deltas:
         whose = _SYSTEMS[known]
         message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
         yield Reason(code="other-definitions", message=message)
     removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
-    if comparison.vault_changes and gate.on_vault_change == "warn":
-        changes = comparison.vault_changes
-        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
-        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
     if gate.on_removed_cases == "warn":
         if removed:
             yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_TAKE_OUT}")

@@ -44,7 +44,7 @@ class Invariants(Slice):
     index_complete: Level = "error"
     """The index holds as many documents as the vault has notes with text."""
     index_constant: Level = "error"
-    """The index version does not change during the run."""
+    """Neither the version of the index nor what it holds changes during the run."""
     no_empty_documents: Level = "warn"
     """No indexed document is without chunks."""
     list_deep_enough: Level = "warn"

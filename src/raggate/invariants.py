@@ -208,7 +208,10 @@ def _index_complete(run: Run) -> Iterator[str]:
     }
     expected = len(_notes(run))
     for count in sorted(counts - {str(expected)}):
-        yield f"the index holds {count} documents, the vault {expected} notes with text"
+        yield (
+            f"the index holds {count} of the vault's {expected} notes with text; if it was still growing, "
+            "raise api.ready.settle"
+        )
 
 
 def _index_constant(run: Run) -> Iterator[str]:
@@ -219,6 +222,14 @@ def _index_constant(run: Run) -> Iterator[str]:
     }
     if len(versions) > 1:
         yield f"index versions {', '.join(sorted(versions))} in one run"
+    for key, noun in (("docs_processed", "documents"), ("chunks_embedded", "chunks")):
+        counts = {
+            response.coverage[key]
+            for _, _item, response in _answered(run)
+            if response.coverage and type(response.coverage.get(key)) is int
+        }
+        if len(counts) > 1:
+            yield f"{min(counts)} to {max(counts)} {noun} in one run; if it was still growing, raise api.ready.settle"
 
 
 def _no_empty_documents(run: Run) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from raggate import (
@@ -32,6 +33,7 @@ from raggate.compat_scores import compat_scores
 from raggate.config import Config
 from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.evidence import IMAGE
+from raggate.growth import Expected
 from raggate.inputs import Inputs
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
@@ -40,14 +42,24 @@ from raggate.modes import asked_in
 from raggate.outcomes import Scorecard
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
 
+_INDEX = {"index_version": "index_version", "chunker_version": "chunker_version", "chunks": "chunks_embedded"}
+"""What a fingerprint says of the index -> where the API tells it."""
 
-def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -> tuple[Path, Run, Scorecard]:
+
+def measure(
+    invocation: Invocation,
+    inputs: Inputs,
+    below: Path | None = None,
+    *,
+    before: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
     Args:
         invocation: what the command line asks for.
         inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
+        before: the fingerprint of the baseline, which tells how large its index was; empty without one.
     """
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -65,7 +77,7 @@ def measure(invocation: Invocation, inputs: Inputs, below: Path | None = None) -
         begin = time.monotonic()
         blank = _blank_run(directory, started, invocation, inputs)
         try:
-            stopped, log = _ask(invocation, inputs, directory, results, images.append)
+            stopped, log = _ask(invocation, inputs, directory, results, images.append, before)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(results)):
                 finished = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=stopped, log=log)
@@ -84,6 +96,7 @@ def _ask(
     directory: Path,
     results: list[Result],
     identified: Callable[[str], None],
+    before: Mapping[str, Any],
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
     settings = inputs.config
@@ -107,7 +120,7 @@ def _ask(
         settings.api,
         place,
         index_state=adapter.index_state,
-        expected_documents=len(inputs.vault.texts),
+        expected=_expected(inputs, before),
         say=place.say,
         max_body_bytes=settings.ask.max_body_bytes,
     )
@@ -126,6 +139,12 @@ def _ask(
         if not stopped:
             return None, ()
         return redaction.redact_cut(stopped, secrets), api.log_tail()
+
+
+def _expected(inputs: Inputs, before: Mapping[str, Any]) -> Expected:
+    """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
+    chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
+    return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
 
 
 def _changed_vault(notes: Vault) -> str | None:
@@ -261,15 +280,15 @@ def _finished(
     by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
     modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
     ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
-    versions: dict[str, Any] = {}
+    index: dict[str, Any] = {}
     for result in ordered:
-        for key in ("index_version", "chunker_version"):
-            if result.response and result.response.coverage and key in result.response.coverage:
-                versions.setdefault(key, result.response.coverage[key])
+        for key, told in _INDEX.items():
+            if result.response and result.response.coverage and told in result.response.coverage:
+                index.setdefault(key, result.response.coverage[told])
     return replace(
         blank,
         results=tuple(notes.label(scoring.label(by_id[result.case_id][1], result)) for result in ordered),
-        fingerprint={**blank.fingerprint, **versions},
+        fingerprint={**blank.fingerprint, **index},
         duration_s=round(time.monotonic() - begin, 3),
         stopped=stopped,
         log=log,

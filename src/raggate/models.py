@@ -129,12 +129,16 @@ class Started(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexState:
-    """How far an API is: healthy, still indexing, documents and chunks so far (None when it does not tell)."""
+    """How far an API is: healthy, still indexing; documents, chunks and documents without chunks so far.
+
+    A count is None when the API does not tell it.
+    """
 
     healthy: bool
     indexing: bool
     documents: int | None = None
     chunks: int | None = None
+    empty: int | None = None
     detail: str = ""
 
 

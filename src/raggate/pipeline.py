@@ -63,7 +63,8 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
     with _opened(invocation) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, invocation.config_name)
         held_against = read_baseline(inputs)
-        directory, measured, scorecard = measuring.measure(invocation, inputs)
+        known = held_against.scorecard.fingerprint if held_against else {}
+        directory, measured, scorecard = measuring.measure(invocation, inputs, before=known)
         with measuring.told(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against

@@ -130,6 +130,7 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
     yield from coverage.other_denominators(comparison, gate)
+    yield from coverage.smaller_index(comparison, same_chunker=True)
     if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
         known = len({case.case_id for case in comparison.baseline.scorecard.cases})
         if comparison.compared < gate.min_overlap * known - EPSILON:

@@ -34,6 +34,7 @@ from raggate.backends import container, images
 from raggate.backends.engine import STEP_VARIABLE, sweep
 from raggate.config import Ask
 from raggate.errors import CannotTell, UsageError
+from raggate.growth import Expected
 from raggate.models import Place
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]
@@ -179,7 +180,7 @@ def failure(settings: ContainerBackend, place: Place, *, timeout: float = 10) ->
     adapter = AskAdapter(Ask(), list(place.vaults))
     with (
         pytest.raises(CannotTell) as caught,
-        boot.up(api, place, index_state=adapter.index_state, expected_documents=3, say=lambda _: None),
+        boot.up(api, place, index_state=adapter.index_state, expected=Expected(documents=3), say=lambda _: None),
     ):
         pass
     return caught.value

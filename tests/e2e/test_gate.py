@@ -78,7 +78,7 @@ def test_folder_missing_from_the_index_breaks_an_invariant(tmp_path: Path) -> No
     """An index that lacks notes is not merely worse: exit 4, with the numbers, and the metrics that fell below it."""
     done = check(tmp_path, NOTES_DROP_FOLDERS="work/Runbooks")
     assert done.returncode == 4, done.stdout + done.stderr
-    assert "150 documents, the vault 160 notes" in done.stdout
+    assert "150 of the vault's 160 notes" in done.stdout
     assert any(reason["code"] == "worse" for reason in verdict(tmp_path)["reasons"])
 
 

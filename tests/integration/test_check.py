@@ -420,6 +420,23 @@ def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) ->
     assert shown.out.encode() == kept["summary.md"]
 
 
+def test_api_that_counts_its_notes_before_it_embeds_them(promoted: Project) -> None:
+    """An index that is told to be complete and still grows is waited for: nothing is asked of a part of it."""
+    promoted.edit("settle: 0.05", "settle: 0.6")
+    done = promoted.command("check", FAKE_BEHAVIOUR="counts_early,slow_index:2")
+    assert done.code == 0, done.out + done.err
+    assert "index 12 documents, 36 chunks" in done.out
+
+
+def test_index_that_is_smaller_than_the_baselines(promoted: Project) -> None:
+    """An index that stopped growing before it was as large as the baseline's gives no verdict, and says what to set."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="counts_early,never_indexed")
+    assert done.code == 3, done.out + done.err
+    told = " ".join(done.out.split())
+    assert "the index holds 18 chunks of the same notes, 36 in the baseline's run" in told
+    assert "api.ready.settle" in told
+
+
 def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
     """An API that ends right after the last question was not well: there is no verdict, and how it ended is told."""
     done = promoted.command("check", FAKE_BEHAVIOUR="die_right_after:24")

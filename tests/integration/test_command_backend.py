@@ -27,6 +27,7 @@ from raggate.api_settings import Api, CommandBackend, Readiness
 from raggate.backends import command, processes
 from raggate.config import Ask
 from raggate.errors import CannotTell, UsageError
+from raggate.growth import Expected
 from raggate.models import Place
 
 FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
@@ -135,7 +136,9 @@ def bring_up(place: Place):
         api = Api(command=settings, ready=Readiness(timeout=timeout, settle=settle))
         adapter = AskAdapter(Ask(), list(place.vaults))
         said: list[str] = []
-        return boot.up(api, place, index_state=adapter.index_state, expected_documents=expected, say=said.append), said
+        return boot.up(
+            api, place, index_state=adapter.index_state, expected=Expected(documents=expected), say=said.append
+        ), said
 
     return up
 
@@ -216,7 +219,14 @@ class TestBoot:
         pace = boot.Pace(patience=0.3)
         with (
             pytest.raises(CannotTell, match="GET /healthz answers 404"),
-            boot.up(api, place, index_state=adapter.index_state, expected_documents=3, say=lambda _: None, pace=pace),
+            boot.up(
+                api,
+                place,
+                index_state=adapter.index_state,
+                expected=Expected(documents=3),
+                say=lambda _: None,
+                pace=pace,
+            ),
         ):
             pass
 

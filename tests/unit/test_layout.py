@@ -80,7 +80,7 @@ ALLOWED = {
     "evaluate": {"formats", "metrics"},
     "cli_evaluate": {"evaluate", "formats"},
     "baseline": {"consistency", "formats"},
-    "boot": {"backends", "boot_hints"},
+    "boot": {"backends", "boot_hints", "growth"},
     "compat_scores": {"compat", "formats"},
     "suite": {"adapters"},
     "scoring": {"metrics", "answer_fields"},

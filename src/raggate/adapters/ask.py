@@ -22,6 +22,7 @@ MAX_FOLDERS = 10_000
 MAX_COVERAGE = 100
 
 _PATH = "/api/v1/ask"
+_TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
 _PROBE = Case(id="readiness", question="What do these notes tell about?", answerable=True, k=3)
 _NOT_OFFERED = frozenset((404, 405, 501))
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
@@ -83,8 +84,8 @@ class AskAdapter:
         indexing, about_index = _indexing(client, ready.index_path) if ready.index_path else (False, "")
         coverage, about_probe = self._probe(client)
         detail = "; ".join(filter(None, (about_index, about_probe)))
-        documents, chunks = coverage.get("docs_processed"), coverage.get("chunks_embedded")
-        return IndexState(healthy=True, indexing=indexing, documents=documents, chunks=chunks, detail=detail)
+        counts = dict(zip(("documents", "chunks", "empty"), map(coverage.get, _TOLD), strict=True))
+        return IndexState(healthy=True, indexing=indexing, detail=detail, **counts)
 
     def _probe(self, client: httpx.Client) -> tuple[dict[str, Any], str]:
         """Ask one question for the index coverage alone; a failure is told, not raised."""
