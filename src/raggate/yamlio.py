@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -79,7 +80,8 @@ def parse(data: bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
     read = _read(data)
     if isinstance(read, _Refused):
         raise UsageError(f"{name}{read.place}: {read.message}", hint=read.hint)
-    return Document(name=name, value=read[0], lines=read[1], texts=read[2])
+    # a copy, as what is remembered is everybody's
+    return Document(name=name, value=deepcopy(read[0]), lines=read[1], texts=read[2])
 
 
 class _Refused(Exception):
