@@ -113,6 +113,10 @@ class Index:
             # the scores stay where they are, so that they still fall down the list
             first, third = ranked[0], ranked[2]
             ranked[0], ranked[2] = (first[0], *third[1:]), (third[0], *first[1:])
+        if "long_heading" in BEHAVIOUR:
+            ranked = [
+                (score, name, {**chunk, "heading_path": "# " + "x" * 7_000_000}) for score, name, chunk in ranked[:1]
+            ]
         return [
             {**chunk, "rank": rank, "score_final": -score, "score_vector": -score, "score_lexical": -score}
             for rank, (score, _, chunk) in enumerate(ranked, 1)

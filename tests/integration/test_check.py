@@ -420,6 +420,18 @@ def test_single_stages_agree_with_check_and_are_idempotent(promoted: Project) ->
     assert shown.out.encode() == kept["summary.md"]
 
 
+def test_a_heading_without_end_is_no_answer(promoted: Project) -> None:
+    """An answer with a text beyond all bounds is a failed call that names the text, and costs no time."""
+    begun = time.process_time()
+    done = promoted.command("check", FAKE_BEHAVIOUR="long_heading")
+    assert time.process_time() - begun < 20
+    assert done.code == 3, done.out + done.err
+    rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
+    failures = [row["result"]["failure"] for row in rows]
+    assert {failure["kind"] for failure in failures if failure} <= {"schema", "aborted"}
+    assert "heading_path" in next(failure["message"] for failure in failures if failure)
+
+
 def test_api_that_counts_its_notes_before_it_embeds_them(promoted: Project) -> None:
     """An index that is told to be complete and still grows is waited for: nothing is asked of a part of it."""
     promoted.edit("settle: 0.05", "settle: 0.6")

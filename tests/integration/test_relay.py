@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -497,6 +498,22 @@ def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> No
     assert told.review.preview is not None
     assert told.review.preview.settings == (("gate.tolerance", "0.05", "0.9"),)
     assert told.review.preview.baseline == "removed"
+
+
+def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back(stage: Stage) -> None:
+    """A head commit whose configuration other YAML readers need minutes for is told as one with a mistake, at once."""
+    stage.change({"raggate.yml": "suite: " + "1:" * 30_000 + "1\n"})
+    begun = time.process_time()
+    told = stage.judge(stage.measured(0))
+    assert time.process_time() - begun < 20
+    assert told.review is not None
+    assert told.review.preview is not None
+    assert "suite: expected" in " ".join(told.review.preview.problems)
+    stage.change({"raggate.yml": "suite: " + "1:" * 520_000 + "1\n"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.preview is not None
+    assert "expected at most 65536" in " ".join(told.review.preview.problems)
 
 
 def test_only_a_run_of_a_pull_request_is_relayed(stage: Stage) -> None:
