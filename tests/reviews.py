@@ -145,7 +145,11 @@ def worse() -> list[Labelled]:
     items[3] = answer(
         QUESTIONS[3], replace(found[3], chunk_id="moved", heading_path="# Note 3 > ## Something else"), *others(4)
     )
-    items[5] = answer(QUESTIONS[5], *others(), selected_folders=("work/archive",))
+    archived = (
+        replace(chunk, rel_path=f"archive/{chunk.rel_path}", chunk_id=f"old-{chunk.chunk_id}") for chunk in others()
+    )
+    folders = {"available_folders": ("work/", "work/archive"), "selected_folders": ("work/archive",)}
+    items[5] = answer(QUESTIONS[5], *archived, **folders)
     items[7] = answer(QUESTIONS[7], *others())
     items[9] = make_labelled(QUESTIONS[9], make_result("q09", failure=make_failure(message="no answer within 60 s")))
     items[21] = answer(QUESTIONS[21], found[21], *others(4))

@@ -96,13 +96,17 @@ def _refused(response: Response) -> str:
 
 
 def _did_not_abstain(response: Response) -> str:
-    """Say what came in place of an abstention; where no answer was asked for, none was given."""
-    said = "answered instead of abstaining" if response.answer else "did not abstain"
+    """Say what came in place of an abstention. Where no answer was asked for, none was given."""
+    said = []
+    if response.answer:
+        said.append("answered instead of abstaining")
     if response.references:
         first = response.references[0]
         path = f"{first.vault}/{first.rel_path}" if first.vault else first.rel_path
-        return f"{said}; it cites {f'{path} › {first.heading_path}' if first.heading_path else path}"
-    return f"{said}; the first chunk retrieved is {of_chunk(response.chunks[0])}" if response.chunks else said
+        said.append(f"it cites {f'{path} › {first.heading_path}' if first.heading_path else path}")
+    elif response.chunks:
+        said.append(f"the first chunk retrieved is {of_chunk(response.chunks[0])}")
+    return "; ".join(said) or "nothing was retrieved, and it did not say so"
 
 
 def _found(asked: Asked, returned: int) -> str:

@@ -281,7 +281,7 @@ def test_passages_that_are_there(before: int | None, after: int, supports: tuple
     ("response", "sentence"),
     [
         pytest.param({"answer": "It is."}, "answered instead of abstaining", id="answered"),
-        pytest.param({"answer": None}, "did not abstain", id="no-answer-was-asked-for"),
+        pytest.param({"answer": None}, "nothing was retrieved, and it did not say so", id="no-answer-was-asked-for"),
         pytest.param(
             {"chunks": OTHERS[:1], "answer": "It is."},
             "answered instead of abstaining; the first chunk retrieved is other1.md › # A",

@@ -166,12 +166,12 @@ class TestAbstention:
         """It breaks when the API stops abstaining, and names what was retrieved first."""
         found = broke(self.answer(OTHERS[0], abstained=False), self.answer(abstained=True))
         assert (found.metric, found.gold, found.displaced_by) == ("abstention_accuracy", "(should abstain)", None)
-        assert found.why == "did not abstain; the first chunk retrieved is other1.md › # A"
+        assert found.why == "the first chunk retrieved is other1.md › # A"
 
     def test_answers_now_without_a_source(self) -> None:
         """Where nothing was retrieved there is nothing to name."""
         found = broke(self.answer(abstained=False), self.answer(abstained=True))
-        assert found.why == "did not abstain"
+        assert found.why == "nothing was retrieved, and it did not say so"
 
     def test_call_failed(self) -> None:
         """A failed call is not an abstention."""
