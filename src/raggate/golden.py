@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
@@ -141,7 +142,7 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
     Raises:
         UsageError: listing up to ten supports that do not, each with the nearest thing that does.
     """
-    known: dict[tuple[str, str], frozenset[anchors.Elements]] = {}
+    known: dict[tuple[str, str], frozenset[headings.Section]] = {}
     problems: list[str] = []
     for case in golden.cases:
         named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
@@ -163,7 +164,7 @@ def _missing(
     support: Support,
     case: Case,
     vault: Vault,
-    known: dict[tuple[str, str], frozenset[anchors.Elements]],
+    known: dict[tuple[str, str], frozenset[headings.Section]],
     *,
     hints: bool,
 ) -> str | None:
@@ -173,21 +174,40 @@ def _missing(
     if not keys:
         paths = [path for name, path in vault.texts if name in names] if hints else []
         return f"gold note {plain(support.rel_path)!r} is not in the vault{_nearest(support.rel_path, paths)}"
-    for key in keys:
-        if key not in known:
-            known[key] = headings.heading_paths(vault.texts[key], support.rel_path)
-    if support.heading_path is not None:
-        wanted = support.heading_path
-        paths = [" > ".join(path) for key in keys for path in known[key]]
-        marked = wanted.lstrip().startswith("#")
-        shown = [anchors.written(path) if marked else " > ".join(path) for key in keys for path in known[key]]
-        if not any(anchors.covers(wanted, path) for path in shown):
-            flat = " > ".join(anchors.elements(wanted))
-            return f"{support.rel_path!r} has no heading {plain(wanted)!r}{_nearest(flat, paths if hints else [])}"
+    texts = [vault.texts[key] for key in keys]
+    where, wanted = repr(support.rel_path), support.heading_path
+    if wanted is not None:
+        for key in keys:
+            if key not in known:
+                known[key] = headings.sections(vault.texts[key], support.rel_path)
+        texts = [text for key in keys for text in _sections(vault.texts[key], known[key], wanted)]
+        if not texts:
+            paths = [" > ".join(section.path) for key in keys for section in known[key]] if hints else []
+            near = _nearest(" > ".join(anchors.elements(wanted)), paths)
+            return f"{where} has no heading {plain(wanted)!r}{near}"
+        where = f"the section {plain(wanted)!r} of {where}"
     for snippet in support.snippets:
-        if not any(headings.holds(vault.texts[key], snippet) for key in keys):
-            return f"snippet {plain(snippet, limit=80)!r} does not stand in {support.rel_path!r}"
+        if not any(headings.holds(text, snippet) for text in texts):
+            elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
+            return f"snippet {plain(snippet, limit=80)!r} does not stand in {where}{elsewhere}"
     return None
+
+
+def _sections(text: str, known: Iterable[headings.Section], wanted: str) -> list[str]:
+    """Give the texts of the sections that a heading path names, each with its subsections."""
+    marked = wanted.lstrip().startswith("#")
+    lines = headings.lines_of(text)
+    return [
+        "\n".join(lines[section.begin : section.end])
+        for section in known
+        if anchors.covers(wanted, anchors.written(section.path) if marked else " > ".join(section.path))
+    ]
+
+
+def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
+    """Say where in its note a snippet stands that is not in its section."""
+    line = next((headings.line_with(text, snippet) for text in texts if headings.holds(text, snippet)), None)
+    return "" if line is None else f", but in line {line} of the note; name the section it stands in"
 
 
 def _nearest(wanted: str, known: list[str]) -> str:

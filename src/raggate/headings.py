@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from raggate.anchors import Elements, elements, fold
 
@@ -18,27 +19,47 @@ if TYPE_CHECKING:
 MAX_TITLE = 1_000
 """Characters of a heading as it is written that are looked at."""
 
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_LINE_ENDING = re.compile(r"\r\n?|\n")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
 _MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
 
 
+class Section(NamedTuple):
+    """A heading path and the lines that are filed under it, subsections included: from `begin`, from 0, to `end`."""
+
+    path: Elements
+    begin: int
+    end: int
+
+
 def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
-    """Give every heading path of a note, outermost heading first.
+    """Give every heading path of a note, outermost heading first; see `sections`."""
+    return frozenset(section.path for section in sections(text, rel_path))
+
+
+def sections(text: str, rel_path: str) -> frozenset[Section]:
+    """Give every section of a note.
 
     Text before the first heading is filed by an API under the note's title: its first heading of level 1, else of
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
     reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
     """
-    found: set[Elements] = set()
+    found: set[Section] = set()
     front_matter = _FRONT_MATTER.match(text)
-    for body in {text, text[front_matter.end() :]} if front_matter else {text}:
+    last = len(lines_of(text))
+    for start in {0, front_matter.end()} if front_matter else {0}:
         # the environment carries the link definitions from the blocks to the headings
         environment: dict[str, Any] = {}
-        tokens = _block_parser().parse(body, environment)
-        found |= _paths(tokens, environment, raw=False) | _paths(tokens, environment, raw=True)
+        tokens = _block_parser().parse(text[start:], environment)
+        for raw in (False, True):
+            marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, raw=raw)
+            found |= {*_bounded(marks, last), *_before(marks)}
     stem = PurePosixPath(rel_path).stem
     capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
-    return frozenset(found | {(stem,), (fold(capitals),)})
+    known = {section.path for section in found}
+    # some file all of a note under its name
+    names = {(stem,), (fold(capitals),)} - known
+    return frozenset(found | {Section(path, 0, last) for path in names})
 
 
 def line_of(text: str, heading_path: str | None) -> int:
@@ -48,7 +69,7 @@ def line_of(text: str, heading_path: str | None) -> int:
     wanted = elements(heading_path)
     front_matter = _FRONT_MATTER.match(text)
     skipped = front_matter.end() if front_matter else 0
-    offset = text.count("\n", 0, skipped)
+    offset = len(lines_of(text[:skipped])) - 1
     environment: dict[str, Any] = {}
     stack: list[tuple[int, str]] = []
     for opening, inline in pairwise(_block_parser().parse(text[skipped:], environment)):
@@ -71,15 +92,50 @@ def _bare(text: str) -> str:
     return fold(_MARKUP.sub("", text))
 
 
-def _paths(tokens: Sequence[Token], environment: dict[str, Any], *, raw: bool) -> set[Elements]:
-    paths: set[Elements] = set()
+def lines_of(text: str) -> list[str]:
+    """Split a note into its lines as CommonMark does."""
+    return _LINE_ENDING.split(text)
+
+
+def line_with(text: str, snippet: str) -> int:
+    """Give the line, from 1, at which a snippet begins that stands in a note; the first where there are several."""
+    lines = lines_of(text)
+    end = bisect_left(range(len(lines)), x=True, key=lambda last: holds("\n".join(lines[: last + 1]), snippet)) + 1
+    # counted from the end, so that it grows
+    length = bisect_left(range(end), x=True, key=lambda size: holds("\n".join(lines[end - 1 - size : end]), snippet))
+    return end - length
+
+
+_Mark = tuple[int, int, Elements]
+"""A heading: its level, its line, and its path."""
+
+
+def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, *, raw: bool) -> list[_Mark]:
+    marks: list[_Mark] = []
     stack: list[tuple[int, str]] = []
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
             continue
-        _enter(stack, int(opening.tag[1:]), inline.content, environment, raw=raw)
-        paths.add(tuple(title for _, title in stack if title))
-    return paths
+        level = int(opening.tag[1:])
+        _enter(stack, level, inline.content, environment, raw=raw)
+        line = opening.map[0] if opening.map else 0
+        marks.append((level, line + offset, tuple(title for _, title in stack if title)))
+    return marks
+
+
+def _bounded(marks: Sequence[_Mark], last: int) -> Iterator[Section]:
+    """End each section where the next one of its level or above begins."""
+    ends = [last] * 7
+    for level, line, path in reversed(marks):
+        yield Section(path, line, min(ends[: level + 1]))
+        ends[level] = line
+
+
+def _before(marks: Sequence[_Mark]) -> Iterator[Section]:
+    """File what stands before the first heading under the title."""
+    titles = [path for wanted in (1, 2) for level, _, path in marks if level == wanted]
+    if titles:
+        yield Section(titles[0], 0, marks[0][1])
 
 
 def _enter(stack: list[tuple[int, str]], level: int, content: str, environment: dict[str, Any], *, raw: bool) -> None:

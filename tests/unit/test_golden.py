@@ -514,7 +514,7 @@ def test_anchor_stands(support: Support) -> None:
         pytest.param(
             make_support("a.md", "# Costs", snippets=("one euro", "two euro")),
             (),
-            "snippet 'two euro' does not stand in 'a.md'",
+            "snippet 'two euro' does not stand in the section '# Costs' of 'a.md'",
             id="one of two snippets",
         ),
         pytest.param(
@@ -544,6 +544,43 @@ def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: s
     assert refused.startswith("eval_set.jsonl:3: case 'q1': ")
     assert message in refused
     assert "\n" not in refused
+
+
+SECTIONS = (
+    "---\nsource: a memo\n---\nBefore all.\n\n# Costs\n\nTen *euro*.\n\n## Per month\n\nOne\neuro.\n\n## Per year\n\n"
+    "Twelve euro.\n\n# Rooms\n\nTen chairs.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("heading", "snippet", "elsewhere"),
+    [
+        pytest.param("# Costs > ## Per month", "one euro", None, id="in-the-section"),
+        pytest.param("# Costs", "twelve euro", None, id="in-a-subsection"),
+        pytest.param("# Costs", "# costs ten euro", None, id="with-its-heading"),
+        pytest.param("# Costs", "before all", None, id="before-the-first-heading-under-the-title"),
+        pytest.param("# a", "ten chairs", None, id="under-the-files-name"),
+        pytest.param(None, "ten chairs", None, id="in-the-whole-note"),
+        pytest.param("# Costs", "ten chairs", 21, id="in-the-next-section"),
+        pytest.param("# Costs > ## Per year", "one euro", 12, id="in-the-section-before"),
+        pytest.param("# Costs > ## Per month", "ten euro", 8, id="in-the-section-above"),
+        pytest.param("# Rooms", "before all", 4, id="before-the-first-heading"),
+        pytest.param("# Rooms", "forty euro", 0, id="nowhere"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_snippets_stand_in_their_section(heading: str | None, snippet: str, elsewhere: int | None, ending: str) -> None:
+    """A snippet is looked for in its own section; where it stands elsewhere in the note, the line is told."""
+    support = make_support("a.md", heading, snippets=(snippet,))
+    notes = vault(a=SECTIONS.replace("\n", ending))
+    if elsewhere is None:
+        golden.check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",))), notes)
+        return
+    with pytest.raises(UsageError) as caught:
+        golden.check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
+    hint = f", but in line {elsewhere} of the note; name the section it stands in" if elsewhere else ""
+    wanted = f"snippet {snippet!r} does not stand in the section {heading!r} of 'a.md'{hint}"
+    assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
 
 
 def test_nearest_is_left_out_when_nothing_is_near() -> None:
