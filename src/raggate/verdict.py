@@ -70,6 +70,8 @@ def decide(
     clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error"))),
+        # what a part of an index does not find, nobody made worse
+        ("cannot tell", list(coverage.smaller_index(comparison, same_chunker=True))),
         ("regression", [item.reason for item in complaints if item.red]),
         # a run that was cut short lacks cases and slices for that reason alone
         ("cannot tell", list(coverage.incomplete(comparison, rows, gate)) if stopped is None else []),
@@ -130,7 +132,6 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
     yield from coverage.other_denominators(comparison, gate)
-    yield from coverage.smaller_index(comparison, same_chunker=True)
     if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
         known = len({case.case_id for case in comparison.baseline.scorecard.cases})
         if comparison.compared < gate.min_overlap * known - EPSILON:

@@ -748,3 +748,46 @@ def test_a_question_that_must_pass_names_the_metric_it_is_seen_by() -> None:
     )
     found = decide(with_gated(scorecard=make_scorecard(*cases)), (), PLAIN)
     assert found.missed == {("hybrid", "lost"): "hit_at_5", ("hybrid", "answered"): "abstention_accuracy"}
+
+
+def _of_indexes(before: dict[str, Any], now: dict[str, Any], *deltas: Delta) -> Comparison:
+    """Build a comparison of two runs whose fingerprints say this of their indexes."""
+    comparison = with_gated(*deltas)
+    assert comparison.baseline is not None
+    earlier = replace(
+        comparison.baseline.scorecard, fingerprint={**comparison.baseline.scorecard.fingerprint, **before}
+    )
+    later = replace(comparison.scorecard, fingerprint={**comparison.scorecard.fingerprint, **now})
+    return replace(comparison, baseline=replace(comparison.baseline, scorecard=earlier), scorecard=later)
+
+
+INDEX = {"vault": "v", "chunks": 718, "chunker_version": "2"}
+
+
+@pytest.mark.parametrize(
+    ("now", "reasons", "warnings"),
+    [
+        pytest.param({}, [], [], id="the same"),
+        pytest.param({"chunks": 719}, [], [], id="larger"),
+        pytest.param({"chunks": 717}, ["index-smaller"], [], id="smaller, cut the same way"),
+        pytest.param({"chunks": 717, "chunker_version": "3"}, [], ["index-smaller"], id="cut another way"),
+        pytest.param({"chunks": 717, "chunker_version": None}, [], ["index-smaller"], id="not known how it is cut"),
+        pytest.param({"chunks": 717, "vault": "w"}, [], [], id="of other notes"),
+        pytest.param({"chunks": None}, [], [], id="not told"),
+    ],
+)
+def test_an_index_that_is_smaller(now: dict[str, Any], reasons: list[str], warnings: list[str]) -> None:
+    """Fewer chunks of the same notes, cut the same way, are a part of an index: no verdict. Otherwise a warning."""
+    comparison = _of_indexes(INDEX, {**INDEX, **now})
+    assert codes(comparison) == reasons
+    assert [code for code in warned(comparison) if code == "index-smaller"] == warnings
+
+
+def test_a_part_of_an_index_made_nothing_worse() -> None:
+    """What got worse on a part of an index is told after it, and a broken invariant before it."""
+    comparison = _of_indexes(
+        INDEX, {**INDEX, "chunks": 9}, make_delta(0.8, 0.2, slice="difficulty=hard"), rate(0.1, 0.9)
+    )
+    assert decide(comparison, (), PLAIN).outcome == "cannot tell"
+    assert codes(comparison)[0] == "index-smaller"
+    assert decide(comparison, (make_finding(),), PLAIN).outcome == "invariant broken"
