@@ -760,6 +760,40 @@ class TestInterrupts:
         assert sweep(gate.environment) == ()
         assert leftovers(engine, run) == []
 
+    def test_the_next_start_sweeps(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
+        """What a killed raggate leaves goes at the next start; what lives at the same time, or is a job's, stays."""
+        runs = {name: f"{run}-{name}" for name in ("killed", "alive", "job")}
+        deaf = {"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}}
+        processes = {name: gate.start(deaf, GITHUB_RUN_ID=label) for name, label in runs.items() if name != "job"}
+        try:
+            for name in processes:
+                wait_for_container(engine, runs[name])
+            processes["killed"].kill()
+            processes["killed"].communicate()
+            elsewhere = f"0 1 1 {processes['killed'].pid} 1"
+            of_a_job = engine.volumes.create(labels={"raggate.run": runs["job"], "raggate.process": elsewhere})
+            left = leftovers(engine, runs["killed"])
+            assert {line.split()[0] for line in left} == {"container", "network", "volume"}
+            alive = sorted(leftovers(engine, runs["alive"]))
+            with container.start(
+                ContainerBackend.model_validate(deaf["container"]),
+                Place(root=gate.root, out=gate.root, vaults={}, environment=gate.environment, in_action=True),
+            ):
+                assert sorted(leftovers(engine, runs["killed"])) == sorted(left)
+            code, out, err = gate.check(notes(built))
+            assert code == 0, out + err
+            assert [line for line in left if f"removed {line}, which a killed run had left behind" not in err] == []
+            assert leftovers(engine, runs["killed"]) == []
+            assert sorted(leftovers(engine, runs["alive"])) == alive != []
+            assert processes["alive"].poll() is None
+            assert leftovers(engine, runs["job"]) == [f"volume {of_a_job.name}"]
+        finally:
+            for process in processes.values():
+                process.terminate()
+                process.communicate()
+            for label in runs.values():
+                remove_leftovers(engine, label)
+
 
 def wait_for_container(engine: Any, run: str) -> None:
     """Wait until the API's container of a run is running."""

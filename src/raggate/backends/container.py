@@ -48,6 +48,8 @@ def start(settings: ContainerBackend, place: Place) -> Iterator[Started]:
         client = stack.enter_context(engine.connected(place.environment))
         own = surroundings.own(client)
         networking.check_reachable(own, place.environment.get("DOCKER_HOST", ""))
+        if not place.in_action:  # there the post step sweeps
+            engine.sweep_dead(client, place.say)
         logs = {name: stack.enter_context(Log(place.out / f"{name}.log", place.secrets)) for name in texts}
         stack.enter_context(_undone(place, labels))
         run = _Run(client=client, place=place, labels=labels, settings=settings, texts=texts, logs=logs)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate import interrupts
+from raggate.backends import lives
 from raggate.errors import CannotTell
 from raggate.escape import plain
 
@@ -21,6 +22,8 @@ INSTANCE = "raggate.instance"
 """Label with a random value per start, so that two runs of one job never take each other's containers."""
 STEP = "raggate.step"
 """Label with a random value per step of a job, which only its own post step knows as well."""
+PROCESS = "raggate.process"
+"""Label with what names the process that has created it, where that can be known for good."""
 STEP_VARIABLE = "STATE_STEP"
 """Holds that value: the runner sets it for the post step, from what the step has saved; the step sets it itself."""
 
@@ -155,7 +158,8 @@ def labels(environment: Mapping[str, str]) -> dict[str, str]:
         "raggate.job": environment.get("GITHUB_JOB") or "local",
         "raggate.repository": environment.get("GITHUB_REPOSITORY") or "local",
     }
-    return {**told, **step_label(environment), INSTANCE: instance}
+    life = lives.own()
+    return {**told, **step_label(environment), **({PROCESS: life} if life else {}), INSTANCE: instance}
 
 
 def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -181,6 +185,30 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
     if failed:
         raise CannotTell(f"not everything could be removed: {'; '.join(failed)}")
     return removed
+
+
+def sweep_dead(client: Client, say: Callable[[str], None]) -> None:
+    """Remove what runs have left behind whose process is certainly dead, and say what; nothing else is touched.
+
+    What cannot be removed is said too: the next start tries again.
+    """
+    asked = {"label": PROCESS}
+    try:
+        left = [
+            *client.containers(all=True, filters=asked),
+            *client.networks(filters=asked),
+            *(client.volumes(filters=asked)["Volumes"] or ()),
+        ]
+    except engine_errors() as error:
+        say(f"could not look for what killed runs have left: {reason(error)}")
+        return
+    for life in {str((one.get("Labels") or {}).get(PROCESS)) for one in left}:
+        if lives.is_over(life):
+            removed, failed = remove_labelled(client, {PROCESS: life}, grace=0)
+            for line in removed:
+                say(f"removed {line}, which a killed run had left behind")
+            for line in failed:
+                say(f"could not clean up: {line}")
 
 
 def tear_down(environment: Mapping[str, str], wanted: Mapping[str, str], say: Callable[[str], None]) -> None:

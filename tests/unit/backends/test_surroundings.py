@@ -9,7 +9,7 @@ from typing import Any
 import docker
 import pytest
 
-from raggate.backends import networking
+from raggate.backends import lives, networking
 from raggate.backends.engine import STEP_VARIABLE, labels, step_label
 from raggate.backends.surroundings import Own, own
 from raggate.errors import UsageError
@@ -131,6 +131,7 @@ def test_labels_of_a_job() -> None:
     assert step_label(job) == {}
     first, second = labels({**job, STEP_VARIABLE: "c0ffee"}), labels({**job, STEP_VARIABLE: "c0ffee"})
     assert first.pop("raggate.instance") != second.pop("raggate.instance")
+    assert first.pop("raggate.process", None) == second.pop("raggate.process", None) == lives.own()
     assert first == second == {**expected, "raggate.step": "c0ffee"}
     assert step_label({**job, STEP_VARIABLE: "c0ffee"}) == {"raggate.step": "c0ffee"}
 
