@@ -71,8 +71,8 @@ class Where:
         remote: opens a revision that the local repository does not have; None when nothing can.
         introducing: whether a revision without a configuration means a first run, and not an error.
         first_run: what such a run takes from the working tree's configuration.
-        baseline_file: a baseline on disk, in place of the configured one. One below `root` is read from the revision
-            too, if there is one.
+        baseline_file: a baseline on disk, in place of the configured one. One in the same checkout is read from the
+            revision too, if there is one.
     """
 
     root: Path
@@ -190,9 +190,10 @@ def _chosen_baseline(source: sources.Source, where: Where) -> tuple[str, bytes] 
     if given is None:
         return None
     place = Path(os.path.normpath(Path.cwd() / given))
-    if source.commit is None or not place.is_relative_to(where.root):
+    top = None if source.commit is None else sources.top_of(where.root, where.remote)
+    if top is None or not place.is_relative_to(top):
         return str(given), read_file(given)
-    path = place.relative_to(where.root).as_posix()
+    path = Path(os.path.relpath(place, where.root)).as_posix()
     return source.describe(path), _read(source, path, "A baseline in the checkout is read from the commit that judges.")
 
 

@@ -120,6 +120,18 @@ def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterat
         yield Commit(objects, commit, prefix, scratch, root, checkout)
 
 
+def top_of(root: Path, remote: Remote | None) -> Path | None:
+    """Give the directory that a revision's files lie below on this machine; None where that is not known.
+
+    Args:
+        root: a directory in the working tree.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    workspace = remote.workspace if remote else None
+    checkout = git.find(root, workspace)
+    return checkout.top if checkout else workspace
+
+
 def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None) -> str:
     """Give the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`.
 

@@ -397,6 +397,21 @@ def test_a_baseline_named_by_hand_is_the_commits_too(promoted: Project) -> None:
     assert promoted.command("check", "--against", "HEAD", "--baseline", str(outside)).code == 0
 
 
+def test_a_baseline_beside_the_configurations_directory_is_the_commits_too(promoted: Project) -> None:
+    """A baseline in the checkout is read from the revision, also where the configuration lies deeper than it."""
+    inner = promoted.root / "service"
+    inner.mkdir()
+    for name in ("raggate.yml", "golden.jsonl", "vault"):
+        (promoted.root / name).rename(inner / name)
+    promoted.commit()
+    words = ("-c", "service/raggate.yml", "--baseline", "baselines/small.json")
+    assert promoted.command("run", "-c", "service/raggate.yml", FAKE_BEHAVIOUR="worse").code == 0
+    run = next((inner / ".raggate" / "runs").iterdir())
+    assert promoted.command("promote", str(run), *words, "--reason", "x", "--allow-regression").code == 0
+    done = promoted.command("check", *words, "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    assert done.code == 1, done.out + done.err
+
+
 def test_nothing_is_previewed_where_nothing_differs(promoted: Project) -> None:
     """A change that leaves configuration, questions, notes and baseline alone has an empty preview."""
     promoted.commit()
