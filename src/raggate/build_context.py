@@ -6,10 +6,8 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from raggate import dockerignore
 from raggate.api_settings import Api
-
-MAX_IGNORE_BYTES = 64 << 10
-"""Of a .dockerignore, no more is read."""
 
 
 def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
@@ -39,14 +37,4 @@ def _sent(root: Path, context: str, path: str) -> bool:
     from docker.utils.build import PatternMatcher
 
     inner = posixpath.relpath(posixpath.normpath(path), context)
-    return not inner.startswith("../") and not PatternMatcher(_ignored(root / context)).matches(inner)
-
-
-def _ignored(context: Path) -> list[str]:
-    """Read the patterns of a .dockerignore as the library does that sends the context."""
-    try:
-        with (context / ".dockerignore").open("rb") as stream:
-            text = stream.read(MAX_IGNORE_BYTES).decode(errors="replace")
-    except OSError:
-        return []
-    return [line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")]
+    return not inner.startswith("../") and not PatternMatcher(dockerignore.patterns(root / context)).matches(inner)

@@ -18,7 +18,6 @@ LIMITS = Limits(files=1_000_000, directory_bytes=8 << 30, file_bytes=512 << 20)
 """What is read of a repository on this machine."""
 
 MAX_TREE_BYTES = 64 << 20
-_KEPT_BYTES = 64 << 20
 _CHUNK = 1 << 16
 _HINT = "Fetch it, for example by `git fetch --refetch`, or `fetch-depth: 0` of actions/checkout."
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from raggate import build_context, yamlio
-from raggate.build_context import MAX_IGNORE_BYTES
+from raggate import dockerignore, yamlio
 from raggate.errors import UsageError
 from raggate.formats import kebab
 from raggate.github import event
@@ -72,8 +71,8 @@ def test_a_suite_in_yaml() -> None:
 
 def test_an_ignore_file(tmp_path: Path) -> None:
     """Of an ignore file that may rule a build context only the beginning counts."""
-    (tmp_path / ".dockerignore").write_text("a\n" + "#" * MAX_IGNORE_BYTES + "\nb\n", encoding="utf-8")
-    assert build_context._ignored(tmp_path) == ["a"]
+    (tmp_path / ".dockerignore").write_text("a\n" + "#" * dockerignore.MAX_BYTES + "\nb\n", encoding="utf-8")
+    assert dockerignore.patterns(tmp_path) == ["a"]
 
 
 @pytest.mark.parametrize("body", [b"[" * 1_000_000, b'{"a":' * 100_000, b"9" * 1_000_000, b'{"number": ' + b"1" * 9999])

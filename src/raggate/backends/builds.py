@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from raggate import dockerignore
 from raggate.api_settings import Build
 from raggate.backends import streams
 from raggate.backends.engine import Client, engine_errors, reason
@@ -130,9 +131,7 @@ def _kept_out(context: Path, runs: Path) -> list[str]:
 
     They differ at every start, and the image would be built anew each time.
     """
-    ignored = context / ".dockerignore"
-    lines = ignored.read_text(encoding="utf-8", errors="replace").splitlines() if ignored.is_file() else []
-    patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    patterns = dockerignore.patterns(context)
     if runs == context:
         return [*patterns, _RUN_DIRECTORIES]
     if not runs.is_relative_to(context):

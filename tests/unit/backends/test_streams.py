@@ -110,7 +110,9 @@ def test_silent_pull(client: Any, place: Place, events: Any, monkeypatch: pytest
     ("ignored", "runs", "expected"),
     [
         pytest.param(None, ".raggate/runs", [".raggate/runs"], id="no .dockerignore"),
-        pytest.param("a\n# b\n\n!.raggate\n", ".raggate/runs", ["a", "!.raggate", ".raggate/runs"], id="asked for"),
+        pytest.param(
+            "a\n# b\n # c\n\n!.raggate\n", ".raggate/runs", ["a", "!.raggate", ".raggate/runs"], id="asked for"
+        ),
         pytest.param(None, "out [1]", ["out??1?"], id="no pattern of its own"),
         pytest.param(None, "../elsewhere", [], id="outside"),
         pytest.param(None, ".", ["[0-9]" * 8 + "_" + "[0-9]" * 6 + "*"], id="in the context itself"),
