@@ -14,7 +14,7 @@ from raggate import disk, working_files
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.git import Checkout
-from raggate.git_objects import Entry, Store, is_id, object_id
+from raggate.git_objects import Entry, Store, find, is_id, object_id
 
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
@@ -55,7 +55,7 @@ class Commit:
         self._scratch = scratch
         self._root = root
         self._checkout = checkout
-        self._top: Entry | None = None
+        self._top: str | None = None
 
     @property
     def commit(self) -> str | None:
@@ -142,19 +142,9 @@ class Commit:
         return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
 
     def _find(self, path: str) -> Entry | None:
-        """Walk down to a path. Links on the way are not followed, as git does not follow them."""
         if self._top is None:
-            self._top = Entry(mode="40000", id=self._objects.tree_of(self._commit))
-        whole = posixpath.normpath(f"{self._prefix}{path}")
-        if whole.startswith("/") or whole.split("/")[0] == "..":
-            return None
-        entry = self._top
-        for name in () if whole == "." else whole.split("/"):
-            inner = self._objects.tree(entry.id).get(name) if entry.kind == "tree" else None
-            if inner is None:
-                return None
-            entry = inner
-        return entry
+            self._top = self._objects.tree_of(self._commit)
+        return find(self._objects, self._top, f"{self._prefix}{path}")
 
     def _listed(self, path: str, tree: Entry) -> Mapping[str, Entry]:
         """List a directory and see that it is not too much before anything of it is read."""

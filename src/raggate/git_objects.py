@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -82,6 +83,24 @@ class Store(Protocol):
         Raises:
             UsageError: when it cannot be read, is larger, or is not what its id says.
         """
+
+
+def find(objects: Store, tree_id: str, path: str) -> Entry | None:
+    """Walk from a tree down to a path; None where there is nothing. Links on the way are not followed.
+
+    Raises:
+        UsageError: when a tree on the way cannot be read.
+    """
+    whole = posixpath.normpath(path)
+    if whole.startswith("/") or whole.split("/")[0] == "..":
+        return None
+    found = Entry(mode="40000", id=tree_id)
+    for name in () if whole == "." else whole.split("/"):
+        inner = objects.tree(found.id).get(name) if found.kind == "tree" else None
+        if inner is None:
+            return None
+        found = inner
+    return found
 
 
 def is_id(value: object) -> bool:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from raggate.errors import CannotTell, UsageError
 from raggate.escape import plain
-from raggate.git_objects import Entry, is_id
+from raggate.git_objects import Entry, find, is_id
 from raggate.github.client import GitHub
 from raggate.github.failures import GitHubError
 from raggate.github.git_objects import Objects
@@ -202,12 +202,7 @@ def entry_at(github: GitHub, repository: str, *, commit: str, path: str) -> Entr
         GitHubError: when the commit cannot be read.
     """
     objects = Objects(github, repository)
-    entry: Entry | None = Entry(mode="40000", id=objects.tree_of(commit))
-    for name in path.split("/"):
-        if entry is None or entry.kind != "tree":
-            return None
-        entry = objects.tree(entry.id).get(name)
-    return entry
+    return find(objects, objects.tree_of(commit), path)
 
 
 def _start(onto: str | None, expected_head: str | None) -> str:

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from raggate.git_objects import Entry
+from raggate.git_objects import find
 from raggate.github.client import GitHub
 from raggate.github.git_objects import Objects
 
@@ -43,25 +43,13 @@ def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tup
 
 
 def _notes(objects: Objects, vaults: Vaults) -> dict[str, str]:
-    top = Entry(mode="40000", id=objects.tree_of(vaults.commit))
+    top = objects.tree_of(vaults.commit)
     found: dict[str, str] = {}
     for name, directory in vaults.directories.items():
-        tree = _find(objects, top, directory)
-        for path, entry in objects.walk(tree.id) if tree is not None else ():
+        tree = find(objects, top, directory)
+        for path, entry in objects.walk(tree.id) if tree is not None and tree.kind == "tree" else ():
             # an index has no document for an empty file
             note = entry.kind == "link" or (entry.kind == "file" and entry.size > 0)
             if note and posixpath.splitext(path)[1] == ".md" and _SKIPPED not in path.split("/")[:-1]:
                 found[f"{name}/{path}"] = entry.id
-    return found
-
-
-def _find(objects: Objects, top: Entry, path: str) -> Entry | None:
-    """Walk down to a directory; None where there is none. Links are not followed, as git does not follow them."""
-    whole = posixpath.normpath(path)
-    found = top
-    for name in () if whole == "." else whole.split("/"):
-        inner = objects.tree(found.id).get(name)
-        if inner is None or inner.kind != "tree":
-            return None
-        found = inner
     return found
