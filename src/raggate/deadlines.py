@@ -72,6 +72,8 @@ def within(seconds: float, late: RaggateError) -> Iterator[None]:
     except _TimeUp:
         raise late from None
     finally:
+        # it may have rung before the line that says that nothing is running any more
+        _running.clear()
         # an alarm that somebody else had set goes on
         later = max(left - (time.monotonic() - begun), 0.001) if left else 0.0
         signal.setitimer(signal.ITIMER_REAL, 0)

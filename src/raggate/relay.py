@@ -219,7 +219,8 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
         stand = waivers.standing(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
         return Told(code=ended.exit_code, ended=replace(ended, waivers=stand))
 
-    remote = sources.Remote(workspace=relay.workspace, objects=Objects(github, relay.repository))
+    objects = Objects(github, relay.repository)
+    remote = sources.Remote(workspace=relay.workspace, objects=objects)
     where = Where(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
     try:
         base_branches.check(pull.base_ref, relay.default_branch, relay.bases)
@@ -231,7 +232,6 @@ def judge(github: GitHub, relay: Relay, pull: Pull) -> Told:
             files = _fetched(github, relay)
             if "results.jsonl" not in files:
                 return without(claims.without_results(files.get("verdict.json"), inputs.config.suite))
-            objects = Objects(github, relay.repository)
             change = Commit(objects, pull.head_sha, relay.prefix, Path(scratch), relay.root)
             told = _judged(_read(files), inputs, relay, change)
             return _previewed(told, lambda: _preview(github, relay, change, where, inputs))
