@@ -11,9 +11,7 @@ from raggate.modes import asked_in
 from raggate.outcomes import EPSILON, OVERALL, CaseScore, Comparison, Delta, Judged, Operations, Reason
 
 _SYSTEMS = {"helloworld": "the note system", "substrate": "the search-improver"}
-
-
-_TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
+_PUT_BACK = "put them back, or promote a run without them, with --allow-regression and a --reason"
 """What to do about cases that are gone."""
 
 
@@ -38,7 +36,7 @@ def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> It
     """Say what is missing that keeps an otherwise green comparison from being one."""
     removed = comparison.golden.removed
     if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_TAKE_OUT}")
+        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_PUT_BACK}")
     if comparison.vault_changes and gate.on_vault_change == "refuse":
         yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
     if gate.on_removed_cases == "refuse":
@@ -99,15 +97,15 @@ def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
     yield from _other_index(comparison, gate)
-    known = comparison.baseline.provenance.get("means_of") if comparison.baseline is not None else None
-    if known in _SYSTEMS and comparison.deltas:
-        whose = _SYSTEMS[known]
+    system = comparison.baseline.provenance.get("means_of") if comparison.baseline is not None else None
+    if system in _SYSTEMS and comparison.deltas:
+        whose = _SYSTEMS[system]
         message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
         yield Reason(code="other-definitions", message=message)
     removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
     if gate.on_removed_cases == "warn":
         if removed:
-            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_TAKE_OUT}")
+            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_PUT_BACK}")
         for message in fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
     if relabelled:
