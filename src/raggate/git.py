@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -31,6 +32,7 @@ _SETTINGS: Mapping[str, str] = {
     "core.multiPackIndex": "false",
     "core.quotePath": "false",
     "core.untrackedCache": "false",
+    "core.warnAmbiguousRefs": "true",
     "maintenance.auto": "false",
     "safe.bareRepository": "explicit",
     "safe.directory": "*",
@@ -115,16 +117,30 @@ def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
     """Give the full id of the commit that a revision names, None when there is none. A full id is taken as it is.
 
     Raises:
-        UsageError: without git, or when it takes longer than `TIMEOUT_S`.
+        UsageError: without git, when it takes longer than `TIMEOUT_S`, or for a name that can mean several things.
     """
     if is_id(revision):
         return revision
     # names are the repository's own, so here alone git looks into its directory
     environment = {**_environment(checkout), "GIT_DIR": str(checkout.directory)}
-    arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    arguments = ("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     done = _finished([_program(purpose), *arguments], environment, checkout)
     commit = done.stdout.decode(errors="replace").strip()
-    return commit if done.returncode == 0 and is_id(commit) else None
+    if done.returncode != 0 or not is_id(commit):
+        return None
+    # git takes a tag before a branch, and whoever can push can push a tag `origin/main`
+    if b" is ambiguous" in done.stderr and not _is_exact(revision):
+        raise UsageError(
+            f"{plain(revision)!r} is the name of several things here, such as a tag and a branch",
+            hint="Name the one that is meant in full, such as refs/remotes/origin/main.",
+        )
+    return commit
+
+
+def _is_exact(revision: str) -> bool:
+    """Say whether git takes a revision's name for what it says before it looks for tags and branches called so."""
+    name = re.split(r"[~^:@]", revision, maxsplit=1)[0]
+    return name == "HEAD" or name.startswith("refs/")
 
 
 class Reader:

@@ -157,6 +157,40 @@ def test_revision_stays_when_the_branch_moves(git: Git, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "ref"),
+    [
+        ("origin/main", "refs/tags/origin/main"),
+        ("main", "refs/tags/main"),
+        ("origin/main~0", "refs/heads/origin/main"),
+        ("abcdef0", "refs/tags/abcdef0"),
+    ],
+)
+def test_a_name_of_several_things_is_refused(git: Git, tmp_path: Path, name: str, ref: str) -> None:
+    """A tag that somebody pushed under the name of the branch that judges is not taken for it, nor the other way."""
+    base = commit(git, tmp_path, a_md="old")
+    git("update-ref", "refs/remotes/origin/main", base)
+    git("update-ref", "refs/remotes/abcdef0", base)
+    git("update-ref", ref, commit(git, tmp_path, a_md="loose"))
+    git("config", "core.warnAmbiguousRefs", "false")
+    with pytest.raises(UsageError, match="is the name of several things here"), sources.at(tmp_path, name):
+        pass
+    with sources.at(tmp_path, "refs/remotes/origin/main") as source:
+        assert source.read("a.md") == b"old"
+
+
+def test_an_exact_name_stays_what_it_is(git: Git, tmp_path: Path) -> None:
+    """HEAD and names in full are what git takes them for first, whatever tags are called."""
+    base = commit(git, tmp_path, a_md="old")
+    git("update-ref", "refs/remotes/origin/main", base)
+    for ref in ("refs/tags/HEAD", "refs/tags/refs/remotes/origin/main"):
+        git("update-ref", ref, git("commit-tree", f"{base}^{{tree}}", "-m", "another"))
+    for name in ("HEAD", "refs/remotes/origin/main", "HEAD^{commit}"):
+        with sources.at(tmp_path, name) as source:
+            assert source.commit == base
+    assert sources.head(tmp_path)["commit"] == base
+
+
+@pytest.mark.parametrize(
     "revision", ["nowhere", "", "--help", "HEAD:a.md", "0" * 40], ids=["name", "empty", "option", "file", "hash"]
 )
 def test_unknown_revision(git: Git, tmp_path: Path, revision: str) -> None:
