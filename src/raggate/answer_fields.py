@@ -16,17 +16,20 @@ from raggate.outcomes import EPSILON
 Counts = dict[str, dict[str, list[int]]]
 """By mode and field: how many answers told it, of how many that could have."""
 
-_OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
+# what a chunk is: one that does not tell could be any
+_OF_EACH_CHUNK: dict[str, Callable[[Chunk], object]] = {
     "chunk_id": lambda chunk: chunk.chunk_id,
     "doc_id": lambda chunk: chunk.doc_id,
+    "vault": lambda chunk: chunk.vault is not None,
+}
+_OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
     "heading_path": lambda chunk: chunk.heading_path.strip(),
     "rank": lambda chunk: chunk.rank is not None,
     "score_final": lambda chunk: chunk.score_final is not None,
     "score_lexical": lambda chunk: chunk.score_lexical is not None,
     "score_vector": lambda chunk: chunk.score_vector is not None,
-    "vault": lambda chunk: chunk.vault is not None,
 }
-_OF_COVERAGE = ("docs_processed", "docs_with_0_chunks", "index_version")
+_OF_COVERAGE = ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
 _OF_ANSWERS: dict[str, Callable[[Response], object]] = {
     "available_folders": lambda response: response.available_folders is not None,
     "grounded": lambda response: response.grounded is not None,
@@ -47,7 +50,8 @@ class Lost:
 def counts(results: Sequence[Labelled]) -> Counts:
     """Count by mode and field how many answers tell it, and how many could. Failed calls count for neither.
 
-    A field of chunks could be told by an answer that has chunks, and is told by one chunk of them that does.
+    A field of chunks could be told by an answer that has chunks. It is told by one chunk of them that does, but what
+    identifies a chunk only by all of them.
     """
     counted: Counts = {}
     for item in results:
@@ -83,6 +87,8 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
 
 def _told(item: Labelled, response: Response) -> Iterator[tuple[str, bool]]:
     if response.chunks:
+        for name, value in _OF_EACH_CHUNK.items():
+            yield name, all(map(value, response.chunks))
         for name, value in _OF_CHUNKS.items():
             yield name, any(map(value, response.chunks))
         # what is on disk is cut, and may look otherwise

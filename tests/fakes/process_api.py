@@ -92,7 +92,7 @@ class Index:
             "docs_processed": len(self.notes) if early else int(len(self.notes) * self.share()),
             "docs_with_0_chunks": 0,
             "chunks_attempted": count,
-            "chunks_embedded": count,
+            **({} if "uncounted" in BEHAVIOUR else {"chunks_embedded": count}),
             "chunks_skipped": 0,
             "chunker_version": "fake",
             "index_version": "1",
@@ -121,6 +121,13 @@ class Index:
             {**chunk, "rank": rank, "score_final": -score, "score_vector": -score, "score_lexical": -score}
             for rank, (score, _, chunk) in enumerate(ranked, 1)
         ]
+
+    def strays(self, question: str, *, k: int, vaults: list[str]) -> list[dict]:
+        """Find what the other vaults have, under ids that do not tell so, before one chunk of the right vault."""
+        others = self.hits(question, k=k - 1, vaults=[vault for vault in VAULTS if vault not in vaults])
+        found = [{**chunk, "chunk_id": chunk["chunk_id"][::-1]} for chunk in others[: k - 1]]
+        found += self.hits(question, k=k, vaults=vaults)[-1:]
+        return [{**chunk, "rank": rank, "score_final": 1 / rank} for rank, chunk in enumerate(found, 1)]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -168,7 +175,8 @@ class Handler(BaseHTTPRequestHandler):
         begun = time.monotonic()
         if not request.get("question"):
             return self.reply({"error": "Question is required"}, 400)
-        found = self.index.hits(request["question"], k=request.get("k") or 5, vaults=request.get("vaults") or [])
+        search = self.index.strays if "strays" in BEHAVIOUR else self.index.hits
+        found = search(request["question"], k=request.get("k") or 5, vaults=request.get("vaults") or [])
         milliseconds = int((time.monotonic() - begun) * 1000)
         response: dict = {"answer": "", "references": []}
         if not found or "refuse" in BEHAVIOUR:

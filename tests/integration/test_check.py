@@ -464,6 +464,13 @@ def test_index_that_is_smaller_than_the_baselines(promoted: Project) -> None:
     assert "api.ready.settle" in told
 
 
+def test_index_that_is_not_counted_any_more(promoted: Project) -> None:
+    """An API that does not tell how many chunks it holds, as it did before, gives no verdict: they could be fewer."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="uncounted")
+    assert done.code == 3, done.out + done.err
+    assert "the API told indexing_coverage.chunks_embedded (hybrid) in the baseline's run" in done.out
+
+
 def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
     """An API that ends right after the last question was not well: there is no verdict, and how it ended is told."""
     done = promoted.command("check", FAKE_BEHAVIOUR="die_right_after:24")

@@ -33,6 +33,8 @@ TOLD = {
     "score_vector": answer(make_chunk(score_vector=0.0)),
     "vault": answer(make_chunk(vault="work")),
     "text": answer(make_chunk("", heading_path="")),
+    "indexing_coverage.chunker_version": answer(coverage={"chunker_version": "1"}),
+    "indexing_coverage.chunks_embedded": answer(coverage={"chunks_embedded": 0}),
     "indexing_coverage.docs_processed": answer(coverage={"docs_processed": 0}),
     "indexing_coverage.docs_with_0_chunks": answer(coverage={"docs_with_0_chunks": 0}),
     "indexing_coverage.index_version": answer(coverage={"index_version": "1"}),
@@ -59,6 +61,16 @@ def test_every_field_is_covered_here() -> None:
 def test_one_chunk_that_tells_is_enough() -> None:
     """A field of chunks is told by an answer when one of its chunks has it."""
     assert counts([answer(make_chunk(rank=1), make_chunk("c2"))])["hybrid"]["rank"] == [1, 1]
+
+
+@pytest.mark.parametrize("field", ["chunk_id", "doc_id", "vault"])
+def test_what_identifies_a_chunk_is_told_by_all(field: str) -> None:
+    """One chunk that says where it is from speaks for itself alone: the others could be from anywhere."""
+    silent = {"chunk_id": "", "doc_id": None, "vault": None}
+    telling = {"chunk_id": "c1", "doc_id": "d", "vault": "work"}
+    some = make_chunk(**{**telling, field: silent[field]})
+    assert counts([answer(make_chunk(**telling), make_chunk(**telling))])["hybrid"][field] == [1, 1]
+    assert counts([answer(make_chunk(**telling), some)])["hybrid"][field] == [0, 1]
 
 
 def test_what_could_not_be_told_does_not_count() -> None:
