@@ -300,7 +300,7 @@ def _show(review: Review, directory: Path, *, reports: Path | None = None) -> No
     width = shutil.get_terminal_size().columns if to_terminal else LOG_WIDTH
     color = to_terminal and "NO_COLOR" not in current().environment
     # before the report, which ends with the verdict
-    _say_log(review.run.log, current().fence)
+    _say_log(review.run.log, current().fence, more=" (all of them: api.log in the run directory)")
     click.echo(terminal.render(review, width=max(width, 60), color=color), color=True)
     baseline = review.comparison.baseline
     click.echo(f"report:  {_shown((reports or directory) / 'summary.md')}")
@@ -323,10 +323,10 @@ def say_error(error: RaggateError, fence: Callable[[], AbstractContextManager[No
         click.echo(f"  {log_line(error.hint, limit=1000)}", err=True)
 
 
-def _say_log(lines: Sequence[str], fence: Callable[[], AbstractContextManager[None]]) -> None:
+def _say_log(lines: Sequence[str], fence: Callable[[], AbstractContextManager[None]], *, more: str = "") -> None:
     """Print what the API logged last to standard error, which is where the fence stands."""
     if lines:
-        click.echo("  the API's last log lines:", err=True)
+        click.echo(f"  the API's last log lines{more}:", err=True)
         with fence():
             for line in lines:
                 click.echo(f"  | {log_line(line, limit=500)}", err=True)

@@ -31,6 +31,7 @@ from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
 from raggate.compat_scores import compat_scores
 from raggate.config import Config
+from raggate.error_log import ErrorLog
 from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.evidence import IMAGE
 from raggate.growth import Expected
@@ -98,7 +99,7 @@ def _ask(
     identified: Callable[[str], None],
     before: Mapping[str, Any],
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Boot and ask; every result goes into `results` at once. Returns why it stopped early, and the log then."""
+    """Boot and ask into `results`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
     secrets = _secrets(invocation, settings)
     idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
@@ -125,19 +126,18 @@ def _ask(
         max_body_bytes=settings.ask.max_body_bytes,
     )
     with _hidden(secrets), ready as api, invocation.progress() as progress:
-        failed = 0
+        errors = ErrorLog(api)
 
         def keep(result: Result, done: int, total: int) -> None:
-            nonlocal failed
-            failed += result.failure is not None
+            errors.take(result)
             results.append(_without(secrets, result))
-            progress.advance(done, total, failed)
+            progress.advance(done, total, errors.failed)
 
         outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
         results[:] = [_without(secrets, result) for result in outcome.results]
         stopped = outcome.stopped or suite.ended_early(api)
         if not stopped:
-            return None, ()
+            return None, errors.lines
         return redaction.redact_cut(stopped, secrets), api.log_tail()
 
 

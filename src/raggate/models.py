@@ -269,7 +269,7 @@ class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
     `config` and `fingerprint` are plain JSON values. `stopped` says why a run was cut short (`interrupted`: by a
-    signal), and `log` then holds the API's last lines (untrusted text).
+    signal), and `log` then holds the API's last lines, else those when it first failed, if any (untrusted text).
     """
 
     run_id: str

@@ -196,8 +196,8 @@ class _Suite:
         self._on_result(result, self._done, len(self._questions))
         if result.failure and self._streak >= self._settings.give_up_after and self._done < len(self._questions):
             self._stop(
-                f"gave up after {self._streak} failures in a row, {self._done} of {len(self._questions)} questions"
-                f" asked; the last one: {result.failure.message}"
+                f"gave up after {self._streak} failures in a row, after {self._done} of {len(self._questions)}"
+                f" questions; the last one: {result.failure.message}"
             )
 
     async def _ask(self, transport: httpx.AsyncBaseTransport, case: Case, mode: str) -> Result:

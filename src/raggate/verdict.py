@@ -150,13 +150,11 @@ def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iter
     if comparison.not_asked and scorecard.cases and stopped is None:
         yield Reason(code="not-asked", message=wording.not_asked(comparison.not_asked))
     operations = scorecard.operations
-    if operations is not None and coverage.failed_too_often(operations, gate):
-        kinds = ", ".join(f"{count} {kind}" for kind, count in operations.failures.items())
-        yield Reason(
-            code="too-many-errors",
-            message=f"{operations.failed} of {operations.calls} calls failed ({kinds}), "
-            f"more than the allowed share of {gate.max_error_rate:g}{wording.failing(operations.said)}",
-        )
+    left = operations.failures.get("aborted", 0) if operations is not None else 0
+    # what a run that was cut short did not come to is told already
+    short = stopped is not None and operations is not None and operations.failed == left
+    if operations is not None and not short and coverage.failed_too_often(operations, gate):
+        yield Reason(code="too-many-errors", message=wording.failures(operations, gate.max_error_rate))
 
 
 def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason]:

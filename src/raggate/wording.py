@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raggate.escape import plain
 from raggate.jsonio import written
-from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Outcome, Reason, Waived
+from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Operations, Outcome, Reason, Waived
 from raggate.uncompared import Uncompared
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
@@ -47,6 +47,15 @@ def beyond(row: Judged) -> str:
     whole = row.delta.whole
     over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
     return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {row.floor:g}"
+
+
+def failures(operations: Operations, allowed: float) -> str:
+    """Say how many calls failed, by kind, and how many questions were not asked; `allowed` is a share of all."""
+    left = operations.failures.get("aborted", 0)
+    kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
+    told = [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
+    told += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
+    return f"{' and '.join(told)}, more than the allowed share of {allowed:g}{failing(operations.said)}"
 
 
 def failing(said: str) -> str:

@@ -203,7 +203,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def spoil(self, number: int = 0) -> bool:
         """Misbehave, or leave it to the caller to behave. `number` counts the asks."""
-        if "error_500" in BEHAVIOUR or "status" in BEHAVIOUR:
+        if "fail_at" in BEHAVIOUR:
+            if number != int(BEHAVIOUR["fail_at"]):
+                return False
+            sys.stderr.write("Traceback: ::error::no such collection\n")
+            self.reply({"error": "Failed to process RAG query"}, 500)
+        elif "error_500" in BEHAVIOUR or "status" in BEHAVIOUR:
             self.reply({"error": "Failed to process RAG query"}, int(BEHAVIOUR.get("status") or 500))
         elif "garbage" in BEHAVIOUR:
             self.send(b"<html>\x1b[31m::error::not JSON \xff</html>", 200)

@@ -115,6 +115,35 @@ def test_last_log_lines_are_shown(promoted: Project, behaviour: str) -> None:
     assert said in (promoted.last_run() / "summary.md").read_text()
 
 
+def test_the_log_of_an_error_is_shown(promoted: Project) -> None:
+    """What the API logged when a call failed with 500 is shown, harmless, though many calls went well after it."""
+    promoted.edit("concurrency: 4", "concurrency: 1")
+    done = promoted.raggate("check", FAKE_BEHAVIOUR="fail_at:3")
+    assert done.code == 3, done.out
+    assert "1 of 24 calls failed (1 status)" in done.out
+    assert "the API's last log lines (all of them: api.log in the run directory):" in done.err
+    told = next(line for line in done.err.splitlines() if line.startswith("  | Traceback: "))
+    assert "no such collection" in told
+    assert "::error::" not in told
+    summary = (promoted.last_run() / "summary.md").read_text()
+    assert "The API's last log lines (all of them: api.log in the run directory)" in summary
+    assert "no such collection" in summary
+    assert "::error::" not in summary
+    assert "no such collection" in (promoted.last_run() / "api.log").read_text()
+
+
+@pytest.mark.parametrize("behaviour", ["error_500", "fail_at:3"])
+def test_a_run_without_a_verdict_begins_with_its_cause(promoted: Project, behaviour: str) -> None:
+    """Where nothing can be told, the cause comes first, and no table says what seemed to be worse."""
+    done = promoted.raggate("check", FAKE_BEHAVIOUR=behaviour)
+    assert done.code == 3
+    for page in (done.out, (promoted.last_run() / "summary.md").read_text()):
+        assert "What was compared says nothing of the change, and is in verdict.json alone." in page
+        assert not [line for line in page.splitlines() if "hit_at_1" in line]
+        assert page.index("HTTP 500") < 900
+    assert [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signals) -> None:
     """A signal in the middle ends with exit 130, partial results on disk, and nothing left running."""
@@ -573,7 +602,7 @@ def test_api_that_refuses_everything_is_a_regression(promoted: Project) -> None:
     """An API that finds everything but refuses to answer is not a pass, and the refusals are told."""
     done = promoted.command("check", FAKE_BEHAVIOUR="refuse")
     assert done.code == 1, done.out + done.err
-    assert "answered → abstained" in done.out
+    assert "did not abstain → abstained" in done.out
     broken = {flip["metric"] for flip in promoted.verdict()["flips"] if flip["kind"] == "broke"}
     assert broken == {"false_abstention_rate"}
 

@@ -414,7 +414,7 @@ def test_giving_up_after_failures_in_a_row() -> None:
     assert len(heard.calls) == 7
     assert outcome.stopped is not None
     assert outcome.stopped.startswith(
-        "gave up after 4 failures in a row, 7 of 30 questions asked; the last one: HTTP 500"
+        "gave up after 4 failures in a row, after 7 of 30 questions; the last one: HTTP 500"
     )
     kinds = [r.failure.kind if r.failure else "" for r in outcome.results]
     assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]

@@ -168,6 +168,34 @@ def test_failed_calls(operations: Any, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("failures", "stopped", "expected"),
+    [
+        pytest.param(
+            {"aborted": 12, "status": 12},
+            "gave up",
+            ["12 of 12 calls failed (12 status) and 12 questions were not asked, more than the allowed share of 0.02"],
+            id="failed-until-it-stopped",
+        ),
+        pytest.param({"aborted": 23}, "the API exited", [], id="stopped-without-a-failed-call"),
+        pytest.param(
+            {"aborted": 1},
+            None,
+            ["1 question was not asked, more than the allowed share of 0.02"],
+            id="not-asked-though-it-did-not-stop",
+        ),
+    ],
+)
+def test_questions_that_were_not_asked_did_not_fail(
+    failures: dict[str, int], stopped: str | None, expected: list[str]
+) -> None:
+    """A question that a run did not come to is no failed call; without a word of a stop it is missed all the same."""
+    operations = make_operations(24, sum(failures.values()), failures=failures)
+    scorecard = make_scorecard(make_case_score(), operations=operations)
+    reasons = decide(with_gated(scorecard=scorecard), (), Gate(), stopped=stopped).reasons
+    assert [reason.message for reason in reasons if reason.code == "too-many-errors"] == expected
+
+
+@pytest.mark.parametrize(
     ("said", "expected"),
     [
         pytest.param("", "3 of 3 calls failed (3 timeout), more than the allowed share of 0.02", id="not-known"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raggate.escape import markdown as safe
 from raggate.outcomes import Review
 from raggate.publication import Ended, Publication
-from raggate.reports import failure, frame, metric_tables, questions, sections
+from raggate.reports import failure, figures, frame, metric_tables, questions, sections
 from raggate.reports.budget import COMMENT_LIMIT, fit, utf16_units
 from raggate.reports.markup import link
 
@@ -41,8 +41,8 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
         rerun: whether the very commit that passed was judged again.
     """
     named = [questions.in_words(flip, 120) for flip in [*questions.broken(review), *review.fallen][:TOP]]
-    if review.run.stopped is not None:
-        # what was asked by then says nothing of the change
+    if figures.undecided(review):
+        # what was compared says nothing of the change
         named = []
     elif not named:
         named = metric_tables.in_words(review, TOP)

@@ -15,6 +15,7 @@ from raggate.outcomes import (
     Judged,
     MetricValue,
     Operations,
+    Reason,
     Review,
     Scorecard,
 )
@@ -31,6 +32,29 @@ MARKS = {
     "within": "🔸",
     "not gated": "·",
 }
+
+
+def undecided(review: Review) -> bool:
+    """Say whether there is no verdict though values were compared: they say nothing of the change then."""
+    return review.verdict.outcome in {"cannot tell", "interrupted"} and bool(review.verdict.rows)
+
+
+def deciding(review: Review) -> list[Reason]:
+    """Give the reasons of a verdict; where there is none, those for that, without what seemed to be worse."""
+    reasons = review.verdict.reasons
+    return [reason for reason in reasons if not (undecided(review) and reason.code in _QUALITY)]
+
+
+def warnings(review: Review) -> list[Reason]:
+    """Give the warnings, likewise."""
+    return [one for one in review.verdict.warnings if not (undecided(review) and one.code in _QUALITY)]
+
+
+def left_out(review: Review) -> str:
+    """Say where the values of a run without a verdict are; empty for one with a verdict."""
+    if not undecided(review):
+        return ""
+    return "What was compared says nothing of the change, and is in verdict.json alone."
 
 
 def main_rows(rows: Sequence[Judged]) -> list[Judged]:
@@ -89,6 +113,8 @@ def compared(comparison: Comparison) -> str:
         return "not comparable"
     if comparison.baseline is None or not comparison.baseline.paired:
         return "only means compared"
+    if any(case.failure == "aborted" for case in comparison.scorecard.cases):
+        return "compared in part"
     return f"{comparison.compared} {'case' if comparison.compared == 1 else 'cases'} compared"
 
 
@@ -144,7 +170,7 @@ def rank_change(flip: Flip) -> str:
     if flip.metric == "abstention_accuracy":
         return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
     if flip.metric == "false_abstention_rate":
-        return "answered → abstained" if flip.kind == "broke" else "abstained → answered"
+        return "did not abstain → abstained" if flip.kind == "broke" else "abstained → did not abstain"
     what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
     if flip.before and flip.after:
         return f"{what} {flip.before} → {flip.after}"
@@ -192,8 +218,12 @@ def fallen_title(flips: Sequence[Flip]) -> str:
 
 def operations_line(operations: Operations) -> str:
     """Write how the calls went in one line."""
-    calls = f"{operations.calls} {'call' if operations.calls == 1 else 'calls'}"
-    parts = [f"{calls}, {operations.failed} failed, {operations.retries} retried"]
+    left = operations.failures.get("aborted", 0)
+    made = operations.calls - left
+    calls = f"{made} {'call' if made == 1 else 'calls'}"
+    parts = [f"{calls}, {operations.failed - left} failed, {operations.retries} retried"]
+    if left:
+        parts.append(f"{left} {'question' if left == 1 else 'questions'} not asked")
     empty = operations.rates.get("empty_result_rate")
     if empty is not None and empty.value:
         parts.append(f"{round(empty.value * empty.n)} without any chunk")
@@ -222,6 +252,7 @@ def _found(operations: Operations) -> Iterator[str]:
 
 
 _SHOWN_TYPES = 3
+_QUALITY = frozenset(("worse", "below-floor", "creep", "must-pass", "slice-worse"))
 _BAD = frozenset(("worse", "below floor", "vanished"))
 
 

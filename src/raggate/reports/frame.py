@@ -108,12 +108,9 @@ def _untold(review: Review) -> Iterator[Reason]:
         return
     broke = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
     broke |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed"}
-    if review.run.stopped is not None:
-        # what the run did not come to did not fail
-        broke |= {(case.case_id, case.mode) for case in review.scorecard.cases if case.failure == "aborted"}
     told = {f"must-pass question {case_id} ({mode})" for case_id, mode in broke}
     tabled = {row.delta.metric for row in figures.main_rows(review.verdict.rows) if row.delta.slice == OVERALL}
-    for position, reason in enumerate(review.verdict.reasons):
+    for position, reason in enumerate(figures.deciding(review)):
         in_sentence = position == 0 and review.verdict.outcome != "regression"
         in_table = reason.code in {"worse", "below-floor"} and bool(tabled)
         in_questions = reason.code == "must-pass" and any(reason.message.startswith(f"{name}:") for name in told)
@@ -123,7 +120,7 @@ def _untold(review: Review) -> Iterator[Reason]:
 
 def warnings(review: Review) -> Section:
     """Write the warnings, but for invariants, which have a section of their own."""
-    found = [reason for reason in review.verdict.warnings if not reason.code.startswith("invariant-")]
+    found = [reason for reason in figures.warnings(review) if not reason.code.startswith("invariant-")]
     if not found:
         return Section(name="warnings", rank=3, variants=())
     title = f"### ⚠️ Warnings ({len(found)})\n\n"
@@ -171,18 +168,19 @@ def _capital(message: str) -> str:
     return message[:1].upper() + message[1:] if first.isalpha() or first == "must-pass" else message
 
 
-def log(lines: Sequence[str]) -> Section:
-    """Write the API's last log lines, folded out."""
+def log(lines: Sequence[str], *, file: str = "") -> Section:
+    """Write the API's last log lines, folded out; `file` of the run directory has all of them."""
     return Section(
         name="the API's log",
         rank=3,
-        variants=tuple(log_block(lines[-most:], width) for most, width in ((len(lines), 300), (5, 120)))
+        variants=tuple(log_block(lines[-most:], width, file) for most, width in ((len(lines), 300), (5, 120)))
         if lines
         else (),
     )
 
 
-def log_block(lines: Sequence[str], width: int = 300) -> str:
+def log_block(lines: Sequence[str], width: int = 300, file: str = "") -> str:
     """Render log lines, each on its own line."""
     body = "<br>\n".join(safe(line, limit=width) or "&nbsp;" for line in lines)
-    return folded("The API's last log lines", body, opened=True)
+    more = f" (all of them: {file} in the run directory)" if file else ""
+    return folded(f"The API's last log lines{more}", body, opened=True)

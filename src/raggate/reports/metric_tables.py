@@ -23,10 +23,6 @@ def deltas(review: Review, *, now: str) -> Section:
     rows = [row for row in figures.main_rows(review.verdict.rows) if row.status != "same"]
     several = len(review.scorecard.slices) > 1
     worst = [row for row in rows if row.status in _BAD]
-    if review.run.stopped is not None:
-        # the questions that were asked by then are not all there are
-        partial = _table(rows, several=several, now=now) if rows else ""
-        return Section(name="metrics", rank=4, variants=(folded("What was measured until the run stopped", partial),))
     full = f"### Metrics\n\n{_table(rows, several=several, now=now)}" if rows else ""
     bad = f"### Metrics\n\n{_table(worst, several=several, now=now)}" if worst and len(worst) < len(rows) else ""
     return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, _worst(worst, several=several)))
@@ -52,8 +48,6 @@ def _change(row: Judged) -> str:
 def unmoved(review: Review, *, now: str) -> Section:
     """Fold what decides and did not move, and what moved and does not decide."""
     several = len(review.scorecard.slices) > 1
-    if review.run.stopped is not None:
-        return Section(name="unchanged metrics", rank=9, variants=())
     same = [row for row in figures.main_rows(review.verdict.rows) if row.status == "same"]
     others = figures.other_rows(review.verdict.rows)
     parts = []

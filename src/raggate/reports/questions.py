@@ -21,17 +21,19 @@ SHOWN = 200
 """Questions on the fullest page; the rest is in verdict.json."""
 
 
-def broke(review: Review, links: Links | None) -> Section:
+def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
     """Write the first questions that broke, as they are ordered: must-pass ones and the largest falls first."""
     flips = broken(review)
     if not flips:
         return Section(name="questions that broke", rank=KEPT, variants=())
-    stopped = " until the run stopped" if review.run.stopped is not None else ""
-    title = f"### Questions that broke{stopped} ({len(flips)})\n\n"
-    variants = [title + "\n".join(_item(flip, review, links) for flip in flips[:OPEN])]
-    for count, width in ((OPEN, 120), (TOP, 120), (TOP, 60)):
+    title = f"### Questions that broke ({len(flips)})\n\n"
+    # those beyond OPEN are told by `more_broke`
+    shown = min(len(flips), OPEN) if most == OPEN else len(flips)
+    more = f"\n- … and {shown - most} more in verdict.json" if shown > most else ""
+    variants = [title + "\n".join(_item(flip, review, links) for flip in flips[:most]) + more]
+    for count, width in ((most, 120), (TOP, 120), (TOP, 60)):
         lines = "\n".join(_line(flip, review, width=width) for flip in flips[:count])
-        left = min(len(flips), OPEN) - count
+        left = shown - count
         variants.append(title + lines + (f"\n- … and {left} more" if left > 0 else ""))
     return Section(name="questions that broke", rank=KEPT, variants=tuple(variants))
 

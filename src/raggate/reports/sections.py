@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from raggate.outcomes import Review
-from raggate.publication import Publication
-from raggate.reports import closing, frame, merged, metric_tables, questions
+from raggate.publication import Links, Publication
+from raggate.reports import closing, figures, frame, merged, metric_tables, questions
 from raggate.reports.budget import Section
 from raggate.reports.markup import link
 
@@ -30,9 +30,25 @@ def sections_of(
         frame.pushes(publication),
         frame.reasons(review),
         closing.next_steps(review),
-        frame.log(review.run.log),
+        frame.log(review.run.log, file="api.log"),
         metric_tables.invariants(review),
         frame.waivers(review.waivers),
+        *_compared(review, links, now=now, full=full),
+        frame.warnings(review),
+        closing.offer(review),
+        merged.since_baseline(review),
+        merged.if_merged(review),
+        closing.reproduce(review),
+        closing.provenance(review, links),
+    ]
+
+
+def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> list[Section]:
+    """Give what was compared; where that says nothing of the change, the first questions that broke alone."""
+    if figures.undecided(review):
+        few = [] if review.run.stopped is not None else [questions.broke(review, links, most=questions.TOP)]
+        return [*few, Section(name="what was compared", rank=2, variants=(f"<sub>{figures.left_out(review)}</sub>",))]
+    return [
         metric_tables.deltas(review, now=now),
         metric_tables.unmoved(review, now=now),
         metric_tables.measured(review),
@@ -42,12 +58,6 @@ def sections_of(
         questions.fixed(review),
         metric_tables.slices(review, now=now, full=full),
         metric_tables.better_slices(review, now=now, full=full),
-        frame.warnings(review),
-        closing.offer(review),
-        merged.since_baseline(review),
-        merged.if_merged(review),
-        closing.reproduce(review),
-        closing.provenance(review, links),
     ]
 
 

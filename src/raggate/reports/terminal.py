@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from raggate.escape import log_line
-from raggate.outcomes import Flip, Judged, Review
+from raggate.outcomes import Flip, Judged, Reason, Review
 from raggate.reports import figures
 
 SHOWN_FLIPS = 15
 SHOWN_SLICES = 10
+SHOWN_UNDECIDED = 3
+"""Questions that are named where there is no verdict."""
+
 ROOMY = 100
 """Columns from which a table is set wide."""
 _STYLES = {"worse": "red", "below floor": "red", "vanished": "red", "better": "green"}
@@ -30,15 +34,15 @@ def render(review: Review, *, width: int, color: bool) -> str:
         file=stream, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False, markup=False
     )
     _head(review, console)
-    _metrics(review, console)
-    _flips(review, console)
-    for title, reasons in (("Why", review.verdict.reasons), ("Warnings", review.verdict.warnings)):
-        if reasons:
-            console.print(Text(f"\n{title}", style="bold"))
-        for reason in reasons[:12]:
-            console.print(Text(f"  - {log_line(reason.message, limit=400)}"), soft_wrap=True)
-        if len(reasons) > 12:
-            console.print(f"  … and {len(reasons) - 12} more in summary.md")
+    if figures.undecided(review):
+        _reasons("Why", figures.deciding(review), console)
+        _flips(review, console, most=0 if review.run.stopped is not None else SHOWN_UNDECIDED)
+        console.print(f"\n{figures.left_out(review)}", soft_wrap=True)
+    else:
+        _metrics(review, console)
+        _flips(review, console)
+        _reasons("Why", review.verdict.reasons, console)
+    _reasons("Warnings", figures.warnings(review), console)
     if review.lowers:
         console.print(Text(f"\n{log_line(figures.promotion_note(review), limit=600)}"), soft_wrap=True)
     verdict = review.verdict
@@ -47,6 +51,15 @@ def render(review: Review, *, width: int, color: bool) -> str:
     console.print(Text(log_line(verdict.headline, limit=600)), soft_wrap=True)
     console.print(Text(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style))
     return stream.getvalue()
+
+
+def _reasons(title: str, reasons: Sequence[Reason], console: Console) -> None:
+    if reasons:
+        console.print(Text(f"\n{title}", style="bold"))
+    for reason in reasons[:12]:
+        console.print(Text(f"  - {log_line(reason.message, limit=400)}"), soft_wrap=True)
+    if len(reasons) > 12:
+        console.print(f"  … and {len(reasons) - 12} more in summary.md")
 
 
 def _head(review: Review, console: Console) -> None:
@@ -137,22 +150,19 @@ def _cases(row: Judged) -> str:
     return f"{row.delta.current.n} ({' '.join(counts)})" if counts else str(row.delta.current.n)
 
 
-def _flips(review: Review, console: Console) -> None:
+def _flips(review: Review, console: Console, most: int = SHOWN_FLIPS) -> None:
     broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
     fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
-    if broke:
-        console.print(Text(f"\nQuestions that broke ({len(broke)})", style="bold"))
-    for flip in broke[:SHOWN_FLIPS]:
-        _flip(flip, console)
-    if len(broke) > SHOWN_FLIPS:
-        console.print(f"  … and {len(broke) - SHOWN_FLIPS} more in summary.md")
-    if review.fallen:
-        console.print(Text(f"\n{figures.fallen_title(review.fallen)}", style="bold"))
-    for flip in review.fallen[:SHOWN_FLIPS]:
-        _flip(flip, console)
-    if len(review.fallen) > SHOWN_FLIPS:
-        console.print(f"  … and {len(review.fallen) - SHOWN_FLIPS} more in summary.md")
-    if fixed:
+    fallen = [] if figures.undecided(review) else review.fallen
+    place = "verdict.json" if figures.undecided(review) else "summary.md"
+    for title, flips in ((f"Questions that broke ({len(broke)})", broke), (figures.fallen_title(fallen), fallen)):
+        if flips and most:
+            console.print(Text(f"\n{title}", style="bold"))
+            for flip in flips[:most]:
+                _flip(flip, console)
+            if len(flips) > most:
+                console.print(f"  … and {len(flips) - most} more in {place}")
+    if fixed and not figures.undecided(review):
         names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS]) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         console.print()
         console.print(Text(log_line(f"Questions that were fixed ({len(fixed)}): {names}")), soft_wrap=True)

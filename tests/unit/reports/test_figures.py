@@ -19,8 +19,9 @@ from builders import (
 )
 from raggate.config import Gate
 from raggate.judging import judge
-from raggate.outcomes import Delta, Judged, MetricValue, Operations, Status
+from raggate.outcomes import Delta, Judged, MetricValue, Operations, Reason, Status
 from raggate.reports import figures
+from reviews import regression
 
 
 def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> Judged:
@@ -118,8 +119,10 @@ def test_cases(lost: int | None, gained: int | None, written: str) -> None:
         pytest.param(
             {"metric": "abstention_accuracy", "kind": "fixed"}, "did not abstain → abstained", id="abstains-again"
         ),
-        pytest.param({"metric": "false_abstention_rate"}, "answered → abstained", id="refused"),
-        pytest.param({"metric": "false_abstention_rate", "kind": "fixed"}, "abstained → answered", id="answers-again"),
+        pytest.param({"metric": "false_abstention_rate"}, "did not abstain → abstained", id="refused"),
+        pytest.param(
+            {"metric": "false_abstention_rate", "kind": "fixed"}, "abstained → did not abstain", id="answers-again"
+        ),
     ],
 )
 def test_rank_change(fields: dict[str, Any], written: str) -> None:
@@ -170,6 +173,11 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
             ),
             "2 calls, 0 failed, 0 retried · retrieved documents: 4 z, 3 a, 2 b, 1 more · cost 0.0123 USD",
             id="types-and-cost",
+        ),
+        pytest.param(
+            make_operations(9, 5, failures={"aborted": 3, "status": 2}),
+            "6 calls, 2 failed, 0 retried · 3 questions not asked",
+            id="stopped",
         ),
         pytest.param(
             make_operations(2, coverage={"index_version": "1"}), "2 calls, 0 failed, 0 retried", id="index-not-counted"
@@ -270,3 +278,35 @@ def test_measured() -> None:
         ("hybrid", "hit_at_3", 0.5),
         ("hybrid", "hit_at_10", 1.0),
     ]
+
+
+UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass")
+
+
+@pytest.mark.parametrize("outcome", ["cannot tell", "interrupted"])
+def test_without_a_verdict_only_its_causes_are_told(outcome: Any) -> None:
+    """Where there is no verdict, what seemed to be worse is neither among the reasons nor among the warnings."""
+    cause = Reason(code="too-many-errors", message="3 of 24 calls failed")
+    worse = tuple(Reason(code=code, message=code) for code in UNDECIDED_CODES)
+    drift = Reason(code="drift", message="the index is another one")
+    review = regression()
+    verdict = replace(
+        review.verdict,
+        outcome=outcome,
+        reasons=(cause, *worse),
+        warnings=(Reason(code="slice-worse", message="slice"), drift),
+    )
+    review = replace(review, verdict=verdict)
+    assert (figures.deciding(review), figures.warnings(review)) == ([cause], [drift])
+    assert figures.left_out(review)
+    nothing_compared = replace(review, verdict=replace(verdict, rows=()))
+    assert figures.deciding(nothing_compared) == [cause, *worse]
+    assert not figures.left_out(nothing_compared)
+
+
+def test_with_a_verdict_everything_is_told() -> None:
+    """A regression keeps all of its reasons and warnings."""
+    review = regression()
+    assert figures.deciding(review) == list(review.verdict.reasons)
+    assert figures.warnings(review) == list(review.verdict.warnings)
+    assert not figures.left_out(review)

@@ -1,0 +1,30 @@
+"""Results as they come in -> how many failed, and what the API logged when it first said that it had failed."""
+
+from __future__ import annotations
+
+from raggate.models import Result, Started
+
+SERVER_ERROR = 500
+"""The first HTTP status that says that the API itself failed."""
+
+
+class ErrorLog:
+    """What is kept of the failures of a run.
+
+    Attributes:
+        failed: how many calls failed so far.
+        lines: the API's last log lines when it first failed; empty as long as it did not. Untrusted text.
+    """
+
+    def __init__(self, api: Started) -> None:
+        """Take the API whose log it is."""
+        self._api = api
+        self.failed = 0
+        self.lines: tuple[str, ...] = ()
+
+    def take(self, result: Result) -> None:
+        """Take a result into account, as soon as it is there: later ones push others out of the last lines."""
+        failure = result.failure
+        self.failed += failure is not None
+        if not self.lines and failure is not None and (failure.status or 0) >= SERVER_ERROR:
+            self.lines = self._api.log_tail()
