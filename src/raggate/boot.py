@@ -170,6 +170,7 @@ class _Wait:
         self._api = api
         self._index_state = index_state
         self._expected = expected
+        self._growth = Growth(expected, api.ready.settle)
         self._say = say
         self._pace = pace
         self._begun = time.monotonic()
@@ -183,7 +184,7 @@ class _Wait:
         Raises:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
         """
-        growth = Growth(self._expected, self._ready.settle)
+        growth = self._growth
         # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
         inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
         wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
@@ -289,8 +290,15 @@ class _Wait:
             return f"it does not follow the protocol, {plain(str(error))}; {exchange.answer()}"
         if state is None or not state.healthy:
             return f"it is not healthy, {plain(state.detail) if state and state.detail else exchange.answer()}"
-        doing = "it is still indexing" if state.indexing else "its index still changes"
-        return f"{doing}, {self._count(state)}" + (f" ({plain(state.detail)})" if state.detail else "")
+        return f"{self._doing(state)}, {self._count(state)}" + (f" ({plain(state.detail)})" if state.detail else "")
+
+    def _doing(self, state: IndexState) -> str:
+        if state.indexing:
+            return "it is still indexing"
+        if self._growth.grew:
+            return "its index still changes"
+        known = state.documents is not None and state.documents < self._expected.documents
+        return "its index is incomplete" if known else "its index is not known to be complete"
 
     def _count(self, state: IndexState) -> str:
         chunks = "" if state.chunks is None else f", {state.chunks} chunks"

@@ -39,6 +39,11 @@ class Growth:
         self._since = 0.0
         self._grew = False
 
+    @property
+    def grew(self) -> bool:
+        """Whether two looks saw different numbers."""
+        return self._grew
+
     def finished(self, state: IndexState | None, now: float) -> bool:
         """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
         if state is None or not state.healthy or state.indexing:

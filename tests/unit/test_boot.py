@@ -314,9 +314,25 @@ class TestTimeout:
         assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
 
     def test_an_index_that_never_settles(self, bring_up):
-        """An incomplete index that has not settled in time is not taken as final."""
-        outcome = bring_up(timeout=0.2, index_state=Script(state(3, 8)), settle=10)
+        """An index that grew and has not settled in time is not taken as final, and is said to change."""
+        outcome = bring_up(timeout=0.2, index_state=Script(state(2, 4), state(3, 8)), settle=10)
         assert "its index still changes, 3 of 5 documents" in outcome.message
+
+    @pytest.mark.parametrize(
+        ("seen", "said"),
+        [
+            (state(3, 8), "its index is incomplete, 3 of 5 documents, 8 chunks"),
+            (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 chunks"),
+            (
+                state(None, detail="POST /ask: no answer in time"),
+                "its index is not known to be complete, no count of its documents (POST /ask: no answer in time)",
+            ),
+        ],
+    )
+    def test_an_index_that_was_not_seen_to_change(self, bring_up, seen, said):
+        """One that stays as it is, but not for long enough yet, is not said to change."""
+        outcome = bring_up(timeout=0.1, index_state=Script(seen), settle=10)
+        assert outcome.message == f"the API was not ready after 0.1 s: {said}"
 
     @pytest.mark.parametrize("body_rate", [0.01, 0.06])
     def test_a_dripping_body_does_not_outlast_the_deadline(self, bring_up, body_rate):
