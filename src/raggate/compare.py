@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from raggate.case_hash import first_part
 from raggate.coverage import not_asked, other_questions
 from raggate.flips import find_flips
 from raggate.models import Run
@@ -78,7 +79,7 @@ def compare(
 
 def _same(old: str, new: str, baseline: Baseline) -> bool:
     """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
-    return old == new or (baseline.early and old == new.partition("-")[0])
+    return old == new or (baseline.early and old == first_part(new))
 
 
 def _paired(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from raggate import baseline, git, scoring
+from raggate import baseline, case_hash, git, scoring
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.git import Reader
@@ -142,8 +142,9 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, cutoffs: Se
         found = read(content.stdout, source, cutoffs)
     except UsageError as error:
         return replace(empty, problem=error.message.removeprefix(f"{source}: "))
+    asked = case_hash.asked((case.case_id, case.hash) for case in found.scorecard.cases)
     # the cases of many versions are much memory, and a history shows means
-    return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())))
+    return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())), asked=asked)
 
 
 def _missing(reader: Reader, commit: str, path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from builders import make_case_score, make_scorecard
 from raggate import baseline, history
 from raggate.errors import UsageError
 from raggate.outcomes import OVERALL
+from raggate.reports import history_table
 from raggate.revisions import History
 
 Git = Callable[..., str]
@@ -197,6 +199,17 @@ def test_bare_metrics_file(git: Git, root: Path) -> None:
     (one,) = told(root).revisions
     assert one.baseline is not None
     assert one.baseline.scorecard.slices["hybrid"][OVERALL]["hit_at_5"].value == 0.5
+
+
+@pytest.mark.parametrize(("question", "other"), [("a", False), ("b", True)])
+def test_hashes_that_cover_more_are_not_other_questions(git: Git, root: Path, question: str, *, other: bool) -> None:
+    """A version whose hashes cover the key facts too asks what the one before it asked, unless the rest differs."""
+    before = json.loads(baseline.write(make_scorecard(make_case_score(hash="a"), fingerprint={"golden": "1"}), {}))
+    del before["digest"]
+    commit(git, root, json.dumps(before).encode())
+    now = make_scorecard(make_case_score(hash=f"{question}-facts"), fingerprint={"golden": "2"})
+    newest = commit(git, root, baseline.write(now, {}))
+    assert history_table.other_questions(told(root)) == ({newest} if other else set())
 
 
 def test_cutoffs_of_then(git: Git, root: Path) -> None:
