@@ -190,6 +190,9 @@ class _Suite:
             self._take(index, result)
 
     def _take(self, index: int, result: Result) -> None:
+        if self.stopped is not None:
+            # the reason tells how many were asked, and another worker may have an answer at the same moment
+            raise _Stop
         self._results[index] = result
         self._done += 1
         self._streak = self._streak + 1 if result.failure else 0

@@ -420,6 +420,15 @@ def test_giving_up_after_failures_in_a_row() -> None:
     assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]
 
 
+def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:
+    """Answers that come with the last of the failures in a row are not counted beside it."""
+    with FakeAskApi(lambda question: (401, b"", 0)) as api:
+        outcome = ask(api, 40, concurrency=16, give_up_after=10)
+    assert outcome.stopped is not None
+    assert outcome.stopped.startswith("gave up after 10 failures in a row, 10 of 40 questions asked")
+    assert [r.failure.kind for r in outcome.results if r.failure].count("status") == 10
+
+
 def test_failures_at_the_very_end_are_no_reason_to_stop() -> None:
     """When everything was asked there is nothing to give up."""
     with FakeAskApi(lambda question: (500, b"", 0)) as api:
