@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from raggate import __version__, disk, interrupts
+from raggate import __version__, disk, interrupts, streams
 from raggate.caller import Caller, current
 from raggate.cli_groups import COMMANDS
 from raggate.errors import ExitCode, RaggateError
@@ -40,10 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def prepare_process() -> None:
-    """Print whatever text there is, and take either signal for an interrupt."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
+    streams.prepare()
     interrupts.install()
 
 
@@ -67,10 +65,6 @@ def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("raggate: interrupted", err=True)
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        # the reader of our output has left, which is its right; keep Python from complaining at shutdown
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitCode.PASS)
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
         refused = disk.unwritable(error) if isinstance(error, OSError) else None
         if refused is None:

@@ -28,6 +28,7 @@ LEAVES = {
         "deadlines",
         "nearest",
         "disk",
+        "streams",
         "answer_limits",
         "dockerignore",
         "ranges",

@@ -1,0 +1,94 @@
+"""Nobody reads the output, or there is none: the exit code is that of the verdict all the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from project import Project, make_project
+
+# how a shell's `2>&-` and the like start a program
+CLOSING = "import os, sys; os.close(int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A small repository with a baseline."""
+    made = make_project(tmp_path_factory.mktemp("project"))
+    made.promote()
+    return made
+
+
+@contextmanager
+def unread() -> Iterator[int]:
+    """Give the writing end of a pipe whose reader has left."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+
+
+def check(project: Project, *words: str, behaviour: str = "ok", **streams: int) -> int:
+    """Run raggate with these streams, the others piped away, and give its exit code."""
+    return subprocess.run(
+        [sys.executable, "-m", "raggate", *(words or ("check",))],
+        cwd=project.root,
+        env={**os.environ, "FAKE_BEHAVIOUR": behaviour},
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams},
+    ).returncode
+
+
+@pytest.mark.parametrize(("behaviour", "code"), [("ok", 0), ("worse", 1), ("error_500", 3)])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_left(project: Project, stream: str, behaviour: str, code: int) -> None:
+    """`raggate check | head -1` ends with the code of its verdict, and so does one whose messages nobody reads."""
+    with unread() as writing:
+        assert check(project, behaviour=behaviour, **{stream: writing}) == code
+
+
+def test_a_usage_error_that_nobody_reads(project: Project) -> None:
+    """A usage error stays one when it cannot be told."""
+    with unread() as writing:
+        assert check(project, "check", "--config", "none.yml", stderr=writing) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_no_room_for_messages(project: Project) -> None:
+    """A full disk below standard error changes no exit code."""
+    with Path("/dev/full").open("wb") as full:
+        assert check(project, stderr=full.fileno()) == 0
+        assert check(project, "check", "--config", "none.yml", stderr=full.fileno()) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_no_room_for_the_report(project: Project) -> None:
+    """A full disk below standard output is told, once, and is no verdict."""
+    with Path("/dev/full").open("wb") as full:
+        assert check(project, stdout=full.fileno()) == 3
+
+
+@pytest.mark.parametrize("descriptor", [0, 1, 2])
+def test_a_stream_that_is_closed(project: Project, descriptor: int) -> None:
+    """A closed standard stream is no bug of raggate, and no file of the run takes its place."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSING, str(descriptor), "-m", "raggate", "check"],
+        cwd=project.root,
+        env={**os.environ, "FAKE_BEHAVIOUR": "ok"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert all("nothing gated is worse" not in path.read_text().lower() for path in project.last_run().glob("*.jsonl"))
