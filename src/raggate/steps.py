@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WORKING_TREE = "working-tree"
 """The value of `against` that keeps the trusted inputs of an event from being looked for elsewhere."""
 
+_OWN = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch", "release"))
+# what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
+
 
 def gate(
     inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, record: Record
@@ -38,7 +41,7 @@ def gate(
     caller = _caller(inputs, happened, github, runner, record, introducing=by_event)
     asked = Settings(
         comment=inputs["comment"],
-        check_run=bases.check_name(inputs["check-run"], happened.base_ref, happened.default_branch),
+        check_run=_check_name(inputs, happened),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
@@ -179,11 +182,18 @@ def announce(runner: Runner, directory: Path) -> None:
     commands.set_values(runner.output, {"run-directory": results.shown(directory, runner.workspace)})
 
 
+def _check_name(inputs: Mapping[str, str], happened: event.Event) -> str:
+    """Name the check run. What a branch says of itself is not what the branch it goes into says of it."""
+    by_itself = happened.base is None and inputs["against"] in {"", WORKING_TREE}
+    itself = happened.head_ref if by_itself else ""
+    return bases.check_name(inputs["check-run"], happened.base_ref, happened.default_branch, itself=itself)
+
+
 def _contained(inputs: Mapping[str, str], happened: event.Event) -> bool:
     """Say whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
     if inputs["allow-pull-request-target"] == "true" and happened.number is not None:
         return True
-    return happened.name in {"pull_request", "merge_group"} and inputs["allow-command"] != "true"
+    return happened.name not in _OWN and inputs["allow-command"] != "true"
 
 
 def _remote(github: GitHub | None, happened: event.Event, runner: Runner, *, serving: bool) -> sources.Remote:

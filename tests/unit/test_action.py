@@ -294,6 +294,8 @@ def show(arguments: Sequence[str] | None, caller: Caller) -> int:
             f"{BASE} True True",
             id="target, command opted in",
         ),
+        pytest.param("pull_request_review", PULL, {}, f"{BASE} True True", id="review"),
+        pytest.param("issue_comment", "{}", {}, "['check', '--config=raggate.yml'] False True", id="another event"),
         pytest.param("push", "{}", {}, "['check', '--config=raggate.yml'] False False", id="push"),
         pytest.param("schedule", "{}", {}, "['check', '--config=raggate.yml'] False False", id="schedule"),
         pytest.param(
@@ -322,11 +324,33 @@ def show(arguments: Sequence[str] | None, caller: Caller) -> int:
 def test_what_judges_which_event(tmp_path: Path, name: str, event: str, inputs: dict[str, str], expected: str) -> None:
     """The base commit judges pull requests and merge groups, the working tree everything else, unless one is named.
 
-    On pull requests and merge groups an API beside the token is refused unless the workflow allows it.
+    Where a change may be checked out, an API beside the token is refused unless the workflow allows it.
     """
     done = step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, **inputs)
     assert done.code == 0, done.err
     assert done.out.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "ref", "against", "expected"),
+    [
+        ("workflow_dispatch", "refs/heads/change", "", "raggate (branch change)"),
+        ("push", "refs/heads/change", "working-tree", "raggate (branch change)"),
+        ("push", "refs/heads/change", "origin/m", "raggate"),
+        ("push", "refs/heads/m", "", "raggate"),
+        ("merge_group", "refs/heads/gh-readonly-queue/m/pr-1", "", "raggate"),
+    ],
+)
+def test_a_branch_cannot_name_its_own_judgement_as_that_of_its_base(
+    tmp_path: Path, name: str, ref: str, against: str, expected: str
+) -> None:
+    """The check run that a rule requires is never one of files that the branch brought itself, but of the default."""
+    event = json.dumps({**json.loads(GROUP), "repository": {"default_branch": "m"}})
+    begun: list[str] = []
+    with mock.patch.object(Surface, "begin", lambda surface: begun.append(surface.settings.check_run)):
+        given = {"INPUT_CHECK-RUN": "raggate", "INPUT_AGAINST": against}
+        step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, GITHUB_REF=ref, **given)
+    assert begun == [expected]
 
 
 def test_pull_request_target_is_refused(tmp_path: Path) -> None:

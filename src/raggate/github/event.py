@@ -27,6 +27,8 @@ _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
 _COUNT = re.compile(r"[1-9][0-9]{0,18}")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
 _LONGEST = 1024
+# they check out the merge of a pull request, as its own event does
+_REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,8 @@ class Event:
     """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
 
     Attributes:
-        name: `pull_request`, `push`, `merge_group`, `workflow_dispatch`, `workflow_run`, `schedule` or another.
+        name: `pull_request`, which is what reviews are of too, `push`, `merge_group`, `workflow_dispatch`,
+            `workflow_run`, `schedule` or another.
         action: what of it, such as `opened`; empty for events that have none.
         repository: `owner/name`.
         privileged: whether it is `pull_request_target`, whose token can write; `name` is then `pull_request`.
@@ -128,9 +131,9 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         )
     name = _matched(environment["GITHUB_EVENT_NAME"], _NAME, "GITHUB_EVENT_NAME", "the name of an event")
     privileged = name == "pull_request_target"
-    if privileged:
-        if not allow_pull_request_target:
-            raise _refusal()
+    if privileged and not allow_pull_request_target:
+        raise _refusal()
+    if privileged or name in _REVIEWS:
         name = "pull_request"
     payload = _payload(Path(environment["GITHUB_EVENT_PATH"]))
     known = {

@@ -49,3 +49,11 @@ def test_a_check_run_is_named_by_its_base() -> None:
     names = [bases.check_name("raggate", base, "main") for base in ("main", "lenient", "")]
     assert names == ["raggate", "raggate (base lenient)", "raggate"]
     assert bases.check_name("", "lenient", "main") == ""
+
+
+def test_a_check_run_of_a_branch_by_itself_has_a_name_of_its_own() -> None:
+    """What a branch says of itself is never taken for what its base says of it; the default branch has no base."""
+    names = [bases.check_name("raggate", "", "main", itself=own) for own in ("main", "lenient", "refs/tags/main", "")]
+    assert names == ["raggate", "raggate (branch lenient)", "raggate (branch refs/tags/main)", "raggate"]
+    assert bases.check_name("raggate", "main", "main", itself="lenient") == "raggate"
+    assert bases.check_name("raggate", "", "", itself="main") == "raggate"

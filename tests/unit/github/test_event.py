@@ -151,6 +151,16 @@ def test_pull_request_target_is_refused(file: Path) -> None:
     assert replace(found, privileged=False) == read(file, "pull_request", payload(PULL))
 
 
+@pytest.mark.parametrize("name", ["pull_request_review", "pull_request_review_comment"])
+def test_a_review_is_of_its_pull_request(file: Path, name: str) -> None:
+    """What a review starts is judged as the pull request that it checks out, by its base."""
+    content = payload(PULL)
+    del content["number"]
+    found = read(file, name, content | {"review": {}})
+    assert found.base == content["pull_request"]["base"]["sha"]
+    assert found == read(file, "pull_request", content)
+
+
 @pytest.mark.parametrize("name", ["schedule", "release", "repository_dispatch", "issue_comment"])
 def test_other_events_gate_like_a_push(file: Path, name: str) -> None:
     """Any other event has the commit of the runner, nothing to compare with, and no comment."""
