@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from raggate.escape import plain
@@ -23,6 +24,8 @@ from raggate.jsonio import dumps
 MAX_LENGTH = 300
 MAX_STEPS = 20
 MAX_INDEX = 9_999
+SHOWN_KEYS = 5
+"""Keys of a mapping that a message names."""
 
 _STEP = re.compile(
     r"(?P<dot>\.)?(?:(?P<bare>[A-Za-z0-9_@:/-]+)|\"(?P<quoted>[^\"\x00-\x1f\x7f]+)\")"
@@ -60,10 +63,14 @@ class FieldPath:
 
 
 class WrongShape(ValueError):
-    """A value is not what the path, or its reader, expects. The message says where, what was expected and found."""
+    """A value is not what the path, or its reader, expects. The message says where, what was expected and found.
 
-    def __init__(self, where: str, expected: str, found: object) -> None:
-        super().__init__(f"{where}: expected {expected}, found {told(found)}")
+    Where nothing is there, `beside` says what is; see `nearest_there`.
+    """
+
+    def __init__(self, where: str, expected: str, found: object, beside: str = "") -> None:
+        more = f"; {beside}" if beside and found is ABSENT else ""
+        super().__init__(f"{where}: expected {expected}, found {told(found)}{more}")
 
 
 @lru_cache(maxsize=1000)
@@ -156,7 +163,8 @@ def _walk(steps: tuple[Step, ...], value: object, where: str) -> Iterator[tuple[
         return
     inner = _enter(step, value, where)
     if inner is ABSENT:
-        raise WrongShape(joined(where, step), "something", ABSENT)
+        beside = nearest_there(FieldPath("", (step,)), value, where)
+        raise WrongShape(joined(where, step), "something", ABSENT, beside)
     yield from _walk(rest, inner, joined(where, step))
 
 
@@ -184,10 +192,38 @@ def below(where: str, path: FieldPath) -> str:
     return where or "the body"
 
 
+def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
+    """Say what there is where a path breaks off, such as `doc has the keys path, headings`. One harmless line."""
+    for step in path.steps:
+        if isinstance(step, Every):
+            break
+        try:
+            inner = _enter(step, value, where)
+        except WrongShape:
+            break
+        if inner is ABSENT:
+            break
+        value, where = inner, joined(where, step)
+    name = plain(where, limit=100) or "the body"
+    if isinstance(value, dict):
+        return f"{name} has {_keys(value)}"
+    if isinstance(value, list):
+        return f"{name} has {len(value)} item{'' if len(value) == 1 else 's'}"
+    return f"{name} is {told(value)}"
+
+
+def _keys(found: dict[str, object]) -> str:
+    if not found:
+        return "no keys"
+    shown = ", ".join(plain(key, limit=30) for key in islice(found, SHOWN_KEYS))
+    more = f" and {len(found) - SHOWN_KEYS} more" if len(found) > SHOWN_KEYS else ""
+    return f"the key{'' if len(found) == 1 else 's'} {shown}{more}"
+
+
 def told(found: object) -> str:
     """Say what was found, in a few harmless words."""
     if found is ABSENT:
         return "nothing"
     if isinstance(found, list):
         return "a list"
-    return "a mapping" if isinstance(found, dict) else plain(dumps(found).decode(), limit=60)
+    return f"a mapping with {_keys(found)}" if isinstance(found, dict) else plain(dumps(found).decode(), limit=60)

@@ -106,11 +106,14 @@ def test_headers_reach_the_api() -> None:
     [
         (b"<html>", "the body: expected JSON, found '<html>'"),
         ([], "the body: expected a mapping with the key 'data', found a list"),
-        ({}, "data.hits: expected a list, found nothing"),
-        ({"data": {"hits": None}}, "data.hits: expected a list, found nothing"),
-        ({"data": {"hits": {}}}, "data.hits: expected a list, found a mapping"),
+        ({}, "data.hits: expected a list, found nothing; the body has no keys (case"),
+        ({"data": {"hits": None}}, "data.hits: expected a list, found nothing; data.hits is null"),
+        ({"data": {"hits": {}}}, "data.hits: expected a list, found a mapping with no keys"),
         ({"data": {"hits": [7]}}, "data.hits[0]: expected a mapping with the key 'meta', found 7"),
-        ({"data": {"hits": [{"_id": 1}]}}, "data.hits[0].meta.file: expected text, found nothing"),
+        (
+            {"data": {"hits": [{"_id": 1, "meta": {"path": "a", "headings": []}}]}},
+            "data.hits[0].meta.file: expected text, found nothing; data.hits[0].meta has the keys path, headings",
+        ),
         (
             {"data": {"hits": [{"_id": True, "meta": {"file": "a"}, "body": ""}]}},
             "data.hits[0]._id: expected an id, text or a whole number, found true",
@@ -119,7 +122,7 @@ def test_headers_reach_the_api() -> None:
             {"data": {"hits": [{"_id": 1, "meta": {"file": "a", "section": ["A", 2]}, "body": ""}]}},
             "data.hits[0].meta.section[1]: expected text, found 2",
         ),
-        ({"data": {"hits": []}}, "data.reply.text: expected text, found nothing"),
+        ({"data": {"hits": []}}, "data.reply.text: expected text, found nothing; data has the key hits"),
         ({"data": {"hits": [], "reply": {"text": "x", "cites": [{}]}}}, "data.reply.cites[0].source: expected text"),
         ({"data": {"hits": [], "reply": {"text": "x"}}, "took": "1 s"}, 'took: expected a number, found "1 s"'),
         ({"data": {"hits": [], "reply": {"text": "x", "outcome": {}}}}, "data.reply.outcome: expected text, a number"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raggate.field_paths import ABSENT, EVERY, WrongShape, below, find, find_all, parse
+from raggate.field_paths import ABSENT, EVERY, WrongShape, below, find, find_all, nearest_there, parse
 
 BODY = {"a": {"b": [{"c": 1}, {"c": 2}]}, "odd.key": {"x y": 3}, "n": None, "@t": 4}
 JSON = st.recursive(
@@ -88,7 +88,7 @@ def test_a_path_leads_to_what_is_there(written: str, found: object) -> None:
     ("written", "message"),
     [
         ("a.b.c", "a.b: expected a mapping with the key 'c', found a list"),
-        ("a[0]", "a: expected a list, found a mapping"),
+        ("a[0]", "a: expected a list, found a mapping with the key b"),
         ("@t.x", "@t: expected a mapping with the key 'x', found 4"),
     ],
 )
@@ -97,6 +97,27 @@ def test_another_kind_on_the_way_is_an_error(written: str, message: str) -> None
     with pytest.raises(WrongShape) as caught:
         find(parse(written), BODY)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "told"),
+    [
+        pytest.param("a.x", {"a": {"b": 1}}, "a has the key b", id="one-key"),
+        pytest.param("x.y", {"b": 1, "a": 2}, "the body has the keys b, a", id="first-step"),
+        pytest.param("a.b.c", {"a": {}}, "a has no keys", id="no-keys"),
+        pytest.param("a[3].c", {"a": [1]}, "a has 1 item", id="list"),
+        pytest.param("a[*].c", {"a": [1, 2]}, "a has 2 items", id="all-items"),
+        pytest.param("a.b.c", {"a": {"b": None}}, "a.b is null", id="null"),
+        pytest.param("a.b.c", {"a": {"b": "x"}}, 'a.b is "x"', id="something-else"),
+        pytest.param("a", dict.fromkeys("bcdefgh"), "the body has the keys b, c, d, e, f and 2 more", id="many"),
+        pytest.param(
+            "a", {"\u202ex\n::error::" + "y" * 99: 1}, f"the body has the key x ::error::{'y' * 18}…", id="hostile"
+        ),
+    ],
+)
+def test_what_is_there_where_a_path_breaks_off(written: str, value: object, told: str) -> None:
+    """The deepest place that is there is told with its keys, few of them and in one harmless line."""
+    assert nearest_there(parse(written), value) == told
 
 
 def test_all_items_come_in_order_with_their_places() -> None:

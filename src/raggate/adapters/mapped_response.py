@@ -11,7 +11,7 @@ from typing import Any, Final
 from raggate import anchors, jsonio
 from raggate.adapters.mapped_request import filled_text
 from raggate.escape import plain
-from raggate.field_paths import ABSENT, WrongShape, below, find, find_all, parse
+from raggate.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, names
 from raggate.models import Chunk, Reference, Response
 
@@ -126,7 +126,7 @@ def _at(written: str | None, item: Any, where: str) -> tuple[Any, str]:
 def _text(written: str, item: Any, where: str = "") -> str:
     value, place = _at(written, item, where)
     if type(value) is not str:
-        raise WrongShape(place, "text", value)
+        raise WrongShape(place, "text", value, nearest_there(parse(written), item, where))
     return value
 
 
@@ -144,7 +144,8 @@ def _id(written: str, item: Any, where: str) -> str:
     if type(value) is int:
         return str(value)
     if type(value) is not str or not value:
-        raise WrongShape(place, "an id, text or a whole number", value)
+        beside = nearest_there(parse(written), item, where)
+        raise WrongShape(place, "an id, text or a whole number", value, beside)
     return value
 
 
@@ -161,7 +162,8 @@ def _answer(root: Any, fields: ResponseFields) -> str:
     found = _optional_text(fields.answer, root)
     if found is None and not (fields.abstained is not None and holds(fields.abstained, root)):
         value, place = _at(fields.answer, root, "")
-        raise WrongShape(place, "text", value)
+        beside = nearest_there(parse(fields.answer), root) if fields.answer is not None else ""
+        raise WrongShape(place, "text", value, beside)
     return found or ""
 
 
@@ -176,7 +178,7 @@ def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk
     path = parse(fields.list)
     items = find_all(path, root, limit=MAX_ENTRIES)
     if items is None:
-        raise WrongShape(path.written, "a list", ABSENT)
+        raise WrongShape(path.written, "a list", ABSENT, nearest_there(path, root))
     return tuple(_chunk(item, where, fields, beginnings) for where, item in items)
 
 
