@@ -70,7 +70,10 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
 
 
 def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
-    """Say that an index of the same notes holds fewer chunks than the baseline's, cut the same way or not."""
+    """Say that an index of the same notes holds fewer chunks than the baseline's, cut the same way or not.
+
+    What a part of an index does not find, nobody made worse.
+    """
     if comparison.baseline is None or comparison.incomparable:
         return
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint

@@ -65,12 +65,10 @@ def decide(
     complaints = _complaints(comparison, rows, gate, waived)
     told = _used(comparison, complaints, waived, stopped)
     complaints += _left_over(told, settled=waivers_settled)
-    quiet = [item.reason for item in complaints if not item.red]
-    warnings = [*_warnings(comparison, findings, rows, gate, started), *quiet]
+    warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
     clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error"))),
-        # what a part of an index does not find, nobody made worse
         ("cannot tell", list(coverage.smaller_index(comparison, same_chunker=True))),
         ("regression", [item.reason for item in complaints if item.red]),
         # a run that was cut short lacks cases and slices for that reason alone
@@ -100,7 +98,12 @@ def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
 
 
 def _warnings(
-    comparison: Comparison, findings: Sequence[Finding], rows: Sequence[Judged], gate: Gate, started: str
+    comparison: Comparison,
+    findings: Sequence[Finding],
+    rows: Sequence[Judged],
+    gate: Gate,
+    started: str,
+    complaints: Sequence[_Complaint],
 ) -> Iterator[Reason]:
     """Say what a reader must know of but the policy lets pass."""
     yield from _finding_reasons(findings, "warn")
@@ -108,6 +111,7 @@ def _warnings(
     yield from coverage.drift(comparison, gate)
     yield from coverage.thinner(rows, gate)
     yield from _slice_warnings(rows, gate)
+    yield from (item.reason for item in complaints if not item.red)
 
 
 def _first(clauses: Sequence[tuple[Outcome, list[Reason]]], *, interrupted: bool) -> tuple[Outcome, list[Reason]]:
