@@ -71,8 +71,7 @@ def decide(
         ("invariant broken", list(_finding_reasons(findings, "error"))),
         ("cannot tell", list(coverage.smaller_index(comparison, same_chunker=True))),
         ("regression", [item.reason for item in complaints if item.red]),
-        # a run that was cut short lacks cases and slices for that reason alone
-        ("cannot tell", list(coverage.incomplete(comparison, rows, gate)) if stopped is None else []),
+        ("cannot tell", _incomplete_unless_cut_short(comparison, rows, gate, stopped)),
     )
     outcome, reasons = _first(clauses, interrupted=interrupted)
     return Verdict(
@@ -86,6 +85,13 @@ def decide(
         fell=_fell(complaints),
         missed=dict(item.missed for item in complaints if item.missed is not None),
     )
+
+
+def _incomplete_unless_cut_short(
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, stopped: str | None
+) -> list[Reason]:
+    # a run that was cut short lacks cases and slices for that reason alone
+    return list(coverage.incomplete(comparison, rows, gate)) if stopped is None else []
 
 
 def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
