@@ -33,8 +33,9 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
     """
     measured = rundir.read(directory)
     judged = (directory / "verdict.json").exists()
-    if golden_file is not None:
-        cases = golden.load(read_file(golden_file), str(golden_file))
+    own = measured.golden
+    cases = own if golden_file is None else golden.load(read_file(golden_file), str(golden_file))
+    if cases is not own and _lines(cases) != _lines(own):
         measured = _relabelled(measured, cases)
         rundir.write(directory, measured, full_text=True)
         # what was decided by other questions is no verdict on these
@@ -48,6 +49,10 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
         _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
     return measured, scorecard
+
+
+def _lines(cases: Golden) -> list[bytes]:
+    return [golden.write_case(case) for case in cases.cases]
 
 
 def promotable(review: Review) -> bool:

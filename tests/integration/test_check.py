@@ -553,7 +553,9 @@ def test_another_policy_judges_a_run_directory(promoted: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("report", "--format", "verdict.json"), ("compare",), ("score",)], ids=lambda w: w[0]
+    "words",
+    [("report", "--format", "verdict.json"), ("compare",), ("score",), ("score", "--golden", "golden.jsonl")],
+    ids=" ".join,
 )
 def test_a_verdict_is_not_replaced_by_a_weaker_one(promoted: Project, words: tuple[str, ...]) -> None:
     """What decided and is not on disk any more is not taken for good: nothing is decided anew, nothing is written."""

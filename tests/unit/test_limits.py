@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from raggate import dockerignore, yamlio
+from raggate import dockerignore, local_objects, yamlio
 from raggate.errors import UsageError
 from raggate.formats import kebab
+from raggate.git_objects import Limits
 from raggate.github import event
+from raggate.github.git_objects import LIMITS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
@@ -58,6 +60,18 @@ def test_no_bound_in_bytes_is_missing() -> None:
             bounds |= {name for name in names if re.fullmatch(r"(?:MAX|MOST)_(?:\w+_)?BYTES", name)}
     assert bounds
     assert bounds <= {name for _, name, _, _ in NUMBER.findall(PAGE)}
+
+
+@pytest.mark.parametrize(
+    ("limits", "row"), [(local_objects.LIMITS, "objects of git, locally"), (LIMITS, "objects of git, by GitHub's API")]
+)
+def test_limits_of_objects(limits: Limits, row: str) -> None:
+    """What is read of one directory is told as it is in the code."""
+    line = next(line for line in ROWS if line.startswith(f"| {row} |"))
+    size = limits.directory_bytes >> 20
+    assert f"{limits.files:,} files of a directory" in line
+    assert f"{f'{size >> 10} GiB' if size % 1024 == 0 else f'{size} MiB'} of a directory" in line
+    assert f"{limits.file_bytes >> 20} MiB" in line
 
 
 def test_a_suite_in_yaml() -> None:
