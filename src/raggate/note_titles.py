@@ -17,9 +17,6 @@ from raggate.anchors import stream_safe
 from raggate.headings import heading_paths
 from raggate.note_words import bare
 
-JUDGED_CHARACTERS = 4_000
-"""Of a heading path, no more than this is looked at."""
-
 _ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}[ \t]*(?:#+[ \t]*)?$", re.MULTILINE)
 _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*)$", re.MULTILINE)
 _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")
@@ -37,8 +34,7 @@ class NoteTitles:
 
     def holds(self, heading_path: str) -> bool:
         """Say whether the note has these headings below each other; also where the path names none."""
-        start = heading_path[:JUDGED_CHARACTERS]
-        variants = {_letters(start), _letters(bare(start)), _letters(_ATTRIBUTES.sub("", start))}
+        variants = {_letters(told) for told in (heading_path, bare(heading_path), _ATTRIBUTES.sub("", heading_path))}
         return "" in variants or any(self._composed(variant) for variant in variants)
 
     def names(self) -> Iterator[str]:
