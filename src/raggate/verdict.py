@@ -1,8 +1,8 @@
 """A comparison and the policy -> the verdict with its reasons. Pure: no I/O, no clock, no randomness.
 
-Order of the clauses: what could not be measured (3), what the API must never do (4), an index that is only a part (3),
-what got worse (1), what is missing from an otherwise green comparison (3), pass (0). So a red run names its worst
-cause first, and nothing that is incomplete can be green.
+Order of the clauses: what could not be measured (3), what the API must never do (4), a part of the index (3), what got
+worse (1), what is missing from an otherwise green comparison (3), pass (0). So a red run names its worst cause first,
+and nothing that is incomplete can be green.
 """
 
 from __future__ import annotations
