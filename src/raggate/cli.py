@@ -214,7 +214,9 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     cases = len({case.case_id for case in scorecard.cases})
     click.echo(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
     click.echo("\n".join(stored.promotion_lines(proposal)))
-    click.echo("Nothing was written." if dry_run else "Review the difference with `git diff` and commit it.")
+    # git shows no difference of a file that it does not know yet
+    review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
+    click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
 
 
 @cli.command()

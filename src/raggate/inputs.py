@@ -178,9 +178,12 @@ def _trusted(config_name: str, settings: Config) -> tuple[str, ...]:
 
 
 def _find_baseline(source: sources.Source, settings: Config) -> tuple[str, bytes] | None:
+    path = settings.baseline_path
     try:
-        return source.describe(settings.baseline_path), source.read(settings.baseline_path)
+        return source.describe(path), source.read(path)
     except FileNotFoundError:
+        if source.directory(path).is_dir():
+            raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
         return None
 
 
@@ -201,7 +204,13 @@ def _read(source: sources.Source, path: str, hint: str) -> bytes:
     try:
         return source.read(path)
     except FileNotFoundError:
+        if source.directory(path).is_dir():
+            raise _a_directory(source, path, hint) from None
         raise UsageError(f"{source.describe(path)}: no such file", hint=hint) from None
+
+
+def _a_directory(source: sources.Source, path: str, hint: str) -> UsageError:
+    return UsageError(f"{source.describe(path)}: a directory, where a file is expected", hint=hint)
 
 
 def _directory(source: sources.Source, name: str, path: str) -> Path:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any
 
+from raggate import wording
 from raggate.escape import plain
 from raggate.invariant_settings import Invariants
 from raggate.models import Labelled, Run
@@ -246,7 +247,7 @@ def _list_deep_enough(run: Run) -> Iterator[str]:
     deepest = max(run.config.get("score", {}).get("k", [0]))
     for place, _item, response in _answered(run):
         if 0 < len(response.chunks) < deepest:
-            yield f"{place}: {len(response.chunks)} chunks, scored to depth {deepest}"
+            yield f"{place}: {wording.count(len(response.chunks), 'chunk')}, scored to depth {deepest}"
 
 
 def _ties_at_cutoff(run: Run) -> Iterator[str]:

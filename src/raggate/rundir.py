@@ -72,7 +72,10 @@ def create(parent: Path, started: str) -> Path:
         except OSError as error:
             if error.errno in disk.FULL:
                 raise
-            raise UsageError(f"cannot make the run directory {path}: {error.strerror}") from None
+            raise UsageError(
+                f"cannot make the run directory {path}: {error.strerror}",
+                hint="Key 'out', or --out, names the directory that run directories are made in.",
+            ) from None
         return path
     raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")
 

@@ -71,6 +71,10 @@ def report(directory: Path, name: str) -> str:
     Raises:
         UsageError: for a directory that cannot be read.
     """
+    if not directory.is_dir():
+        raise UsageError(
+            f"{directory}: no such directory", hint="Name a run directory, such as `raggate check` leaves."
+        )
     path = directory / name
     if not (directory / "results.jsonl").exists():
         # a run that ended before anything was asked left its reason and nothing else
@@ -144,6 +148,8 @@ def promote_directory(
     measured = rundir.read(directory)
     settings = _policy(invocation, measured)
     target = invocation.baseline_file or invocation.root / settings.baseline_path
+    if target.is_dir():
+        raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")
     proposal = pipeline.propose(measured, settings, terms, lambda: _present(target, settings, terms))
     if not dry_run:
         write_atomic(target, proposal.data)

@@ -315,6 +315,50 @@ def test_a_limited_run_asks_the_first_questions_alone(project: Project) -> None:
     assert measured.fingerprint["golden"] == measured.golden.hash
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("raggate.yml", "--config"), ("golden.jsonl", "'golden'"), ("baselines/small.json", "'baseline'")],
+)
+def test_a_directory_in_the_place_of_a_file(promoted: Project, name: str, key: str) -> None:
+    """A directory is told as one; it is neither a file that is missing nor a baseline that was never made."""
+    (promoted.root / name).unlink()
+    (promoted.root / name).mkdir()
+    done = promoted.command("check")
+    assert done.code == 2, done.out
+    assert f"raggate: usage error: {name}: a directory, where a file is expected" in done.err
+    assert key in done.err
+
+
+def test_a_promotion_onto_a_directory(promoted: Project) -> None:
+    """A baseline is not written in the place of a directory, and what stands there is named."""
+    run = str(promoted.last_run())
+    (promoted.root / "baselines" / "small.json").unlink()
+    (promoted.root / "baselines" / "small.json").mkdir()
+    done = promoted.command("promote", run)
+    assert done.code == 2
+    assert "baselines/small.json: a directory, where a file is expected" in done.err
+
+
+def test_what_to_review_after_a_promotion(project: Project) -> None:
+    """A new baseline is a file to read; `git diff`, which shows nothing of a new file, is named from the second on."""
+    assert project.command("run").code == 0
+    run = str(project.last_run())
+    assert project.command("promote", run).out.endswith("\nReview the file and commit it.\n")
+    assert project.command("promote", run).out.endswith("\nReview the difference with `git diff` and commit it.\n")
+
+
+def test_a_report_of_no_directory(project: Project) -> None:
+    """A run directory that is not there is named as one, with what is expected in its place."""
+    done = project.command("report", "nowhere")
+    assert (done.code, done.err.splitlines()) == (
+        2,
+        [
+            "raggate: usage error: nowhere: no such directory",
+            "  Name a run directory, such as `raggate check` leaves.",
+        ],
+    )
+
+
 def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> None:
     """With --against a change cannot loosen a threshold, drop a question or delete the baseline that judges it."""
     promoted.commit()

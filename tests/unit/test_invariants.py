@@ -266,6 +266,9 @@ BROKEN = [
         id="short-list",
     ),
     pytest.param(
+        "list_deep_enough", [answer(THREE[0])], TO_DEPTH_3, "q1 (hybrid): 1 chunk, scored to depth 3", id="one-chunk"
+    ),
+    pytest.param(
         "ties_at_cutoff", [scored(1, 1, 0.5)], TO_DEPTH_3, "q1 (hybrid): ranks 1 and 2 tie at 1", id="tie-at-cut-off"
     ),
 ]

@@ -93,6 +93,7 @@ ALLOWED = {
     "verdict": {"wording", "coverage", "judging", "ratchet", "waivers"},
     "judging": {"coverage"},
     "coverage": {"wording", "answer_fields"},
+    "invariants": {"wording"},
     "promote": {"baseline", "compare", "coverage", "ratchet", "wording"},
     "cli_substrate": {"substrate_inputs", "formats", "compat", "reports", "rundir"},
     "substrate_inputs": {"formats", "compat", "golden", "rundir", "scoring", "metrics"},

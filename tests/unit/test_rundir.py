@@ -197,8 +197,11 @@ class TestCreate:
     def test_cannot_be_made(self, tmp_path: Path) -> None:
         """A place where no directory can be made is a usage error that names it."""
         (tmp_path / "file").write_text("")
-        with pytest.raises(UsageError, match=r"cannot make the run directory .*file/20260102_030405: Not a directory"):
+        with pytest.raises(
+            UsageError, match=r"cannot make the run directory .*file/20260102_030405: Not a dir"
+        ) as caught:
             rundir.create(tmp_path / "file", "2026-01-02T03:04:05Z")
+        assert caught.value.hint == "Key 'out', or --out, names the directory that run directories are made in."
 
 
 def rewritten(directory: Path, name: str, number: int, *path: str | int, value: object) -> None:

@@ -79,7 +79,8 @@ def _still(row: Judged, *, several: bool) -> list[str]:
         _name(row.delta, several=several),
         figures.figure(row.delta.current, binary=row.delta.binary),
         figures.allowed(row),
-        str(row.delta.current.n),
+        # one value can stand for other questions than before
+        _moved(row.delta),
     ]
 
 

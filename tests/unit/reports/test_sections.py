@@ -47,6 +47,15 @@ def test_a_waived_row_is_no_cause() -> None:
     assert "\x1b[31m" not in line
 
 
+def test_a_value_that_stands_for_other_questions() -> None:
+    """A mean that did not move tells all the same how many questions got worse and how many better."""
+    found = review("pass")
+    rows = tuple(replace(row, delta=replace(row.delta, lost=5, gained=5)) for row in found.verdict.rows)
+    moved = replace(found, verdict=replace(found.verdict, rows=rows))
+    assert "5&nbsp;worse" not in metric_tables.unmoved(found, now="now").variants[0]
+    assert "5&nbsp;worse,&nbsp;5&nbsp;better |" in metric_tables.unmoved(moved, now="now").variants[0]
+
+
 def test_problems_come_before_settings() -> None:
     """What would break the gate when merged is told first."""
     page = markdown.render(review("preview"))
