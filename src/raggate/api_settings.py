@@ -82,6 +82,12 @@ def _mount_point(path: str) -> str:
     return str(pure)
 
 
+def _service_name(name: str) -> str:
+    if name in _OWN_LOGS:
+        raise ValueError(f"expected another name for service {name!r}: its log would be raggate's own")
+    return name
+
+
 RelativePath = Annotated[str, AfterValidator(_relative)]
 HttpUrl = Annotated[str, AfterValidator(_http)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -91,7 +97,7 @@ Port = Annotated[int, Field(ge=1, le=65_535)]
 MountPoint = Annotated[str, AfterValidator(_mount_point)]
 ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
-ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$")]
+ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"), AfterValidator(_service_name)]
 # what Docker gives by default, without making devices and raw packets, and two that only concern memory and priority
 # fmt: off
 Capability = Literal[
@@ -120,27 +126,6 @@ def described(model: type[BaseModel]) -> dict[str, str]:
                 if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name) and isinstance(text, ast.Expr):
                     found[key.target.id] = inspect.cleandoc(str(ast.literal_eval(text.value)))
     return found
-
-
-class CommandBackend(Slice):
-    """Start the API as a child process.
-
-    `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
-    directory and the directory of a vault; `{run}` for a name that no other run has.
-    """
-
-    build: list[list[str]] = []
-    """Commands run before the start, in order, as lists of words (no shell)."""
-    build_timeout: Seconds = 300
-    """Seconds for all build commands together."""
-    run: Annotated[list[str], Field(min_length=1)]
-    """The command that serves, as a list of words (no shell). It must stay in the foreground."""
-    cwd: RelativePath = "."
-    """Directory the commands run in."""
-    env: dict[str, str] = {}
-    """Environment of the commands, beside what `pass_env` lets through."""
-    pass_env: list[Annotated[str, AfterValidator(_no_token)]] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
-    """Names of variables handed on from raggate's own environment; everything else is withheld."""
 
 
 class Build(Slice):
@@ -247,6 +232,30 @@ class Service(Contained):
     """When it counts as up; the API is started after that."""
 
 
+class CommandBackend(Slice):
+    """Start the API as a child process.
+
+    `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
+    directory and the directory of a vault; `{run}` for a name that no other run has; `{service.NAME}` for the address
+    at which a service has the same ports as inside its container.
+    """
+
+    build: list[list[str]] = []
+    """Commands run before the start, in order, as lists of words (no shell)."""
+    build_timeout: Seconds = 300
+    """Seconds for all build commands together."""
+    run: Annotated[list[str], Field(min_length=1)]
+    """The command that serves, as a list of words (no shell). It must stay in the foreground."""
+    cwd: RelativePath = "."
+    """Directory the commands run in."""
+    env: dict[str, str] = {}
+    """Environment of the commands, beside what `pass_env` lets through."""
+    pass_env: list[Annotated[str, AfterValidator(_no_token)]] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    """Names of variables handed on from raggate's own environment; everything else is withheld."""
+    services: dict[ServiceName, Service] = {}
+    """Containers started before all commands, which reach the ports that the image declares and that of `ready`."""
+
+
 class ContainerBackend(Contained):
     """Start the API as a hardened container beside raggate.
 
@@ -263,20 +272,13 @@ class ContainerBackend(Contained):
     services: dict[ServiceName, Service] = {}
     """Containers started before the API, on the same network."""
 
-    def relaxations(self) -> list[str]:
-        """Name every limit that is relaxed, with its key."""
-        found = [f"api.container.{text}" for text in self.relaxed()]
-        if self.egress:
-            found.append("api.container.egress: true (the API reaches every network that this machine reaches)")
-        for name, service in self.services.items():
-            found += [f"api.container.services.{name}.{text}" for text in service.relaxed()]
-        return found
+    def relaxed(self) -> list[str]:
+        """Name every limit that differs from the default."""
+        egress = ["egress: true (the API reaches every network that this machine reaches)"] if self.egress else []
+        return super().relaxed() + egress
 
     @model_validator(mode="after")
     def _sound(self) -> ContainerBackend:
-        for name in self.services:
-            if name in _OWN_LOGS:
-                raise ValueError(f"expected another name for service {name!r}: its log would be raggate's own")
         vaults = PurePosixPath(self.vault_path)
         if any(vaults.is_relative_to(path) or PurePosixPath(path).is_relative_to(vaults) for path in self.tmpfs):
             raise ValueError("expected 'vault_path' outside the directories of 'tmpfs'")
@@ -324,6 +326,14 @@ class Api(Slice):
     """Run a program for the questions, in place of an API; for the adapter `kebab` only."""
     ready: Readiness = Readiness()
     """When it counts as up."""
+
+    def containers(self) -> dict[str, Contained]:
+        """Give every container that is to be started, by its key."""
+        found: dict[str, Contained] = {} if self.container is None else {"api.container": self.container}
+        for name, backend in (("command", self.command), ("container", self.container)):
+            for service, settings in (backend.services if backend else {}).items():
+                found[f"api.{name}.services.{service}"] = settings
+        return found
 
     @model_validator(mode="after")
     def _one_backend(self) -> Api:

@@ -29,6 +29,8 @@ def why_it_ended(ended: str, log: Iterable[str] = (), *, contained: bool = False
             f"It tried to write {path!r}, and its root file system is read-only. Name the directory in "
             "`api.container.tmpfs` (it is then empty at every start), or set `api.container.read_only: false`."
         )
+    if ended.startswith("lost its service "):
+        return "Its whole output is in the log of its name in the run directory; its limits stand under `services`."
     if ended == "exited with code 0":
         return "The command must stay in the foreground for as long as it serves."
     if ended.endswith("(OOM)"):

@@ -26,9 +26,7 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
 
 
 def _contexts(api: Api) -> Iterator[str]:
-    if api.container is None:
-        return
-    for part in (api.container, *api.container.services.values()):
+    for part in api.containers().values():
         if part.build is not None:
             yield posixpath.normpath(part.build.context)
 

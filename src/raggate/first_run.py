@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from raggate.api_settings import DEFAULT_USER, CommandBackend, Contained, Program
+from raggate.api_settings import DEFAULT_USER, CommandBackend, Contained, Program, Service
 from raggate.config import Config
 from raggate.errors import UsageError
 from raggate.escape import plain
@@ -72,13 +72,12 @@ def _asked(settings: Config) -> Iterator[tuple[str, str]]:
             yield "pass_env", f"api.{name}.pass_env"
     if settings.ask.mapped is not None and settings.ask.mapped.pass_env:
         yield "pass_env", "ask.mapped.pass_env"
-    if api.container is not None:
-        yield from _relaxed(api.container, "api.container")
-        if api.container.egress:
-            yield "egress", "api.container.egress"
-        for name, service in api.container.services.items():
-            yield "services", f"api.container.services.{name}"
-            yield from _relaxed(service, f"api.container.services.{name}")
+    if api.container is not None and api.container.egress:
+        yield "egress", "api.container.egress"
+    for key, container in api.containers().items():
+        if isinstance(container, Service):
+            yield "services", key
+        yield from _relaxed(container, key)
 
 
 def _relaxed(container: Contained, key: str) -> Iterator[tuple[str, str]]:

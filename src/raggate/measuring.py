@@ -215,13 +215,7 @@ def _ask_program(
 def _secrets(invocation: Invocation, settings: Config) -> tuple[str, ...]:
     """Give the values that nothing may show: the API may know them, or find them, and print them."""
     api, mapped = settings.api, settings.ask.mapped
-    sections = [
-        api.command,
-        api.program,
-        api.container,
-        *(api.container.services.values() if api.container else ()),
-        mapped,
-    ]
+    sections = [api.command, api.program, *api.containers().values(), mapped]
     names = [name for section in sections if section is not None for name in section.pass_env]
     return redaction.of_environment(invocation.environment, names)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from e2e import image
 from e2e.emulator import RUNNER_UID, Cancel, Job, Step, copy_tree, docker, job_network, leftovers
@@ -269,6 +270,31 @@ def test_api_in_a_container_is_reached_from_every_network(job: Jobs, network: st
     made = job(network=network)
     step = made.run(GATE)
     assert step.exit_code == 0, step.text
+    assert leftovers(made) == []
+
+
+ASKS_ITS_STORE = """
+import os, urllib.request
+with urllib.request.urlopen(os.environ["STORE"] + "/api/health", timeout=10) as answer:
+    raise SystemExit("the store answers %d" % answer.status)
+"""
+
+
+def test_services_of_a_command_are_reached_from_every_network(job: Jobs, network: str | None) -> None:
+    """An API that runs in the action's own container reaches its service, wherever that container is."""
+    made = job(network=network)
+    environment = {"API_HOST": "0.0.0.0", "VAULT_PERSONAL_PATH": "/", "VAULT_WORK_PATH": "/"}
+    store = {"image": GATE["api-image"], "env": environment, "ready": {"http": {"port": 9000, "path": "/api/health"}}}
+    api = {
+        "run": ["python3", "-c", ASKS_ITS_STORE],
+        "env": {"PORT": "{port}", "STORE": "http://{service.store}:9000"},
+        "services": {"store": store},
+    }
+    settings = yaml.safe_load((made.workspace / "raggate.yml").read_text())
+    (made.workspace / "store.yml").write_text(yaml.safe_dump({**settings, "api": {"command": api}}))
+    step = made.run({"config": "store.yml", "allow-command": "true"})
+    assert (step.exit_code, step.outputs["verdict"]) == (3, "cannot tell"), step.text
+    assert "the store answers 200" in step.text
     assert leftovers(made) == []
 
 

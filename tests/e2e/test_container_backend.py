@@ -29,8 +29,8 @@ import yaml
 from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
 from raggate import boot
 from raggate.adapters.ask import AskAdapter
-from raggate.api_settings import Api, ContainerBackend, Readiness
-from raggate.backends import container, images
+from raggate.api_settings import Api, CommandBackend, ContainerBackend, Readiness
+from raggate.backends import command, container, images
 from raggate.backends.engine import STEP_VARIABLE, sweep
 from raggate.config import Ask
 from raggate.errors import CannotTell, UsageError
@@ -545,6 +545,89 @@ class TestServices:
             assert api.died() == "lost its service store, which was killed by SIGKILL"
 
 
+FORWARD = """
+import http.server, os, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with urllib.request.urlopen(os.environ["STORE"] + self.path, timeout=20) as answer:
+            body = answer.read()
+        self.send_response(200); self.end_headers(); self.wfile.write(body)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+
+
+class TestServicesOfACommand:
+    """Containers that an API needs that runs as a process of this machine, and hands on what it is asked."""
+
+    @pytest.fixture
+    def forward(self, built: dict[str, str]) -> Callable[..., CommandBackend]:
+        """Give a function that makes settings of the API and its store."""
+
+        def make(**more: object) -> CommandBackend:
+            store = {"image": built["hostile"], "ready": {"tcp": 9000}, "env": {"RUN": "{run}"}, **more}
+            return CommandBackend.model_validate(
+                {
+                    "run": [sys.executable, "-c", FORWARD],
+                    "env": {"PORT": "{port}", "STORE": "http://{service.store}:9000"},
+                    "services": {"store": store, "second": {"image": built["hostile"], "ready": {"tcp": 9000}}},
+                }
+            )
+
+        return make
+
+    def test_reached_from_the_process(self, engine: Any, forward: Any, place: Place, run: str) -> None:
+        """The API reaches its service, which is hardened as ever, at this machine alone, and both go together."""
+        with command.start(forward(), place) as api:
+            found = listening(api.base_url).json()
+            states = [inspected(engine, run, suffix)["HostConfig"] for suffix in ("-store", "-second")]
+            assert api.died() is None
+        assert f"RUN={place.run}" in found["environment"]
+        assert re.search(r"CapEff:\s+0{16}\n", found["status"])
+        assert not [secret for secret in SECRETS.values() if secret in json.dumps(found)]
+        published = [state["PortBindings"]["9000/tcp"] for state in states]
+        assert {len(ports) for ports in published} == {1}
+        assert {ports[0]["HostPort"] for ports in published} == {"9000"}
+        assert len({ports[0]["HostIp"] for ports in published}) == 2
+        assert all(ports[0]["HostIp"].startswith("127.") for ports in published)
+        assert all(state["ReadonlyRootfs"] and state["CapDrop"] == ["ALL"] for state in states)
+        assert (place.out / "store.log").exists()
+
+    def test_services_reach_each_other_alone(self, forward: Any, place: Place, neighbour: str) -> None:
+        """A service reaches another by its name; no other machine answers it, and no other name is known."""
+        with command.start(forward(), place) as api:
+            assert listening(api.base_url, "/reach", address="second:9000").text == "done"
+            assert listening(api.base_url, "/reach", address=neighbour).text != "done"
+            assert listening(api.base_url).json()["resolve"] != "done"
+
+    def test_a_port_without_anybody(self, forward: Any, place: Place) -> None:
+        """A service that never listens is not ready, though the engine takes connections in its place."""
+        with pytest.raises(CannotTell, match="the service 'store' was not ready after 1 s"):
+            command.start(forward(command=["never"], ready={"tcp": 9000, "timeout": 1}), place).__enter__()
+
+    def test_that_dies_later(self, engine: Any, forward: Any, place: Place, run: str) -> None:
+        """A service that dies while the process lives is the reason that is given."""
+        with command.start(forward(), place) as api:
+            listening(api.base_url)
+            engine.containers.get(inspected(engine, run, "-store")["Id"]).kill()
+            end = time.monotonic() + 2
+            while api.died() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            assert api.died() == "lost its service store, which was killed by SIGKILL"
+
+    def test_after_a_signal_and_after_a_kill(self, engine: Any, gate: Gate, forward: Any, run: str) -> None:
+        """A signal leaves nothing; what a kill leaves goes at the next start."""
+        api = {"command": forward().model_dump(mode="json"), "ready": {"timeout": 60}}
+        api["command"]["env"]["STORE"] = "http://{service.store}:1"  # never healthy
+        killed = f"{run}-killed"
+        for number, label in ((signal.SIGKILL, killed), (signal.SIGTERM, run)):
+            process = gate.start(api, GITHUB_RUN_ID=label)
+            wait_for_container(engine, label, "-second")
+            process.send_signal(number)
+            _, err = process.communicate(timeout=30)
+            assert process.returncode == (130 if number == signal.SIGTERM else -number), err
+        assert leftovers(engine, killed) == []
+
+
 class TestImages:
     """Images that are built, pulled or missing."""
 
@@ -795,10 +878,10 @@ class TestInterrupts:
                 remove_leftovers(engine, label)
 
 
-def wait_for_container(engine: Any, run: str) -> None:
-    """Wait until the API's container of a run is running."""
+def wait_for_container(engine: Any, run: str, suffix: str = "-api") -> None:
+    """Wait until a container of a run is running, by default the API's."""
     end = time.monotonic() + 20
-    while not any(one.name.endswith("-api") for one in engine.containers.list(filters={"label": f"raggate.run={run}"})):
+    while not any(one.name.endswith(suffix) for one in engine.containers.list(filters={"label": f"raggate.run={run}"})):
         assert time.monotonic() < end
         time.sleep(0.05)
 

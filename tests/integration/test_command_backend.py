@@ -1,6 +1,7 @@
 """Real processes: what the command backend starts, what it says when that fails, and that nothing is ever left."""
 
 import contextlib
+import dataclasses
 import itertools
 import json
 import os
@@ -318,11 +319,11 @@ class TestPlaceholders:
     def test_run(self, place, settings):
         """{run} is one name in all words of a start and another in the next; any store takes it as one of its names."""
         made = settings(env={"COLLECTION": "{run}", "OTHER": "notes-{run}", "P": "{port}"})
-        first = command._plan(made, place, 80).environment
+        first = command._plan(made, place, 80, {}).environment
         assert re.fullmatch(r"[a-z][a-z0-9_]{0,30}", first["COLLECTION"])
         assert first["OTHER"] == f"notes-{first['COLLECTION']}"
         again = Place(root=place.root, out=place.out, vaults=place.vaults, environment=place.environment)
-        assert command._plan(made, again, 80).environment["COLLECTION"] != first["COLLECTION"]
+        assert command._plan(made, again, 80, {}).environment["COLLECTION"] != first["COLLECTION"]
 
     def test_no_port_at_all(self, place):
         """A command that is not told its port is refused at once, for it could never be reached."""
@@ -335,7 +336,7 @@ class TestPlaceholders:
         place = Place(root=Path("/r"), out=Path("/o"), vaults={"a": Path("/v")}, environment={})
         made = CommandBackend(run=["x"], env={"T": text, "P": "{port}"})
         try:
-            filled = command._plan(made, place, 80).environment["T"]
+            filled = command._plan(made, place, 80, {}).environment["T"]
         except UsageError as error:
             refused = error.message
         else:
@@ -383,6 +384,39 @@ class TestRefusals:
         """A variable that no process can have is refused."""
         with pytest.raises(UsageError, match=r"api\.command\.env: 'A=B'"):
             command.start(CommandBackend(run=["true", "{port}"], env={"A=B": "x"}), place).__enter__()
+
+
+class TestServices:
+    """Containers beside the process, where there is no engine; with one they are in the end-to-end tests."""
+
+    def refused(self, place, settings, services, **more):
+        """Start it and give the error, with nothing having run."""
+        own = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], services=services, **more)
+        nowhere = dataclasses.replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
+        with pytest.raises((CannotTell, UsageError)) as caught:
+            command.start(own, nowhere).__enter__()
+        assert not (place.root / "built").exists()
+        return caught.value
+
+    def test_no_engine(self, place, settings):
+        """Without an engine nothing can be told, and the message says who needs one and what works without."""
+        error = self.refused(place, settings, {"store": {"image": "x"}}, env={"A": "{port}{service.store}"})
+        assert isinstance(error, CannotTell)
+        assert "no Docker socket at /nowhere/s, and `api.container` and `services` need an engine" in error.message
+        assert "`api.command` without `services`" in error.hint
+
+    @pytest.mark.parametrize(
+        ("env", "own", "key"),
+        [
+            ({"A": "{service.stroe}"}, {}, r"api\.command\.env\.A: .*did you mean \{service\.store\}"),
+            ({}, {"A": "{port}"}, r"api\.command\.services\.store\.env\.A: unknown placeholder"),
+        ],
+    )
+    def test_unknown_placeholders(self, place, settings, env, own, key):
+        """A mistake in a placeholder is said by its key before an engine is looked for."""
+        error = self.refused(place, settings, {"store": {"image": "x", "env": own}}, env={"P": "{port}", **env})
+        assert isinstance(error, UsageError)
+        assert re.search(key, error.message)
 
 
 class TestBuild:

@@ -27,6 +27,13 @@ def test_read_only(line: str, path: str | None) -> None:
     assert "tmpfs" not in why_it_ended("exited with code 1", ["starting"], contained=True)
 
 
+def test_a_service_has_limits_of_its_own() -> None:
+    """The end of a service is no reason to give the API more."""
+    hint = why_it_ended("lost its service store, which was killed for using more than 64m of memory (OOM)")
+    assert "under `services`" in hint
+    assert "api.container" not in hint
+
+
 def test_a_hostile_line_is_plain_and_bounded() -> None:
     """What an API prints as a path is one harmless line, however long."""
     hint = why_it_ended("exited with code 1", ["/" + "\x1b[31m" * 5000 + "a: read-only file system"], contained=True)

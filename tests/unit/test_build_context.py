@@ -58,11 +58,11 @@ def test_another_context(root: Path) -> None:
     assert found(root, api("golden")) == (GOLDEN,)
 
 
-def test_a_service_is_built_too(root: Path) -> None:
-    """The image of a service can carry them as well."""
-    settings = Api.model_validate(
-        {"container": {"image": "x:1", "port": 1, "services": {"db": {"build": {"context": "."}}}}}
-    )
+@pytest.mark.parametrize("backend", [{"container": {"image": "x:1", "port": 1}}, {"command": {"run": ["x"]}}])
+def test_a_service_is_built_too(root: Path, backend: dict[str, dict[str, object]]) -> None:
+    """The image of a service can carry them as well, beside a container and beside a process."""
+    services = {"db": {"build": {"context": "."}}}
+    settings = Api.model_validate({name: {**own, "services": services} for name, own in backend.items()})
     assert found(root, settings) == (GOLDEN, BASELINE)
 
 

@@ -13,6 +13,7 @@ HEAD = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\n"
 CONTAINER = HEAD + "api: {container: {image: a, port: 1, %s}}\n"
 SERVICE = CONTAINER % "services: {db: {image: d, %s}}"
 COMMAND = HEAD + "api: {command: {run: [a], pass_env: [%s]}}\n"
+BESIDE = HEAD + "api: {command: {run: [a], services: {db: {image: d, %s}}}}\n"
 PROGRAM = HEAD + "api: {program: {pass_env: [%s]}}\nask: {adapter: kebab}\n"
 MAPPED = (
     HEAD
@@ -38,6 +39,8 @@ def loaded(text: str) -> Config:
         (SERVICE % "pass_env: [KEY]", {"services", "pass_env"}, "api.container.services.db.pass_env"),
         (SERVICE % "user: null", {"services", "user"}, "api.container.services.db.user"),
         (SERVICE % "cap_add: [CHOWN]", {"services", "cap_add"}, "api.container.services.db.cap_add"),
+        (BESIDE % "memory: 1g", {"services"}, "api.command.services.db"),
+        (BESIDE % "pass_env: [KEY], user: null", {"services", "pass_env", "user"}, "api.command.services.db.user"),
         (COMMAND % "KEY", {"pass_env"}, "api.command.pass_env"),
         (PROGRAM % "PATH, KEY", {"pass_env"}, "api.program.pass_env"),
         (MAPPED, {"pass_env"}, "ask.mapped.pass_env"),

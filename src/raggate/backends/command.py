@@ -6,12 +6,13 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.api_settings import CommandBackend
+from raggate.backends import beside
 from raggate.backends.placeholders import Filler
 from raggate.backends.processes import Child, Family, Log
 from raggate.errors import CannotTell, UsageError
@@ -28,26 +29,32 @@ def start(settings: CommandBackend, place: Place) -> Iterator[Started]:
 
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
     that of the build steps in `build.log`. When it ends at once because another process took the port meanwhile, it is
-    started once more on another port; `base_url` is then a different one.
+    started once more on another port; `base_url` is then a different one. Services are up before anything is built.
 
     Raises:
         UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
             executed. Nothing was measured.
-        CannotTell: when a build step fails, cannot be executed, or takes too long.
+        CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
     """
-    port = _free_port()
-    plan = _plan(settings, place, port)
-    if not plan.cwd.is_dir():
+    # before anything is started, so that a mistake costs nobody the time
+    names = {f"service.{name}": name for name in settings.services}
+    if not _plan(settings, place, 0, names).cwd.is_dir():
         raise UsageError(f"api.command.cwd: {plain(settings.cwd)!r} is not a directory")
-    with Log(place.out / "api.log", place.secrets) as log, Family(place.environment) as family:
+    with (
+        beside.started(settings.services, place) as (addresses, lost),
+        Log(place.out / "api.log", place.secrets) as log,
+        Family(place.environment) as family,
+    ):
+        port = _free_port()
+        plan = _plan(settings, place, port, addresses)
         if plan.build:
             with Log(place.out / "build.log", place.secrets) as build_log:
                 _build(family, plan, settings.build_timeout, build_log)
 
         def launch(port: int) -> Child:
-            return _run(family, _plan(settings, place, port), log)
+            return _run(family, _plan(settings, place, port, addresses), log)
 
-        api = _Api(launch, port, log)
+        api = _Api(launch, port, log, lost)
         try:
             yield api
         finally:
@@ -63,8 +70,9 @@ class _Plan:
 
 
 class _Api:
-    def __init__(self, launch: Callable[[int], Child], port: int, log: Log) -> None:
+    def __init__(self, launch: Callable[[int], Child], port: int, log: Log, lost: Callable[[], str | None]) -> None:
         self._launch = launch
+        self._lost = lost
         self._port = port
         self._log = log
         self._may_move = True
@@ -77,9 +85,11 @@ class _Api:
         return f"http://127.0.0.1:{self._port}"
 
     def died(self) -> str | None:
-        """Say how the process ended, or None while it runs."""
+        """Say how the process or one of its services ended, or None while they run."""
         ended = self._child.ended()
-        if ended is None or not self._port_was_taken():
+        if ended is None:
+            return self._lost()
+        if not self._port_was_taken():
             return ended
         self._port = _free_port()
         self._child = self._launch(self._port)
@@ -118,8 +128,8 @@ def _is_free(port: int) -> bool:
         return True
 
 
-def _plan(settings: CommandBackend, place: Place, port: int) -> _Plan:
-    values = {"port": str(port), "root": str(place.root), "out": str(place.out), "run": place.run}
+def _plan(settings: CommandBackend, place: Place, port: int, addresses: Mapping[str, str]) -> _Plan:
+    values = {"port": str(port), "root": str(place.root), "out": str(place.out), "run": place.run, **addresses}
     values |= {f"vault.{name}": str(path) for name, path in place.vaults.items()}
     filler = Filler(values)
     fill = filler.fill

@@ -36,6 +36,8 @@ class Plan:
         network: name of the network.
         internal: whether that network leads nowhere else.
         mounts: volumes, as the engine describes them.
+        at: the address of this machine at which its ports can be connected to; empty for none.
+        ports: those ports.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Plan:
     network: str
     internal: bool
     mounts: Sequence[Any] = ()
+    at: str = ""
+    ports: tuple[int, ...] = ()
 
 
 def create(client: Client, settings: Contained, plan: Plan, labels: Mapping[str, str]) -> str:
@@ -64,6 +68,7 @@ def create(client: Client, settings: Contained, plan: Plan, labels: Mapping[str,
                 name=plan.full_name,
                 environment=plan.environment,
                 labels=dict(labels),
+                ports=list(plan.ports) or None,
                 user=settings.user,
                 host_config=host_config,
                 networking_config=client.create_networking_config({plan.network: endpoint}),
@@ -84,6 +89,7 @@ def _profile(client: Client, settings: Contained, plan: Plan) -> Any:
     return client.create_host_config(
         network_mode=plan.network,
         mounts=list(plan.mounts),
+        port_bindings={port: (plan.at, port) for port in plan.ports} or None,
         cap_drop=["ALL"],
         cap_add=list(settings.cap_add) or None,
         security_opt=["no-new-privileges:true"],

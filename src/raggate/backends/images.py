@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable
 
@@ -16,6 +17,7 @@ from raggate.models import Place
 _TRIES = 3
 _PULL_SECONDS = 600.0
 _SILENCE = 120.0
+_LAST_PORT = 65_535
 
 
 class _PullError(Exception):
@@ -88,6 +90,13 @@ def _repository(name: str) -> str:
 def declared_volumes(client: Client, image: str) -> list[str]:
     """List the directories for which the image wants volumes of its own."""
     return sorted((client.inspect_image(image).get("Config") or {}).get("Volumes") or ())
+
+
+def declared_ports(client: Client, image: str) -> list[int]:
+    """List the TCP ports that the image says it listens on."""
+    named = (client.inspect_image(image).get("Config") or {}).get("ExposedPorts") or ()
+    found = (re.fullmatch(r"([1-9][0-9]{0,4})/tcp", str(name)) for name in named)
+    return sorted(int(port[1]) for port in found if port is not None and int(port[1]) <= _LAST_PORT)
 
 
 def _local(client: Client, name: str, key: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Mapping
 
@@ -19,15 +20,33 @@ IMPATIENT = ("timeout:1", "attempts:1")
 and every one would be waited for twice five seconds."""
 
 
-def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool) -> str:
+_NO_TRANSLATION = {"com.docker.network.bridge.enable_ip_masquerade": "false"}
+
+
+def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool, published: bool = False) -> str:
     """Create a network and return its name.
+
+    Args:
+        client: the engine.
+        name: of the network.
+        labels: put on it.
+        internal: whether it leads nowhere else.
+        published: whether ports of its containers are to be connected to from this machine. Engines do not publish
+            those of internal networks; this one sends packets out under addresses to which no answer comes back.
 
     Raises:
         CannotTell: when the engine refuses.
     """
     try:
         with interrupts.deferred():
-            client.create_network(name, driver="bridge", internal=internal, labels=dict(labels), check_duplicate=True)
+            client.create_network(
+                name,
+                driver="bridge",
+                internal=internal and not published,
+                options=dict(_NO_TRANSLATION) if internal and published else None,
+                labels=dict(labels),
+                check_duplicate=True,
+            )
     except engine_errors() as error:
         raise CannotTell(f"no network could be created for the API: {reason(error)}") from None
     return name
@@ -44,13 +63,42 @@ def check_reachable(own: Own, host: str, platform: str = sys.platform) -> None:
     Raises:
         UsageError: when raggate runs neither on the engine's machine nor in one of its containers.
     """
-    remote = bool(host) and not host.startswith("unix://")
-    if own.id is None and (remote or platform != "linux"):
+    if own.id is None and (_is_remote(host) or platform != "linux"):
         raise UsageError(
             "`api.container` works on the engine's own Linux machine and in a container of that engine",
             hint="Elsewhere the addresses of containers cannot be reached: run raggate in a container, or use "
             "`api.command`.",
         )
+
+
+def _is_remote(host: str) -> bool:
+    return bool(host) and not host.startswith("unix://")
+
+
+def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
+    """Choose an address of this machine for the ports of one container; None where raggate joins their network.
+
+    On Linux all of 127.0.0.0/8 is this machine, and an address of its own lets a container keep its port whatever else
+    listens there. It is also where engines without root publish, whose networks the machine itself does not reach.
+
+    Args:
+        own: how raggate is placed.
+        host: the engine's URL, empty for the local one.
+        platform: as in `sys.platform`.
+
+    Raises:
+        UsageError: when the engine runs on another machine.
+    """
+    if own.connect is not None:
+        return None
+    if _is_remote(host):
+        raise UsageError(
+            "`api.command.services` works with an engine on this machine, and DOCKER_HOST names another",
+            hint="Unset DOCKER_HOST, or start them yourself and give their addresses in `api.command.env`.",
+        )
+    if platform != "linux":
+        return "127.0.0.1"
+    return ".".join(str(part) for part in (127, *(1 + secrets.randbelow(254) for _ in range(3))))
 
 
 def join(client: Client, network: str, own: Own) -> None:

@@ -28,8 +28,8 @@ def place() -> Place:
 def test_run_is_one_name_for_all() -> None:
     """{run} is the same for the API and its services, and another in the next run."""
     start = place()
-    texts = container._texts(ContainerBackend.model_validate(SETTINGS), start)
-    api, store = texts[container._API], texts["store"]
+    parts = container._parts(ContainerBackend.model_validate(SETTINGS), start)
+    api, store = parts[container._API], parts["store"]
     assert api.command == ("serve", start.run)
     assert api.environment == {"COLLECTION": f"notes_{start.run}", "STORE": "store"}
     assert store.environment == {"NAME": start.run}
@@ -40,5 +40,5 @@ def test_a_service_has_no_port_of_the_api() -> None:
     """What is not a service's own is an unknown placeholder there, and {run} among the known."""
     services = {"store": {"image": "y:1", "env": {"P": "{port}"}}}
     with pytest.raises(UsageError, match=r"api\.container\.services\.store\.env\.P: unknown") as caught:
-        container._texts(ContainerBackend.model_validate({**SETTINGS, "services": services}), place())
+        container._parts(ContainerBackend.model_validate({**SETTINGS, "services": services}), place())
     assert "{run}" in caught.value.hint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -122,6 +123,23 @@ def test_where_containers_cannot_be_reached(host: str, platform: str) -> None:
         networking.check_reachable(Own(), host, platform)
     networking.check_reachable(Own(id=ID, connect=ID), host, platform)
     networking.check_reachable(Own(), "unix:///run/docker.sock", "linux")
+
+
+def test_where_services_are_published() -> None:
+    """Ports come out at this machine alone, at an address of their own; not where raggate joins their network."""
+    chosen = {networking.loopback(Own(), "unix:///run/user/1000/docker.sock", "linux") for _ in range(20)}
+    assert all(re.fullmatch(r"127(\.([1-9]|[1-9]\d|1\d\d|2[0-4]\d|25[0-4])){3}", str(one)) for one in chosen)
+    assert len(chosen) > 10
+    assert networking.loopback(Own(), "", "darwin") == "127.0.0.1"
+    assert networking.loopback(Own(id=ID), "", "linux") is not None
+    assert networking.loopback(Own(id=ID, connect=HOLDER), "tcp://10.0.0.1:2375", "linux") is None
+
+
+@pytest.mark.parametrize("host", ["tcp://10.0.0.1:2375", "ssh://a@b"])
+def test_where_services_cannot_be_published(host: str) -> None:
+    """On another machine a loopback address is not this one's, and that is said at once."""
+    with pytest.raises(UsageError, match="DOCKER_HOST names another"):
+        networking.loopback(Own(), host)
 
 
 def test_labels_of_a_job() -> None:
