@@ -315,6 +315,15 @@ def test_a_limited_run_asks_the_first_questions_alone(project: Project) -> None:
     assert measured.fingerprint["golden"] == measured.golden.hash
 
 
+def test_every_file_of_a_run_is_documented(promoted: Project) -> None:
+    """What a check leaves in its run directory stands in the table of files, name by name."""
+    assert promoted.command("check").code == 0
+    page = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    table = page.partition("Every run leaves")[2]
+    missing = [path.name for path in promoted.last_run().iterdir() if f"`{path.name}`" not in table]
+    assert missing == []
+
+
 @pytest.mark.parametrize(
     ("name", "key"),
     [("raggate.yml", "--config"), ("golden.jsonl", "'golden'"), ("baselines/small.json", "'baseline'")],
