@@ -126,15 +126,15 @@ def _ask(
         max_body_bytes=settings.ask.max_body_bytes,
     )
     with _hidden(secrets), ready as api, invocation.progress() as progress:
-        errors = ErrorLog(api)
+        errors, without = ErrorLog(api), _without(secrets, inputs.vault)
 
         def keep(result: Result, done: int, total: int) -> None:
             errors.take(result)
-            results.append(_without(secrets, result))
+            results.append(without(result))
             progress.advance(done, total, errors.failed)
 
         outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
-        results[:] = [_without(secrets, result) for result in outcome.results]
+        results[:] = map(without, outcome.results)
         stopped = outcome.stopped or suite.ended_early(api)
         if not stopped:
             return None, errors.lines
@@ -185,10 +185,11 @@ def _ask_program(
     ask, cases = inputs.config.ask, inputs.golden.cases
     passed = {name: invocation.environment[name] for name in program.pass_env if name in invocation.environment}
     total = sum(asked_in(case.modes, mode) for case in cases for mode in ask.modes)
+    without = _without(secrets, inputs.vault)
     with invocation.progress() as progress:
 
         def keep(result: Result) -> None:
-            results.append(_without(secrets, result))
+            results.append(without(result))
             progress.advance(len(results), total, sum(one.failure is not None for one in results))
 
         asked = KebabSettings(
@@ -206,7 +207,7 @@ def _ask_program(
             give_up_after=ask.give_up_after,
             on_result=keep,
         )
-        results[:] = [_without(secrets, result) for result in kebab.ask_all(cases, asked)]
+        results[:] = map(without, kebab.ask_all(cases, asked))
     aborted = (one.failure for one in results if one.failure is not None and one.failure.kind == "aborted")
     first = next(aborted, None)
     return first.message if first is not None else None
@@ -231,12 +232,19 @@ def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
         raise
 
 
-def _without(secrets: tuple[str, ...], result: Result) -> Result:
-    if result.failure is None:
-        return result
-    return replace(
-        result, failure=replace(result.failure, message=redaction.redact_cut(result.failure.message, secrets))
-    )
+def _without(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
+    """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
+    known = [text for place, note in notes.texts.items() for text in (*place, note)]
+    scrub = redaction.Scrubber(secret for secret in secrets if not any(secret in text for text in known))
+
+    def clean(result: Result) -> Result:
+        if result.failure is None:
+            return replace(result, response=scrub(result.response))
+        return replace(
+            result, failure=replace(result.failure, message=redaction.redact_cut(result.failure.message, secrets))
+        )
+
+    return clean
 
 
 def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:

@@ -7,7 +7,11 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
+
+T = TypeVar("T")
 
 SHORTEST = 6
 """Characters of the shortest value that is hidden: anything shorter would blacken innocent text."""
@@ -73,6 +77,30 @@ def redact_cut(text: str, values: Collection[str]) -> str:
 def _without_beginning(text: str, shapes: Iterable[str]) -> str:
     lengths = [n for shape in shapes for n in range(SHORTEST, len(shape)) if text.endswith(shape[:n])]
     return text[: -max(lengths)] + _HIDDEN if lengths else text
+
+
+class Scrubber:
+    """Replaces values by `***` in every text that a noun, a tuple or a mapping holds; the rest is left as it is."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = tuple(values)
+        self._shapes = _shapes(self._values)
+
+    def __call__(self, value: T) -> T:
+        """Give the same without the values."""
+        return self._clean(value)  # type: ignore[no-any-return]
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            # to look is far cheaper than to replace, and there is hardly ever anything
+            return redact(value, self._values) if any(shape in value for shape in self._shapes) else value
+        if isinstance(value, tuple):
+            return tuple(map(self._clean, value))
+        if isinstance(value, dict):
+            return {self._clean(key): self._clean(item) for key, item in value.items()}
+        if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{part.name: self._clean(getattr(value, part.name)) for part in fields(value)})
+        return value
 
 
 class Redactor:

@@ -44,6 +44,25 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["API_PORT"])), Hand
 """
 
 
+LEAKING = """
+import base64, os, sys
+sys.path.insert(0, {folder!r})
+import process_api
+key = os.environ["SEARCH_KEY"]
+class Leaking(process_api.Index):
+    def hits(self, question, **limits):
+        return [self.leaky(chunk) for chunk in super().hits(question, **limits)]
+    def leaky(self, chunk):
+        where = process_api.BEHAVIOUR
+        said = base64.b64encode(b"x" + key.encode()).decode() if "text" in where else key
+        return {{**chunk, **{{name: chunk[name] + said for name in ("chunk_id", "rel_path", "text") if name in where}}}}
+    def coverage(self):
+        return super().coverage() | ({{"index_version": key, key: 1}} if "coverage" in process_api.BEHAVIOUR else {{}})
+process_api.Index = Leaking
+process_api.main()
+"""
+
+
 def talking(root: Path, code: str) -> Project:
     """Make a repository whose API is this program and is handed a secret."""
     project = make_project(root)
@@ -76,6 +95,29 @@ def test_nothing_shows_what_the_api_was_given(tmp_path: Path, code: str, behavio
     for name, text in shown.items():
         for piece in ("0123456789abcdef", "c2stMDEyMzQ1Njc4OWFiY2RlZ"):
             assert piece not in text, name
+
+
+@pytest.mark.parametrize("where", ["chunk_id", "rel_path", "text", "coverage"])
+def test_no_answer_carries_what_the_api_was_given_out(tmp_path: Path, where: str) -> None:
+    """A secret in an answer that is as it should be is in no report and no file either: an API has no other way out."""
+    project = talking(tmp_path, LEAKING.format(folder=str(FAKE_API.parent)))
+    done = project.raggate("check", "--store-full-text", SEARCH_KEY=SECRET, FAKE_BEHAVIOUR=where)
+    directory = project.last_run()
+    assert "***" in (directory / "results.jsonl").read_text()
+    shown = {path.name: path.read_text() for path in directory.iterdir()} | {"out": done.out, "err": done.err}
+    for name, text in shown.items():
+        for piece in ("0123456789abcdef", "Njc4OWFiY2RlZ"):
+            assert piece not in text, name
+
+
+def test_a_secret_that_stands_in_a_note_is_none(tmp_path: Path) -> None:
+    """A password that is a word of the notes stays in what is found of them, which is scored as without it."""
+    project = make_project(tmp_path)
+    project.edit("pass_env: [PATH,", "pass_env: [PATH, STORE_PASSWORD,")
+    project.promote()
+    done = project.raggate("check", STORE_PASSWORD="cardamom")  # noqa: S106 - a word
+    assert done.code == 0, done.out
+    assert "cardamom" in (project.last_run() / "results.jsonl").read_text()
 
 
 def test_run_directories_stay_in_the_repository(tmp_path: Path) -> None:
