@@ -112,7 +112,7 @@ def _did_not_abstain(response: Response) -> str:
 def _found(asked: Asked, returned: int) -> str:
     """Say of a question whose passage is there how it stands; the ranks themselves are shown before this."""
     if asked.before is not None and asked.after is not None and asked.after > asked.before:
-        return f"fell, of {returned} returned"
+        return f"fell among the {returned} chunks returned"
     lacking = unmatched(asked.item)
     if lacking:
         return f"{place(lacking[0], asked.item.case)} is {_not_among(returned)}"

@@ -11,8 +11,6 @@ from raggate.modes import asked_in
 from raggate.outcomes import EPSILON, OVERALL, CaseScore, Comparison, Delta, Judged, Operations, Reason
 
 _SYSTEMS = {"helloworld": "the note system", "substrate": "the search-improver"}
-_PUT_BACK = "put them back, or promote a run without them, with --allow-regression and a --reason"
-"""What to do about cases that are gone."""
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -36,7 +34,7 @@ def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> It
     """Say what is missing that keeps an otherwise green comparison from being one."""
     removed = comparison.golden.removed
     if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_PUT_BACK}")
+        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
     if comparison.vault_changes and gate.on_vault_change == "refuse":
         yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
     if gate.on_removed_cases == "refuse":
@@ -54,6 +52,12 @@ def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> It
         yield Reason(
             code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
         )
+
+
+def _put_back(number: int) -> str:
+    """Say what to do about cases that are gone."""
+    them = "it" if number == 1 else "them"
+    return f"put {them} back, or promote a run without {them}, with --allow-regression and a --reason"
 
 
 def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
@@ -108,7 +112,7 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
     if gate.on_removed_cases == "warn":
         if removed:
-            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_PUT_BACK}")
+            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
         for message in fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
     if relabelled:

@@ -34,11 +34,11 @@ def shortfall(delta: Delta, others: Uncompared) -> str:
 
 def beside(others: Uncompared) -> str:
     """Set the mean of the cases that could not be compared beside that of their stand-ins."""
-    counts = {"relabelled": others.relabelled, "added": others.n - others.relabelled}
-    kinds = " and ".join(f"{number} {kind}" for kind, number in counts.items() if number)
-    return (
-        f"{written(others.value)} over the {kinds} since the baseline, where {written(others.expected)} stands for them"
-    )
+    new = others.n - others.relabelled
+    kinds = [f"{count(others.relabelled, 'question')} relabelled"] if others.relabelled else []
+    kinds += [f"{new if kinds else count(new, 'question')} added"] if new else []
+    over = f"{written(others.value)} over the {' and '.join(kinds)} since the baseline"
+    return f"{over}, where {written(others.expected)} stands for them"
 
 
 def beyond(row: Judged) -> str:

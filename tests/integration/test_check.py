@@ -138,7 +138,7 @@ def test_a_run_without_a_verdict_begins_with_its_cause(promoted: Project, behavi
     done = promoted.raggate("check", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3
     for page in (done.out, (promoted.last_run() / "summary.md").read_text()):
-        assert "What was compared says nothing of the change, and is in verdict.json alone." in page
+        assert "What was compared decides nothing here, and is in verdict.json." in page
         assert not [line for line in page.splitlines() if "hit_at_1" in line]
         assert page.index("HTTP 500") < 900
     assert [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1"]

@@ -73,7 +73,9 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     done = project.raggate("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
     assert "1.0000 (all 60: 0.5000)" in done.out
-    said = "hit_at_5 (hybrid) is 0.0000 over the 30 relabelled since the baseline, where 1.0000 stands for them"
+    said = (
+        "hit_at_5 (hybrid) is 0.0000 over the 30 questions relabelled since the baseline, where 1.0000 stands for them"
+    )
     assert f"{said}: with the compared ones that is -0.5000, allowed 0.05" in done.out
     assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:30]}
     assert "rank 1 → not found, relabelled since the baseline" in done.out
@@ -120,7 +122,7 @@ def test_losing_the_reworded_questions_of_a_slice(project: Project) -> None:
     reword(project, slice(5))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1
-    assert "hit_at_5 (hybrid) for tag=few is 0.0000 over the 5 relabelled" in done.out
+    assert "hit_at_5 (hybrid) for tag=few is 0.0000 over the 5 questions relabelled" in done.out
     assert len(project.verdict()["fallen"]) == 5
 
 
@@ -180,5 +182,5 @@ def test_an_added_question_that_is_not_found_is_no_regression(promoted_once: Pro
     project.write_cases([*cases, {**cases[0], "id": "new", "question": f"{cases[0]['question']} kindly"}])
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 0
-    assert "hit_at_5 (hybrid) is 0.0000 over the 1 added since the baseline" in done.out
+    assert "hit_at_5 (hybrid) is 0.0000 over the 1 question added since the baseline" in done.out
     assert "by so few it may be chance" in done.out

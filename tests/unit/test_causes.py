@@ -247,7 +247,7 @@ def test_an_alternative_in_a_searched_folder(other: Any) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "supports", "sentence"),
     [
-        pytest.param(1, 2, (support(),), "fell, of 3 returned", id="lower"),
+        pytest.param(1, 2, (support(),), "fell among the 3 chunks returned", id="lower"),
         pytest.param(
             2,
             2,

@@ -138,7 +138,7 @@ class TestGroups:
         found = broke(
             answered(self.CASE, self.FIRST, *OTHERS[:5], self.SECOND), answered(self.CASE, self.FIRST, self.SECOND)
         )
-        assert (found.before, found.after, found.why) == (2, 7, "fell, of 7 returned")
+        assert (found.before, found.after, found.why) == (2, 7, "fell among the 7 chunks returned")
 
     def test_first_passage_lost_as_well(self) -> None:
         """When no passage is found any more the case flips once, by its first hit."""

@@ -213,7 +213,9 @@ def test_values_are_those_of_the_files() -> None:
     """Before and after are what the two files say, and the change is over the questions that both have."""
     present = kept(proposed(run_of(0), None))
     run = together(run_of(0), relabelled(run_of(20), "new"))
-    with pytest.raises(UsageError, match=r"0\.5000 over all questions of each side; 0\.0000 over the 20 added"):
+    with pytest.raises(
+        UsageError, match=r"0\.5000 over all questions of each side; 0\.0000 over the 20 questions added"
+    ):
         proposed(run, present)
     found = proposed(run, present, ALLOWED)
     assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (1.0, 0.5, 0.0)

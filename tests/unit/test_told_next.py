@@ -91,7 +91,7 @@ def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
     before = run_of(ALL, run_id="before")
     fewer = judged(run_of(dict.fromkeys(CASES[1:], True)), before)
     assert fewer.verdict.outcome == "cannot tell"
-    assert "q00; put them back, or promote a run without them" in fewer.verdict.headline
+    assert "q00; put it back, or promote a run without it" in fewer.verdict.headline
     other = judged(run_of(ALL, fingerprint={"k": 8}), before)
     assert other.verdict.headline == (
         "No verdict is possible: the number of chunks asked for (ask.k) changed: 5 in the baseline, 8 now; undo that, "

@@ -46,15 +46,21 @@ def deciding(review: Review) -> list[Reason]:
 
 
 def warnings(review: Review) -> list[Reason]:
-    """Give the warnings, likewise."""
-    return [one for one in review.verdict.warnings if not (undecided(review) and one.code in _QUALITY)]
+    """Give the warnings, likewise; that a run which stopped scored fewer cases is none."""
+    left = _QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
+    return [one for one in review.verdict.warnings if not (undecided(review) and one.code in left)]
 
 
 def left_out(review: Review) -> str:
-    """Say where the values of a run without a verdict are; empty for one with a verdict."""
+    """Say how what was compared stands without a verdict, and where it is; empty for one with a verdict."""
     if not undecided(review):
         return ""
-    return "What was compared says nothing of the change, and is in verdict.json alone."
+    rows = [row for row in main_rows(review.verdict.rows) if row.gated]
+    worse, better = sum(row.status in _BAD for row in rows), sum(row.status == "better" for row in rows)
+    # of a part of the questions, or of failed calls, not even that is worth a word
+    measured = not {reason.code for reason in review.verdict.reasons} & {"stopped", "too-many-errors"}
+    counts = f" ({len(rows)} gated values: {worse} worse, {better} better)" if measured else ""
+    return f"What was compared{counts} decides nothing here, and is in verdict.json."
 
 
 def main_rows(rows: Sequence[Judged]) -> list[Judged]:

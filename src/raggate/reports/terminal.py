@@ -78,7 +78,8 @@ def _head(review: Review, console: Console) -> None:
     if ignored:
         note = f"judged by commit {str(review.against)[:12]}; not used: {', '.join(map(str, ignored))}"
         console.print(Text(log_line(note, limit=300)), soft_wrap=True)
-    console.print()
+    if not figures.undecided(review):
+        console.print()
 
 
 def _questions(count: int) -> str:

@@ -310,3 +310,19 @@ def test_with_a_verdict_everything_is_told() -> None:
     assert figures.deciding(review) == list(review.verdict.reasons)
     assert figures.warnings(review) == list(review.verdict.warnings)
     assert not figures.left_out(review)
+
+
+@pytest.mark.parametrize(
+    ("code", "counts"),
+    [
+        pytest.param("removed-cases", " (9 gated values: 8 worse, 0 better)", id="measured"),
+        pytest.param("stopped", "", id="stopped"),
+        pytest.param("too-many-errors", "", id="failed-calls"),
+    ],
+)
+def test_what_was_compared_without_a_verdict_is_counted(code: str, counts: str) -> None:
+    """What was compared is counted where it was measured, and not where failures would be counted as losses."""
+    review = regression()
+    verdict = replace(review.verdict, outcome="cannot tell", reasons=(Reason(code=code, message="x"),))
+    told = figures.left_out(replace(review, verdict=verdict))
+    assert told == f"What was compared{counts} decides nothing here, and is in verdict.json."
