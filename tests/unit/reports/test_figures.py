@@ -315,7 +315,7 @@ def test_with_a_verdict_everything_is_told() -> None:
 @pytest.mark.parametrize(
     ("code", "counts"),
     [
-        pytest.param("removed-cases", " (9 gated values: 8 worse, 0 better)", id="measured"),
+        pytest.param("removed-cases", " (10 gated values: 8 worse, 0 better)", id="measured"),
         pytest.param("stopped", "", id="stopped"),
         pytest.param("too-many-errors", "", id="failed-calls"),
     ],
