@@ -102,7 +102,7 @@ def _options(*names: str) -> Callable[[F], F]:
         ),
         "baseline": click.option(
             "--baseline", "baseline_file", type=click.Path(path_type=Path),
-            help="A baseline file on disk, in place of the configured one.",
+            help="A baseline file in place of the configured one. --against takes one of the checkout from there.",
         ),
         "out": click.option("--out", type=click.Path(path_type=Path), help="Where run directories go."),
         "full-text": click.option(
