@@ -87,6 +87,8 @@ def advance(
 ) -> dict[str, dict[str, Accepted]]:
     """Say what will have been accepted of every gated metric once the run is the baseline.
 
+    Of one that is not gated any more it stays as it was: it counts again when the metric does.
+
     Args:
         rows: every gated metric beside what it replaces.
         comparison: the run to promote, held against the present baseline without waivers.
@@ -94,7 +96,7 @@ def advance(
         promotion: the day, the reason and the name that a lower value is recorded with.
     """
     changed = _changes(comparison.golden)
-    result: dict[str, dict[str, Accepted]] = {}
+    result = _resting(comparison, gate)
     for row in rows:
         mode, metric = row.change.mode, row.change.metric
         rule = gate.rule(metric)
@@ -105,6 +107,15 @@ def advance(
         if after is not None:
             result.setdefault(mode, {})[metric] = after
     return result
+
+
+def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, Accepted]]:
+    held = comparison.baseline.accepted if comparison.baseline is not None else {}
+    kept = {
+        mode: {metric: entry for metric, entry in metrics.items() if gate.rule(metric) is None}
+        for mode, metrics in held.items()
+    }
+    return {mode: metrics for mode, metrics in kept.items() if metrics}
 
 
 def _before(comparison: Comparison, mode: str, metric: str) -> Accepted | None:

@@ -352,3 +352,25 @@ def test_metric_without_a_rule() -> None:
     """A row without a rule never creeps, whatever was accepted of it."""
     row = judge(replace(make_delta(metric="ndcg_at_7"), current=make_metric(0.1)), Gate())
     assert not list(creeping([row], {"hybrid": {"ndcg_at_7": replace(ENTRY, drops=9.0)}}))
+
+
+def test_metric_that_is_not_gated_for_a_while() -> None:
+    """What was accepted outlasts a time without a rule: a loss in it does not become the best there ever was."""
+    kept = {"hybrid": {"hit_at_5": ENTRY}}
+    rest = Gate(metrics={"hit_at_5": "off"})
+    stored, worse = (make_scorecard(make_case_score(values={"hit_at_5": value})) for value in (0.8, 0.1))
+    comparison = Comparison(
+        baseline=make_baseline(stored, accepted=kept),
+        scorecard=worse,
+        deltas=(make_delta(0.8, 0.1, metric="hit_at_5"),),
+        compared=1,
+    )
+    resting = accepted(comparison, rest)
+    assert resting == kept
+    again = Comparison(
+        baseline=make_baseline(worse, accepted=resting),
+        scorecard=worse,
+        deltas=(make_delta(0.1, 0.1, metric="hit_at_5"),),
+        compared=1,
+    )
+    assert accepted(again)["hybrid"]["hit_at_5"].best == ENTRY.best
