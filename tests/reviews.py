@@ -19,7 +19,7 @@ from builders import (
     make_run,
     make_support,
 )
-from raggate import baseline
+from raggate import baseline, pipeline
 from raggate.compare import compare
 from raggate.config import Gate
 from raggate.invariant_settings import Invariants
@@ -36,11 +36,11 @@ from raggate.outcomes import (
     Reason,
     Review,
     SourceLine,
-    Waived,
 )
 from raggate.promote import provenance
 from raggate.scoring import directions, score
 from raggate.verdict import decide
+from raggate.waived import Waived
 
 CUTOFFS = (1, 3, 5, 10)
 CHECKED = Invariants(notes_exist="off", index_complete="off", list_deep_enough="off")
@@ -302,9 +302,15 @@ def previewed() -> Review:
         baseline="replaced",
         values=(("hit_at_5", 0.96, 0.9286), ("mrr_at_10", 0.9423, 0.9048)),
         rows=rows,
-        problems=("golden/eval_set.jsonl:12: key 'id' is missing",),
+        problems=("the API was killed by SIGKILL after 3 of 27 questions",),
     )
-    return replace(passing(), preview=preview)
+    return pipeline.previewed(passing(), preview)
+
+
+def breaking() -> Review:
+    """A pass of a change that leaves a golden set nobody can read, and no baseline."""
+    preview = Preview(breaks=("golden/eval_set.jsonl:12: key 'id' is missing",), baseline="removed")
+    return pipeline.previewed(passing(), preview)
 
 
 def slightly_worse() -> Review:
@@ -325,6 +331,7 @@ def hostile_everywhere() -> Review:
         baseline="replaced",
         values=((HOSTILE, 0.5, None),),
         rows=(replace(passing().comparison.deltas[0], mode=HOSTILE, metric=HOSTILE),),
+        breaks=(HOSTILE,),
         problems=(HOSTILE,),
     )
     review = hostile()
@@ -432,6 +439,7 @@ BESIDE = {
     "introduced": introduced,
     "placed": placed,
     "preview": previewed,
+    "breaks-the-gate": breaking,
     "slightly-worse": slightly_worse,
     "waived": waived,
 }

@@ -130,7 +130,8 @@ def metrics_page() -> str:
     parts += [
         "## Operational rates",
         "`error_rate`, `timeout_rate`, `empty_result_rate` (no chunk came back) and `empty_response_rate` (a blank "
-        "answer; null in retrieval-only runs) divide by all calls. `no_chunks_rate` and `chunks_skipped_rate` come "
+        "answer; null in retrieval-only runs) divide by all calls, and so does `unasked_answer_rate` (an answer was "
+        "generated in a retrieval-only run; null in others). `no_chunks_rate` and `chunks_skipped_rate` come "
         "from the API's own account of its index. Latencies are nearest-rank percentiles in milliseconds: "
         "`client_ms` as raggate saw it, the others as the API reports them.",
         "`coverage_by_document_type` counts, by file extension (at most 20, the rest is `other`; `unknown` without "

@@ -17,6 +17,7 @@ from raggate.errors import CannotTell, ExitCode
 from raggate.models import Labelled, Result, Run
 from raggate.modes import asked_in
 from raggate.publication import Ended
+from raggate.repeats import KEY, Repeated
 
 if TYPE_CHECKING:
     from raggate.inputs import Inputs
@@ -73,7 +74,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         ),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
-        fingerprint={**index, **expected, "notes": inputs.vault.notes},
+        fingerprint={**index, **_repeated(claimed), **expected, "notes": inputs.vault.notes},
         config={
             **settings.model_dump(mode="json"),
             "against": inputs.against,
@@ -82,6 +83,14 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
             "reproduce": reproduce,
         },
     )
+
+
+def _repeated(claimed: Run) -> dict[str, object]:
+    """Keep how many questions came out otherwise when asked twice; names of questions would be text of an artifact."""
+    repeated = Repeated.of(claimed.fingerprint)
+    if repeated is None or repeated.asked > len(claimed.results):
+        return {}
+    return {KEY: replace(repeated, questions=()).stored()}
 
 
 def without_results(verdict: bytes | None, suite: str) -> Ended:

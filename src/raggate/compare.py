@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from raggate.case_hash import first_part
-from raggate.coverage import not_asked, other_questions
+from raggate.coverage import idle, not_asked, other_questions
 from raggate.flips import find_flips
 from raggate.models import Run
 from raggate.modes import asked_in
@@ -26,7 +26,7 @@ from raggate.restated import Restated, restate
 from raggate.standins import uncompared
 
 # told elsewhere, or different in every run
-_NOT_CONFIGURATION = frozenset(("chunks", "fields", "golden", "notes", "vault"))
+_NOT_CONFIGURATION = frozenset(("chunks", "fields", "golden", "notes", "repeated", "vault"))
 
 
 def compare(
@@ -50,21 +50,21 @@ def compare(
         incomparable: why the two must not be compared, beside a baseline that is unfit; then nothing is.
         waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
     """
-    missing = not_asked(run)
     theirs = None
     if baseline is not None:
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
+    bare = replace(_bare(run, scorecard), baseline=baseline, incomparable=incomparable)
     if baseline is None or incomparable:
-        return Comparison(baseline=baseline, scorecard=scorecard, incomparable=incomparable, not_asked=missing)
+        return bare
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
     sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
     pairs = [(old, new) for old, new in sides if old is not None and _same(old.hash, new.hash, baseline)]
     counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
     deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
-    return Comparison(
+    return replace(
+        bare,
         baseline=theirs.baseline if theirs else baseline,
-        scorecard=scorecard,
         deltas=tuple(deltas),
         flips=tuple(
             replace(flip, waived=(flip.mode, flip.case_id) in waived) for flip in find_flips(run, pairs, flip_at)
@@ -73,8 +73,13 @@ def compare(
         vault_changes=_vault_changes(scorecard, baseline),
         config_changes=_config_changes(scorecard, baseline),
         compared=len({new.case_id for _, new in pairs}),
-        not_asked=missing,
     )
+
+
+def _bare(run: Run, scorecard: Scorecard) -> Comparison:
+    """Say what was not asked of a run, whatever it is held against."""
+    questions, modes = idle(run)
+    return Comparison(baseline=None, scorecard=scorecard, not_asked=not_asked(run), idle=questions, idle_modes=modes)
 
 
 def _same(old: str, new: str, baseline: Baseline) -> bool:
@@ -101,6 +106,9 @@ def _paired(
             row = replace(row, baseline=stored)
         if name == OVERALL:
             whole = _mean([new.values.get(metric) for _, new in sides if new.mode == mode], stored)
+            if mode not in baseline.scorecard.slices:
+                # nothing of a mode without a past can be compared, and all of it is shown
+                row = replace(row, current=whole)
             row = row if whole.n == row.current.n else replace(row, whole=whole)
         if left := others.get((mode, name)):
             held, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)

@@ -97,6 +97,8 @@ class Ask(Slice):
     """Larger responses are failures."""
     give_up_after: Annotated[int, Field(ge=1)] = 10
     """Stop asking after this many failures in a row."""
+    repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
+    """How many questions are asked a second time, to tell whether the API always ranks alike; 0 asks none."""
     mapped: Mapped | None = None
     """What the adapter `mapped` sends and reads; docs/adapters.md shows it by example."""
 
@@ -226,6 +228,10 @@ class Config(Slice):
     """What must hold of the API's answers."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
     """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
+
+    def asking_once(self) -> Config:
+        """Give the same configuration, by which nothing is asked twice."""
+        return self.model_copy(update={"ask": self.ask.model_copy(update={"repeat_sample": 0})})
 
     @property
     def baseline_path(self) -> str:

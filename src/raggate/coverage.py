@@ -30,6 +30,14 @@ def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple(one for one in expected if one not in asked)
 
 
+def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the questions that are for none of the modes that are asked, and the modes that no question is for."""
+    modes = run.fingerprint.get("modes", ())
+    questions = (case.id for case in run.golden.cases if not any(asked_in(case.modes, mode) for mode in modes))
+    without = (mode for mode in modes if not any(asked_in(case.modes, mode) for case in run.golden.cases))
+    return (tuple(questions), tuple(without)) if modes else ((), ())
+
+
 def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     """Say what is missing that keeps an otherwise green comparison from being one."""
     removed = comparison.golden.removed
@@ -101,6 +109,27 @@ def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
 
 
+def unwatched(comparison: Comparison) -> Iterator[Reason]:
+    """Say what the golden set and the modes leave out: questions never asked, modes without any, or without a past."""
+    if comparison.idle:
+        cases = f"{wording.count(len(comparison.idle), 'question')} {wording.are(len(comparison.idle))}"
+        message = f"{cases} for other modes than those of ask.modes and never asked: {wording.some(comparison.idle)}"
+        yield Reason(code="never-asked", message=message)
+    for mode in comparison.idle_modes:
+        yield Reason(code="idle-mode", message=f"no question is for mode {mode}, so nothing of it is measured")
+    for mode in new_modes(comparison):
+        message = f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted"
+        yield Reason(code="new-mode", message=message)
+
+
+def new_modes(comparison: Comparison) -> tuple[str, ...]:
+    """Name the modes that the run was asked in and the baseline it is compared with was not."""
+    held = comparison.baseline
+    if held is None or comparison.incomparable or not held.scorecard.slices:
+        return ()
+    return tuple(mode for mode in comparison.scorecard.slices if mode not in held.scorecard.slices)
+
+
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
     yield from _other_index(comparison, gate)
@@ -167,8 +196,9 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
     return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
 
 
-def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+def thinner(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     """Name the metrics that apply to somewhat fewer cases than in the baseline, and those new since it."""
+    whole = new_modes(comparison)
     for row in _thinned(rows):
         if not _too_thin(row.delta, gate):
             yield Reason(code="fewer-scored", message=_thinning(row.delta))
@@ -189,6 +219,7 @@ def thinner(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
         and row.delta.current.n
         and not row.delta.baseline.n
         and not (row.delta.uncompared and row.delta.uncompared.n)
+        and row.delta.mode not in whole
     ]
     if new:
         yield Reason(

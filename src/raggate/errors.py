@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raggate.outcomes import Waived
+    from raggate.waived import Waived
 
 
 class ExitCode(IntEnum):

@@ -21,7 +21,8 @@ def judge(delta: Delta, gate: Gate) -> Judged:
     # a change of which nothing can be said is judged by limits alone
     enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
     if rule is None or not (enough or (floor is not None and delta.own.n > 0)):
-        return Judged(delta=delta, status=_ungated_status(delta), allowed=None, floor=floor, gated=False)
+        status = _ungated_status(delta, wanted=rule is not None and overall)
+        return Judged(delta=delta, status=status, allowed=None, floor=floor, gated=False)
     status = _status(delta, rule, floor)
     # a limit is for all cases already, and what has vanished is told as that
     by_others = status not in {"worse", "below floor", "vanished"} and _fall_short(delta, rule)
@@ -57,7 +58,9 @@ def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
     return "within" if change >= -((rule.tolerance or 0.0) + EPSILON) else "worse"
 
 
-def _ungated_status(delta: Delta) -> Status:
+def _ungated_status(delta: Delta, *, wanted: bool) -> Status:
+    if wanted and delta.own.n and not delta.baseline.n:
+        return "no baseline"
     return "vanished" if coverage.emptied(delta) else "not gated"
 
 

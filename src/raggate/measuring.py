@@ -17,6 +17,7 @@ from raggate import (
     build_context,
     deadlines,
     redaction,
+    repeats,
     rundir,
     scoring,
     sources,
@@ -29,18 +30,19 @@ from raggate import (
 from raggate.adapters import ADAPTERS, Adapter, kebab
 from raggate.adapters.kebab import KebabSettings
 from raggate.api_settings import Program
+from raggate.asked import Asked
 from raggate.compat_scores import compat_scores
 from raggate.config import Config
 from raggate.error_log import ErrorLog
 from raggate.errors import CannotTell, Interrupted, RaggateError
-from raggate.evidence import IMAGE
 from raggate.growth import Expected
 from raggate.inputs import Inputs
 from raggate.invocation import Invocation
 from raggate.jsonio import write_atomic
-from raggate.models import Place, Result, Run, Vault
+from raggate.models import Place, Result, Run, Started, Vault
 from raggate.modes import asked_in
 from raggate.outcomes import Scorecard
+from raggate.repeats import Repeated
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
 
 _INDEX = {"index_version": "index_version", "chunker_version": "chunker_version", "chunks": "chunks_embedded"}
@@ -72,34 +74,28 @@ def measure(
     else:
         directory = below / "preview"
         directory.mkdir()
-    results: list[Result] = []
-    images: list[str] = []
+    found = Asked()
     with told(directory, settings):
         begin = time.monotonic()
         blank = _blank_run(directory, started, invocation, inputs)
         try:
-            stopped, log = _ask(invocation, inputs, directory, results, images.append, before)
+            stopped, log = _ask(invocation, inputs, directory, found, before)
             stopped = stopped or _changed_vault(inputs.vault)
-            with deadlines.after_asking(len(results)):
-                finished = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=stopped, log=log)
+            with deadlines.after_asking(len(found.results)):
+                finished = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=stopped, log=log)
                 return directory, finished, _write(directory, finished, invocation, settings)
         except KeyboardInterrupt:
-            asked = f"interrupted after {len(results)} of {len(inputs.golden.cases)} questions"
-            partial = _finished(_of_image(blank, images), results, begin, inputs.vault, stopped=asked)
+            asked = f"interrupted after {len(found.results)} of {len(inputs.golden.cases)} questions"
+            partial = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=asked)
             partial = replace(partial, interrupted=True)
             _write(directory, partial, invocation, settings)
             raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, invocation.root)}.") from None
 
 
 def _ask(
-    invocation: Invocation,
-    inputs: Inputs,
-    directory: Path,
-    results: list[Result],
-    identified: Callable[[str], None],
-    before: Mapping[str, Any],
+    invocation: Invocation, inputs: Inputs, directory: Path, found: Asked, before: Mapping[str, Any]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Boot and ask into `results`, each at once. Returns why it stopped early, and the log then or at an error."""
+    """Boot and ask into `found`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
     secrets = _secrets(invocation, settings)
     idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
@@ -114,9 +110,11 @@ def _ask(
         if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
             invocation.say(f"no question is for mode {mode}")
     if settings.api.program is not None:
-        return _ask_program(settings.api.program, invocation, inputs, results, secrets), ()
+        if settings.ask.repeat_sample:
+            invocation.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
+        return _ask_program(settings.api.program, invocation, inputs, found.results, secrets), ()
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), invocation.environment)
-    place = _place(invocation, inputs, directory, secrets, identified)
+    place = _place(invocation, inputs, directory, secrets, found.images.append)
     ready = boot.up(
         settings.api,
         place,
@@ -130,11 +128,13 @@ def _ask(
 
         def keep(result: Result, done: int, total: int) -> None:
             errors.take(result)
-            results.append(without(result))
+            found.results.append(without(result))
             progress.advance(done, total, errors.failed)
 
         outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
-        results[:] = map(without, outcome.results)
+        found.results[:] = map(without, outcome.results)
+        if not outcome.stopped:
+            found.repeated = _ask_again(inputs, adapter, api, outcome.results)
         stopped = outcome.stopped or suite.ended_early(api)
         if not stopped:
             return None, errors.lines
@@ -145,6 +145,17 @@ def _expected(inputs: Inputs, before: Mapping[str, Any]) -> Expected:
     """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
     chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
     return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
+
+
+def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence[Result]) -> Repeated | None:
+    """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
+    first = repeats.sample(results, inputs.config.ask.repeat_sample)
+    cases = {case.id: case for case in inputs.golden.cases}
+    questions = [(cases[result.case_id], result.mode) for result in first]
+    if not questions:
+        return None
+    again = suite.ask(questions, adapter, api, inputs.config.ask, on_result=lambda *_: None)
+    return repeats.held(first, again.results)
 
 
 def _changed_vault(notes: Vault) -> str | None:
@@ -268,11 +279,6 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
         },
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
     )
-
-
-def _of_image(blank: Run, images: Sequence[str]) -> Run:
-    """Note which image was measured, where the API ran from one. Which it was does not make runs incomparable."""
-    return replace(blank, config={**blank.config, IMAGE: images[-1]}) if images else blank
 
 
 def _finished(

@@ -190,7 +190,8 @@ class Response:
     `selected_folders` is None when the API does not tell. `latency` maps a step (`retrieval_ms`) to milliseconds.
     `coverage` is the API's own account of its index; `answer` is None when no answer was asked for. `grounded` is the
     API's own claim that the answer rests on the chunks, None when it makes none. `cost` maps what the question cost,
-    unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as it is told.
+    unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as it is told. `unasked` says that an answer was
+    generated although only retrieval was asked for; its text is not kept.
     """
 
     chunks: tuple[Chunk, ...]
@@ -204,6 +205,7 @@ class Response:
     coverage: dict[str, Any] | None = None
     grounded: bool | None = None
     cost: dict[str, float] = field(default_factory=dict)
+    unasked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from raggate.accepted import Accepted
 from raggate.models import Run, Support
 from raggate.uncompared import Uncompared
+from raggate.waived import Waived
 
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
@@ -193,7 +194,7 @@ class Comparison:
 
     `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
     at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
-    case id.
+    case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     """
 
     baseline: Baseline | None
@@ -206,9 +207,11 @@ class Comparison:
     compared: int = 0
     incomparable: tuple[str, ...] = ()
     not_asked: tuple[tuple[str, str], ...] = ()
+    idle: tuple[str, ...] = ()
+    idle_modes: tuple[str, ...] = ()
 
 
-Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "not gated"]
+Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,20 +228,6 @@ class Judged:
     gated: bool
     waived: bool = False
     by_others: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waived:
-    """A waiver of a metric or a case, as it stands on the day of a run. `expires` is its last day, YYYY-MM-DD."""
-
-    metric: str | None
-    case: str | None
-    mode: str | None
-    owner: str
-    reason: str
-    expires: str
-    state: Literal["active", "unused", "expired"]
-    days_left: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +279,8 @@ class Preview:
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
-        problems: why its files cannot be used or could not be measured; merging it would break the gate.
+        breaks: why its files cannot be used: once it is merged, nothing is measured any more.
+        problems: what of it could not be looked at or measured.
     """
 
     settings: tuple[tuple[str, str, str], ...] = ()
@@ -300,6 +290,7 @@ class Preview:
     baseline: Literal["same", "added", "removed", "replaced"] = "same"
     values: tuple[tuple[str, float | None, float | None], ...] = ()
     rows: tuple[Delta, ...] = ()
+    breaks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from raggate import (
+    aftermath,
     baseline,
     compare,
     config,
@@ -71,9 +72,10 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
                 write_atomic(directory / KEPT_BASELINE, inputs.baseline[1])
             settled = _waivers_settled(invocation, inputs, measured.started)
             review = judge(measured, scorecard, held_against, first_run=inputs.first_run, waivers_settled=settled)
+            review = previewed(review, _preview(invocation, inputs, directory, review))
             aside = Aside(
                 places=places(review, inputs),
-                preview=_preview(invocation, inputs, directory, review),
+                preview=review.preview,
                 first_run=inputs.first_run,
                 waivers_settled=settled,
             )
@@ -198,9 +200,16 @@ def _waivers_settled(invocation: Invocation, inputs: Inputs, started: str) -> bo
     return all(one.state != "expired" for one in waivers.standing(change.waivers, started))
 
 
+def previewed(review: Review, seen: Preview | None) -> Review:
+    """Add what the change's own files would mean, and what that makes of the verdict."""
+    decided = aftermath.foreseen(review.verdict, seen, review.comparison)
+    lowers = review.lowers if decided.outcome == "pass" else ()
+    return replace(review, preview=seen, verdict=decided, lowers=lowers)
+
+
 def tell(directory: Path, review: Review, aside: Aside) -> Review:
-    """Write the reports into the run directory. Returns the review with what is told beside it."""
-    review = replace(review, places=aside.places, preview=aside.preview, first_run=aside.first_run)
+    """Write the reports into the run directory. Returns the review, `previewed` before, with what is told beside it."""
+    review = replace(review, places=aside.places, first_run=aside.first_run)
     with deadlines.after_asking(len(review.run.results)):
         for name, render in REPORTS.items():
             write_atomic(directory / name, render(review).encode())
@@ -283,7 +292,8 @@ def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Re
         ):
             invocation.say("measuring the change's own questions and notes too, which decides nothing")
             # its settings have no say, not even here
-            mixed = replace(inputs, golden=change.golden, vault=change.vault, baseline=None)
+            once = replace(inputs, config=inputs.config.asking_once())
+            mixed = replace(once, golden=change.golden, vault=change.vault, baseline=None)
             _, again, scorecard = measuring.measure(invocation, mixed, directory)
             problems = (again.stopped,) if again.stopped else ()
             rows = preview.advisory_rows(review.scorecard, scorecard)
@@ -291,7 +301,7 @@ def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Re
     except RaggateError as error:
         if isinstance(error, Interrupted):
             raise
-        return Preview(problems=(error.message,))
+        return preview.failed(error)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from raggate import baseline
 from raggate.compare import note_changes
 from raggate.config import DEFAULT_GATED
-from raggate.errors import UsageError
+from raggate.errors import RaggateError, UsageError
 from raggate.escape import plain
 from raggate.loosening import loosened
 from raggate.models import Case, Golden
@@ -28,7 +28,7 @@ def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -
         change: what the change has in their place.
         directions: every metric with its direction, to read baselines.
     """
-    state, values, problem = _baseline_change(trusted.baseline, change.baseline, directions)
+    state, values, unreadable = _baseline_change(trusted.baseline, change.baseline, directions)
     settings = tuple(_settings(trusted.config.model_dump(mode="json"), change.config.model_dump(mode="json")))
     return Preview(
         settings=settings,
@@ -37,8 +37,15 @@ def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -
         vault=note_changes(trusted.vault.notes, change.vault.notes),
         baseline=state,
         values=tuple(values),
-        problems=(problem,) if problem else (),
+        breaks=(unreadable,) if unreadable else (),
     )
+
+
+def failed(error: RaggateError) -> Preview:
+    """Say why there is no preview: the change's files cannot be used, or they could not be looked at or measured."""
+    if isinstance(error, UsageError):
+        return Preview(breaks=(error.message,))
+    return Preview(problems=(error.message,))
 
 
 def golden_changes(before: Golden, now: Golden) -> GoldenChanges:

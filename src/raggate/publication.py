@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from raggate.errors import RaggateError
-from raggate.outcomes import Waived
+from raggate.waived import Waived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -342,5 +342,6 @@ def _previewed(told: Told, look: Callable[[], Preview]) -> Told:
     try:
         seen = look()
     except RaggateError as error:
-        seen = Preview(problems=(error.message,))
-    return replace(told, review=replace(told.review, preview=seen))
+        seen = preview.failed(error)
+    review = pipeline.previewed(told.review, seen)
+    return replace(told, code=review.verdict.exit_code, review=review)

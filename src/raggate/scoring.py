@@ -57,7 +57,8 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         run: the run; its results keep their order.
         cutoffs: the k of the ranked metrics, ascending.
     """
-    metrics = _functions(tuple(cutoffs), answers=run.fingerprint.get("retrieval_only") is not True)
+    retrieval_only = run.fingerprint.get("retrieval_only") is True
+    metrics = _functions(tuple(cutoffs), answers=not retrieval_only)
     cases = tuple(_score_case(item, metrics) for item in run.results)
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}
@@ -80,7 +81,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         cases=cases,
         slices=slices,
         counts=counts,
-        operations=operations([item.result for item in run.results]),
+        operations=operations([item.result for item in run.results], retrieval_only=retrieval_only),
     )
 
 

@@ -212,7 +212,7 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
 def _judged(
     run: Run, scorecard: Scorecard, held_against: Baseline | None, aside: Aside, policy: Config | None = None
 ) -> Review:
-    return pipeline.judge(
+    judged = pipeline.judge(
         run,
         scorecard,
         held_against,
@@ -220,6 +220,7 @@ def _judged(
         first_run=aside.first_run,
         waivers_settled=aside.waivers_settled,
     )
+    return pipeline.previewed(judged, aside.preview)
 
 
 def _own_verdict(directory: Path) -> str:

@@ -19,7 +19,8 @@ from raggate.adapters import Adapter
 from raggate.answer_limits import bounded
 from raggate.config import Ask
 from raggate.escape import plain
-from raggate.models import Call, Case, Failure, FailureKind, Response, Result, Started
+from raggate.misses import Miss, lost, miss
+from raggate.models import Call, Case, Failure, Response, Result, Started
 from raggate.modes import asked_in
 
 WATCH_SECONDS = 0.05
@@ -41,8 +42,6 @@ _HEADERS = {
 _BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
 _EXCERPT_BYTES = 64 << 10  # of an error body; what is longer costs the connection
 _RETRIED_STATUS = frozenset((502, 503))
-# how the HTTP library says that the other side hung up, as opposed to talking nonsense
-_HUNG_UP = ("Server disconnected", "peer closed connection")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +68,19 @@ def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it
             raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
     """
-    start = time.perf_counter()
     modes = dict.fromkeys(settings.modes)
     questions = [(case, mode) for mode in modes for case in cases if asked_in(case.modes, mode)]
+    return ask(questions, adapter, api, settings, on_result=on_result)
+
+
+def ask(
+    questions: Sequence[tuple[Case, str]], adapter: Adapter, api: Started, settings: Ask, *, on_result: OnResult
+) -> Outcome:
+    """Ask these cases, each in the mode beside it, as `ask_all` does."""
+    start = time.perf_counter()
     interrupts.check()
     with interrupts.deferred() as came:
-        suite = _Suite(questions, adapter, api, settings, on_result, came)
+        suite = _Suite(list(questions), adapter, api, settings, on_result, came)
         if questions:
             asyncio.run(suite.run())
     if suite.interrupt:
@@ -91,14 +97,6 @@ def ended_early(api: Started) -> str | None:
 
 class _Stop(Exception):
     """Nothing more is to be asked; `_Suite.stopped` says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Miss:
-    """An attempt without a response, and whether another attempt may be made."""
-
-    failure: Failure
-    again: bool = False
 
 
 class _Suite:
@@ -207,7 +205,7 @@ class _Suite:
         """Ask one question, retries included, within its total time."""
         settings = self._settings
         request = self._request(self._adapter.call(case, mode))
-        found: Response | _Miss | None = None
+        found: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
         elapsed = 0.0
@@ -224,10 +222,10 @@ class _Suite:
         except TimeoutError:
             elapsed = elapsed if found else time.perf_counter() - start
             message = f"no answer within {settings.total_timeout:g} s"
-            if isinstance(found, _Miss):
+            if isinstance(found, Miss):
                 message += f"; before that: {found.failure.message}"
-            found = _miss("timeout", message)
-        if isinstance(found, _Miss):
+            found = miss("timeout", message)
+        if isinstance(found, Miss):
             return _failed(case, mode, found.failure, retries=retries, elapsed_ms=elapsed * 1000)
         return Result(
             case_id=case.id, mode=mode, response=found, failure=None, retries=retries, elapsed_ms=elapsed * 1000
@@ -246,7 +244,7 @@ class _Suite:
 
     async def _attempt(
         self, transport: httpx.AsyncBaseTransport, request: httpx.Request, case: Case
-    ) -> Response | _Miss:
+    ) -> Response | Miss:
         settings = self._settings
         try:
             reply = await transport.handle_async_request(request)
@@ -261,24 +259,24 @@ class _Suite:
                     await reply.extensions["network_stream"].aclose()
                 await reply.aclose()
         except httpx.ConnectTimeout:
-            return _miss("timeout", f"no connection within {settings.connect_timeout:g} s")
+            return miss("timeout", f"no connection within {settings.connect_timeout:g} s")
         except httpx.TimeoutException:
-            return _miss("timeout", f"no byte for {settings.read_timeout:g} s")
+            return miss("timeout", f"no byte for {settings.read_timeout:g} s")
         except httpx.TransportError as error:
-            return _lost(error)
+            return lost(error)
         if not whole:
-            return _miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
+            return miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
         if more:
-            return _miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
+            return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
         encoding = reply.headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
-            return _miss(
+            return miss(
                 "body", f"the body is encoded ({plain(encoding, limit=40)}), which was not asked for", status=200
             )
         try:
             return bounded(self._adapter.parse(body, case))
         except ValueError as error:
-            return _miss("schema", plain(str(error)), status=200)
+            return miss("schema", plain(str(error)), status=200)
 
 
 def _how(died: str) -> str:
@@ -304,7 +302,7 @@ async def _read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
     return bytes(pieces), True
 
 
-async def _refusal(reply: httpx.Response) -> _Miss:
+async def _refusal(reply: httpx.Response) -> Miss:
     status = reply.status_code
     try:
         body, _ = await _read(reply, _EXCERPT_BYTES)
@@ -314,19 +312,7 @@ async def _refusal(reply: httpx.Response) -> _Miss:
     if reply.has_redirect_location:
         excerpt = f"redirects to {plain(reply.headers['location'], limit=100)}, which is not followed"
     message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
-    return _miss("status", message, status=status, again=status in _RETRIED_STATUS)
-
-
-def _lost(error: httpx.TransportError) -> _Miss:
-    said = plain(str(error), limit=200) or type(error).__name__
-    if isinstance(error, httpx.ConnectError):
-        return _miss("connection", f"cannot connect: {said}", again=True)
-    hung_up = isinstance(error, httpx.NetworkError) or said.startswith(_HUNG_UP)
-    return _miss("connection", f"connection lost: {said}" if hung_up else f"not HTTP: {said}", again=hung_up)
-
-
-def _miss(kind: FailureKind, message: str, *, status: int | None = None, again: bool = False) -> _Miss:
-    return _Miss(Failure(kind=kind, message=message, status=status), again)
+    return miss("status", message, status=status, again=status in _RETRIED_STATUS)
 
 
 def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapsed_ms: float = 0.0) -> Result:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from raggate import coverage, dates, ratchet, waivers, wording
+from raggate import conduct, coverage, dates, ratchet, waivers, wording
 from raggate.config import Gate
 from raggate.errors import ExitCode
 from raggate.judging import judge
@@ -24,8 +24,8 @@ from raggate.outcomes import (
     Outcome,
     Reason,
     Verdict,
-    Waived,
 )
+from raggate.waived import Waived
 
 _EXIT_CODES: dict[Outcome, ExitCode] = {
     "pass": ExitCode.PASS,
@@ -115,7 +115,9 @@ def _warnings(
     yield from _finding_reasons(findings, "warn")
     yield from _stale(comparison, gate, started)
     yield from coverage.drift(comparison, gate)
-    yield from coverage.thinner(rows, gate)
+    yield from coverage.thinner(comparison, rows, gate)
+    yield from coverage.unwatched(comparison)
+    yield from conduct.warnings(comparison)
     yield from _slice_warnings(rows, gate)
     yield from (item.reason for item in complaints if not item.red)
 

@@ -10,7 +10,8 @@ from raggate.dates import days_until
 from raggate.errors import UsageError
 from raggate.escape import plain
 from raggate.models import Golden
-from raggate.outcomes import EPSILON, OVERALL, CaseScore, Comparison, Scorecard, Waived
+from raggate.outcomes import EPSILON, OVERALL, CaseScore, Comparison, Scorecard
+from raggate.waived import Waived
 
 
 def standing(waivers: Sequence[Waiver], started: str) -> tuple[Waived, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from raggate.escape import plain
 from raggate.jsonio import written
-from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Operations, Outcome, Reason, Waived
+from raggate.outcomes import OVERALL, Comparison, Delta, Judged, Operations, Outcome, Reason
 from raggate.uncompared import Uncompared
+from raggate.waived import Waived
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 

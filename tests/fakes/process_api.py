@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -29,6 +30,8 @@ FOREVER = 3600
 STARTED = time.monotonic()
 ASKS = itertools.count(1)
 ANSWERS = itertools.count(1)
+MODEL_MS = {"folder_selection_ms": 640, "generation_ms": 810} if "ignore_retrieval_only" in BEHAVIOUR else {}
+TIMES: Counter[bytes] = Counter()
 
 
 def notes() -> list[tuple[str, str, str]]:
@@ -134,6 +137,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers the three paths of the contract."""
 
     protocol_version = "HTTP/1.1"
+    again = False
     wbufsize = -1  # header and body in one packet: two would wait for a delayed acknowledgement
     index: Index
 
@@ -154,6 +158,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a question."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        TIMES[body] += 1
         url, number = urlsplit(self.path), next(ASKS)
         query = {name: values[-1].lower() for name, values in parse_qs(url.query).items()}
         if number == int(BEHAVIOUR.get("die_after", 0)):
@@ -162,8 +167,11 @@ class Handler(BaseHTTPRequestHandler):
             self.reply({"error": "not found"}, 404)
         elif "flaky_503" in BEHAVIOUR and number % int(BEHAVIOUR["flaky_503"]) == 0:
             self.reply({"error": "Vector store unavailable"}, 503)
+        elif "once_only" in BEHAVIOUR and TIMES[body] > 1:
+            self.reply({"error": "Rate limit"}, 429)
         elif SPOILED != "asks" or not self.spoil(number):
             try:
+                self.again = TIMES[body] > 1
                 self.answer(json.loads(body), query)
             except (ValueError, AttributeError):
                 self.reply({"error": "Invalid request body"}, 400)
@@ -177,18 +185,22 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply({"error": "Question is required"}, 400)
         search = self.index.strays if "strays" in BEHAVIOUR else self.index.hits
         found = search(request["question"], k=request.get("k") or 5, vaults=request.get("vaults") or [])
+        if "noisy" in BEHAVIOUR and self.again and len(found) > 1:
+            # the scores stay where they are, so that they still fall down the list
+            for key in ("chunk_id", "rel_path", "heading_path", "text"):
+                found[0][key], found[1][key] = found[1][key], found[0][key]
         milliseconds = int((time.monotonic() - begun) * 1000)
         response: dict = {"answer": "", "references": []}
         if not found or "refuse" in BEHAVIOUR:
             response |= {"abstained": True, "abstain_reason": "no_relevant_context"}
-        elif query.get("retrieval_only") != "true":
+        elif query.get("retrieval_only") != "true" or "ignore_retrieval_only" in BEHAVIOUR:
             response["answer"] = found[0]["text"]
         if query.get("debug") in {"true", "1"}:
             steps = dict.fromkeys(("folder_selection_ms", "generation_ms", "judge_ms"), 0)
             response["debug"] = {
                 "retrieved_chunks": found,
                 "folder_selection": {"selected_folders": [], "available_folders": []},
-                "latency": {**steps, "retrieval_ms": milliseconds, "total_ms": milliseconds},
+                "latency": {**steps, **MODEL_MS, "retrieval_ms": milliseconds, "total_ms": milliseconds},
                 "indexing_coverage": self.index.coverage(),
             }
         return self.reply(response)

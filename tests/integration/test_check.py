@@ -385,6 +385,11 @@ def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> N
         "vault/personal/Notes/anchovy.md",
     ]
     assert "not used: baselines/small.json, golden.jsonl" in done.out
+    # nothing got worse, and the question that is left has lost its note
+    passing = promoted.command("check", "--against", "HEAD")
+    assert passing.code == 3, passing.out + passing.err
+    assert [reason["code"] for reason in promoted.verdict()["reasons"]] == ["breaks-gate"]
+    promoted.write_cases([{**promoted.cases()[0], "answerable": False, "gold_supports": []}])
     passing = promoted.command("check", "--against", "HEAD")
     assert passing.code == 0, passing.out + passing.err
 
@@ -423,7 +428,7 @@ def test_the_change_is_previewed(promoted: Project) -> None:
 def test_a_change_that_would_break_the_gate_is_told_so(
     promoted: Project, name: str, content: str | Path | None, problem: str
 ) -> None:
-    """Files of the change that cannot be used cost it nothing but a warning: the base's judge it."""
+    """A change whose files cannot be used is no pass, as every run after its merge would end so: exit 3, and why."""
     promoted.commit()
     path = promoted.root / name
     path.unlink()
@@ -432,9 +437,37 @@ def test_a_change_that_would_break_the_gate_is_told_so(
     elif content is not None:
         path.write_text(content)
     done = promoted.command("check", "--against", "HEAD")
-    assert done.code == 0, done.out + done.err
-    (found,) = promoted.verdict()["preview"]["problems"]
+    assert done.code == 3, done.out + done.err
+    assert "Nothing gated is worse than allowed, but merging this change would break the gate" in done.out
+    verdict = promoted.verdict()
+    (found,) = verdict["preview"]["breaks"]
     assert problem in found
+    assert problem in done.out
+    assert [reason["code"] for reason in verdict["reasons"]] == ["breaks-gate"]
+    before = (promoted.last_run() / "verdict.json").read_bytes()
+    assert promoted.command("compare", str(promoted.last_run())).code == 3
+    assert (promoted.last_run() / "verdict.json").read_bytes() == before
+
+
+def test_a_note_without_its_golden_passage_would_break_the_gate(promoted: Project) -> None:
+    """A change of notes alone, after which a question's passage stands nowhere, is told before it is merged."""
+    promoted.commit()
+    note = promoted.root / "vault" / "personal" / "Notes" / "anchovy.md"
+    note.write_text(note.read_text().replace("second item", "third item"))
+    done = promoted.command("check", "--against", "HEAD")
+    assert (done.code, "would break the gate" in done.out) == (3, True), done.out + done.err
+    worse = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    assert (worse.code, "would break the gate" in worse.out) == (1, True), worse.out + worse.err
+
+
+def test_a_change_that_removes_the_baseline_is_warned_of(promoted: Project) -> None:
+    """It passes by the base's baseline, and the terminal says that nothing after it will."""
+    promoted.commit()
+    (promoted.root / "baselines" / "small.json").unlink()
+    done = promoted.command("check", "--against", "HEAD")
+    assert done.code == 0, done.out + done.err
+    assert "merging this change removes the baseline" in done.out
+    assert "baseline-removed" in {one["code"] for one in promoted.verdict()["warnings"]}
 
 
 @pytest.mark.parametrize("what", ["file", "directory"])

@@ -417,7 +417,7 @@ def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
     assert told.review.preview is not None
     expected = ("added work/Notes/new.md", "changed work/Notes/ledger.md", "removed work/Notes/gateway.md")
     assert told.review.preview.vault == expected
-    assert told.review.preview.problems == ()
+    assert told.review.preview.problems == told.review.preview.breaks == ()
 
 
 def test_a_vault_that_moves_is_compared_by_its_notes(stage: Stage) -> None:
@@ -508,12 +508,14 @@ def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back
     assert time.process_time() - begun < 20
     assert told.review is not None
     assert told.review.preview is not None
-    assert "suite: expected" in " ".join(told.review.preview.problems)
+    assert "suite: expected" in " ".join(told.review.preview.breaks)
+    assert told.code == told.review.verdict.exit_code == 3
+    assert "would break the gate" in told.review.verdict.headline
     stage.change({"raggate.yml": "suite: " + "1:" * 520_000 + "1\n"})
     told = stage.judge(stage.measured(0))
     assert told.review is not None
     assert told.review.preview is not None
-    assert "expected at most 65536" in " ".join(told.review.preview.problems)
+    assert "expected at most 65536" in " ".join(told.review.preview.breaks)
 
 
 def test_only_a_run_of_a_pull_request_is_relayed(stage: Stage) -> None:

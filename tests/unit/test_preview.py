@@ -168,7 +168,7 @@ def test_an_unreadable_baseline_is_a_problem() -> None:
     """A baseline that cannot be read is named, and nothing else is lost."""
     found = preview.changes(inputs(stored=stored(hit_at_1=1.0)), inputs(stored=b"{"), DIRECTIONS)
     assert found.baseline == "replaced"
-    assert "baselines/default.json" in found.problems[0]
+    assert "baselines/default.json" in found.breaks[0]
 
 
 def test_advisory_rows() -> None:
@@ -185,3 +185,4 @@ def test_preview_is_empty_only_without_anything_in_it() -> None:
     """A problem alone makes it a preview."""
     assert Preview().empty
     assert not Preview(problems=("x",)).empty
+    assert not Preview(breaks=("x",)).empty

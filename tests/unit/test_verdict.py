@@ -123,7 +123,7 @@ CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
         pytest.param(make_delta(0.8, float("nan")), FLOOR, "below floor", id="nan-is-never-above-a-floor"),
         pytest.param(make_delta(0.8, 0.2, metric="ndcg_at_7"), PLAIN, "not gated", id="metric-without-rule"),
         pytest.param(WORSE, Gate(metrics={"hit_at_5": False}), "not gated", id="metric-switched-off"),
-        pytest.param(make_delta(None, 0.9), PLAIN, "not gated", id="nothing-in-the-baseline"),
+        pytest.param(make_delta(None, 0.9), PLAIN, "no baseline", id="nothing-in-the-baseline"),
         pytest.param(make_delta(None, None), FLOOR, "not gated", id="applies-to-no-case-on-either-side"),
         pytest.param(replace(SAME, current=make_metric(None, 0, unscored=9)), PLAIN, "vanished", id="vanished-metric"),
         pytest.param(emptied(metric="ndcg_at_7"), PLAIN, "vanished", id="vanished-mode-though-not-gated"),

@@ -23,8 +23,9 @@ from builders import (
 from raggate import compare, pipeline, scoring, waivers
 from raggate.config import Config, Gate, Rule, Waiver
 from raggate.errors import UsageError
-from raggate.outcomes import OVERALL, Comparison, Delta, Verdict, Waived
+from raggate.outcomes import OVERALL, Comparison, Delta, Verdict
 from raggate.verdict import decide
+from raggate.waived import Waived
 
 DAY = "2026-06-10T12:00:00Z"
 WORSE = make_delta(0.8, 0.7)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NoReturn
@@ -11,7 +10,8 @@ from typing import Any, NoReturn
 import httpx
 
 from raggate import jsonio
-from raggate.adapters.health import is_unhealthy
+from raggate.adapters.ask_index import fetch, health_problem, indexing, status_text
+from raggate.adapters.unasked import generated
 from raggate.api_settings import Readiness
 from raggate.config import Ask
 from raggate.escape import plain
@@ -24,8 +24,6 @@ MAX_COVERAGE = 100
 _PATH = "/api/v1/ask"
 _TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
 _PROBE = Case(id="readiness", question="What do these notes tell about?", answerable=True, k=3)
-_NOT_OFFERED = frozenset((404, 405, 501))
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 _COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
 _TEXTS = ("chunk_id", "rel_path", "heading_path", "text")
@@ -78,14 +76,14 @@ class AskAdapter:
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
         """
-        problem = _health_problem(client, ready.health_path)
+        problem = health_problem(client, ready.health_path)
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
-        indexing, about_index = _indexing(client, ready.index_path) if ready.index_path else (False, "")
+        busy, about_index = indexing(client, ready.index_path) if ready.index_path else (False, "")
         coverage, about_probe = self._probe(client)
         detail = "; ".join(filter(None, (about_index, about_probe)))
         counts = dict(zip(("documents", "chunks", "empty"), map(coverage.get, _TOLD), strict=True))
-        return IndexState(healthy=True, indexing=indexing, detail=detail, **counts)
+        return IndexState(healthy=True, indexing=busy, detail=detail, **counts)
 
     def _probe(self, client: httpx.Client) -> tuple[dict[str, Any], str]:
         """Ask one question for the index coverage alone; a failure is told, not raised."""
@@ -93,11 +91,11 @@ class AskAdapter:
         limit, seconds = self._settings.max_body_bytes, self._settings.total_timeout
         url = f"{_PATH}?debug=true&retrieval_only=true"
         try:
-            status, body = _fetch(client, "POST", url, content=content, limit=limit, seconds=seconds)
+            status, body = fetch(client, "POST", url, content=content, limit=limit, seconds=seconds)
         except httpx.TimeoutException:
             return {}, f"POST {_PATH}: no answer in time"
         if status != 200:
-            return {}, f"POST {_PATH}: {_status_text(status, body)}"
+            return {}, f"POST {_PATH}: {status_text(status, body)}"
         try:
             coverage = self._parse(body, _PROBE, retrieval_only=True).coverage
         except ValueError as error:
@@ -124,16 +122,18 @@ class AskAdapter:
         abstained = root.get("abstained")
         if abstained is not None and type(abstained) is not bool:
             _refuse("abstained", "true or false", abstained)
+        latency = _latency(debug)
         return Response(
             chunks=self._chunks(debug.get("retrieved_chunks", _ABSENT), case),
-            # an API that does not know ?retrieval_only answers all the same, but nothing was asked for
+            # an API that does not know ?retrieval_only answers all the same; that it did is kept, and no text
             answer=None if retrieval_only else answer,
+            unasked=retrieval_only and generated(answer, latency, abstained=bool(abstained)),
             references=_references(root.get("references", _ABSENT), optional=retrieval_only),
             abstained=bool(abstained),
             abstain_reason=_optional_text(root, "abstain_reason", "abstain_reason") or None,
             selected_folders=_folders(debug, "selected_folders"),
             available_folders=_folders(debug, "available_folders"),
-            latency=_latency(debug),
+            latency=latency,
             coverage=_coverage(debug),
         )
 
@@ -287,64 +287,3 @@ def _shown(found: Any) -> str:
     if isinstance(found, list):
         return "a list"
     return "a mapping" if isinstance(found, dict) else plain(jsonio.dumps(found).decode(), limit=60)
-
-
-def _health_problem(client: httpx.Client, path: str) -> str:
-    """Say why the API is not healthy, or nothing when it is."""
-    status, body = _fetch(client, "GET", path)
-    if status != 200:
-        return f"GET {path}: {_status_text(status, body)}"
-    said = _mapping(body).get("status")
-    return f"GET {path}: its status is {_shown(said)}" if is_unhealthy(said) else ""
-
-
-def _indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
-    """Say whether the API is indexing. One that cannot tell does not count as done, one that has no such path does."""
-    status, body = _fetch(client, "GET", path)
-    if status != 200:
-        return status not in _NOT_OFFERED, f"GET {path}: {_status_text(status, body)}"
-    told = _mapping(body).get("is_indexing")
-    if type(told) is not bool:
-        return False, f"GET {path}: the API does not tell is_indexing"
-    return told, ""
-
-
-def _mapping(body: bytes) -> dict[str, Any]:
-    try:
-        value = jsonio.loads(body)
-    except ValueError:
-        return {}
-    return value if type(value) is dict else {}
-
-
-def _status_text(status: int, body: bytes) -> str:
-    excerpt = plain(body[:2_000].decode("utf-8", "replace"), limit=200)
-    return f"HTTP {status} {excerpt}".rstrip()
-
-
-def _fetch(
-    client: httpx.Client,
-    method: str,
-    path: str,
-    *,
-    content: bytes | None = None,
-    limit: int = 64 << 10,
-    seconds: float = 10.0,
-) -> tuple[int, bytes]:
-    """Give status and body, the body cut at `limit` bytes.
-
-    Raises:
-        httpx.HTTPError: when there is no answer, or none within `seconds`.
-    """
-    headers = _HEADERS if content is None else {**_HEADERS, "Content-Type": "application/json"}
-    deadline = time.monotonic() + seconds
-    pieces = bytearray()
-    with client.stream(method, path, content=content, headers=headers, follow_redirects=False) as response:
-        # never unpacked: a compressed body, which was not asked for, could grow a thousandfold
-        for piece in response.iter_raw() if "content-encoding" in response.headers else response.iter_bytes():
-            pieces += piece
-            if len(pieces) > limit:
-                break
-            if time.monotonic() > deadline:
-                raise httpx.ReadTimeout(f"{path}: the answer was not complete within {seconds:g} s")
-        return response.status_code, bytes(pieces[:limit])

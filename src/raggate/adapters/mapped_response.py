@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from raggate import anchors, jsonio
 from raggate.adapters.mapped_request import filled_text
+from raggate.adapters.unasked import generated
 from raggate.escape import plain
 from raggate.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, names
@@ -61,17 +62,21 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     Raises:
         ValueError: when something is missing or of another kind, with where. Untrusted text.
     """
+    chunks = _chunks(root, fields.chunks, beginnings)
+    latency = _latency(root, fields.latency)
+    abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
     return Response(
-        chunks=_chunks(root, fields.chunks, beginnings),
+        chunks=chunks,
         answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
         references=() if retrieval_only else _references(root, fields.references, beginnings),
-        abstained=_abstained(root, fields.abstained, retrieval_only=retrieval_only),
+        abstained=abstained,
         abstain_reason=_optional_text(fields.abstain_reason, root) or None,
         grounded=None if fields.grounded is None else holds(fields.grounded, root),
         selected_folders=_folders(fields.selected_folders, root),
         available_folders=_folders(fields.available_folders, root),
-        latency=_latency(root, fields.latency),
+        latency=latency,
         coverage=_coverage(root, fields.coverage) if fields.coverage else None,
+        unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
     )
 
 
@@ -165,6 +170,14 @@ def _answer(root: Any, fields: ResponseFields) -> str:
         beside = nearest_there(parse(fields.answer), root) if fields.answer is not None else ""
         raise WrongShape(place, "text", value, beside)
     return found or ""
+
+
+def _glimpse(written: str | None, root: Any) -> object:
+    """Give what stands where answers stand, for a question that asked for none: whatever it is, it is no error."""
+    try:
+        return _at(written, root, "")[0]
+    except WrongShape:
+        return ABSENT
 
 
 def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) -> bool:

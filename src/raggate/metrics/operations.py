@@ -11,8 +11,13 @@ from raggate.models import Failure, Response, Result
 from raggate.outcomes import Direction, MetricValue, Operations
 
 
-def operations(results: Sequence[Result]) -> Operations:
-    """Summarise all calls of a run. Rates divide by all calls; a rate that cannot apply is None."""
+def operations(results: Sequence[Result], *, retrieval_only: bool = False) -> Operations:
+    """Summarise all calls of a run. Rates divide by all calls; a rate that cannot apply is None.
+
+    Args:
+        results: the calls.
+        retrieval_only: whether no answers were asked for, so that those that came are counted.
+    """
     responses = [result.response for result in results if result.response is not None]
     failures = Counter(result.failure.kind for result in results if result.failure is not None)
     coverage = next((response.coverage for response in reversed(responses) if response.coverage), None)
@@ -26,6 +31,8 @@ def operations(results: Sequence[Result]) -> Operations:
             _count(with_answer, lambda response: not (response.answer or "").strip()), calls if with_answer else 0
         ),
     }
+    unasked = _count(responses, lambda response: response.unasked)
+    rates["unasked_answer_rate"] = _rate(unasked, calls if retrieval_only else 0)
     rates.update(_coverage_rates(coverage or {}))
     return Operations(
         calls=calls,

@@ -135,5 +135,4 @@ def _trusted(review: Review, links: Links | None) -> str:
 
 
 def _operations(review: Review) -> str:
-    operations = review.scorecard.operations
-    return "" if operations is None else safe(figures.operations_line(operations), limit=500)
+    return safe(figures.operations_line(review.scorecard), limit=500)

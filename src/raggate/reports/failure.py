@@ -97,6 +97,7 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "golden_changes": asdict(GoldenChanges()),
         "vault_changes": [],
         "config_changes": [],
+        "repeated": None,
         "invariants": [],
         "fallen": [],
         "promotion_needs_permission": [],

@@ -19,6 +19,7 @@ from raggate.outcomes import (
     Review,
     Scorecard,
 )
+from raggate.repeats import Repeated
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
@@ -30,13 +31,17 @@ MARKS = {
     "better": "✅",
     "same": "▫️",
     "within": "🔸",
+    "no baseline": "🆕",
     "not gated": "·",
 }
 
 
 def undecided(review: Review) -> bool:
     """Say whether there is no verdict though values were compared: they say nothing of the change then."""
-    return review.verdict.outcome in {"cannot tell", "interrupted"} and bool(review.verdict.rows)
+    verdict = review.verdict
+    # what merging would break is told of a change that was measured as well as any
+    measured = {reason.code for reason in verdict.reasons} == {"breaks-gate"}
+    return verdict.outcome in {"cannot tell", "interrupted"} and bool(verdict.rows) and not measured
 
 
 def deciding(review: Review) -> list[Reason]:
@@ -64,12 +69,17 @@ def left_out(review: Review) -> str:
 
 
 def main_rows(rows: Sequence[Judged]) -> list[Judged]:
-    """Give the overall rows that decide, what is wrong first. A mode that is gone has none: one reason tells it."""
+    """Give the overall rows that decide, or would with a baseline, what is wrong first.
+
+    A mode that is gone has none: one reason tells it.
+    """
     left = {row.delta.mode for row in rows if row.delta.current.n or row.delta.current.unscored}
     shown = [
         row
         for row in rows
-        if row.delta.slice == OVERALL and row.delta.mode in left and (row.gated or row.status in _BAD)
+        if row.delta.slice == OVERALL
+        and row.delta.mode in left
+        and (row.gated or row.status in _BAD or row.status == "no baseline")
     ]
     return sorted(shown, key=lambda row: (row.delta.mode, row.status not in _BAD, _natural(row.delta.metric)))
 
@@ -222,8 +232,11 @@ def fallen_title(flips: Sequence[Flip]) -> str:
     return f"Questions that {'must pass, or ' if any(missed) else ''}got worse without breaking ({len(flips)})"
 
 
-def operations_line(operations: Operations) -> str:
-    """Write how the calls went in one line."""
+def operations_line(scorecard: Scorecard) -> str:
+    """Write how the calls went in one line; nothing where that is not known."""
+    operations = scorecard.operations
+    if operations is None:
+        return ""
     left = operations.failures.get("aborted", 0)
     made = operations.calls - left
     calls = f"{made} {'call' if made == 1 else 'calls'}"
@@ -233,6 +246,9 @@ def operations_line(operations: Operations) -> str:
     empty = operations.rates.get("empty_result_rate")
     if empty is not None and empty.value:
         parts.append(f"{round(empty.value * empty.n)} without any chunk")
+    repeated = Repeated.of(scorecard.fingerprint)
+    if repeated is not None:
+        parts.append(f"{repeated.asked} asked twice, {repeated.differ or 'none'} otherwise")
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
         times = operations.latency.get(step)
         if times:

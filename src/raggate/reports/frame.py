@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.escape import markdown as safe
-from raggate.outcomes import OVERALL, Reason, Review, Waived
+from raggate.outcomes import OVERALL, Reason, Review
 from raggate.publication import Publication, Push
 from raggate.reports import figures
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import commit_link, folded, heading_alert, said
+from raggate.waived import Waived
 
 SHOWN_PUSHES = 10
 SHOWN_REASONS = 30

@@ -88,7 +88,7 @@ def _row(row: Judged, *, several: bool) -> list[str]:
     delta = row.delta
     bold = "**" if row.status in _BAD else ""
     mark = "🔸" if row.waived and row.status in _BAD else figures.MARKS[row.status]
-    sign = f"{mark}&nbsp;" if row.gated or bold else ""
+    sign = f"{mark}&nbsp;" if row.gated or bold or row.status == "no baseline" else ""
     return [
         f"{sign}{_name(delta, several=several)}",
         *_values(delta),

@@ -8,6 +8,7 @@ from typing import Any
 from raggate.jsonio import dumps, rounded
 from raggate.models import Run
 from raggate.outcomes import OVERALL, MetricValue, Scorecard
+from raggate.repeats import Repeated
 
 SCHEMA = "raggate/metrics/1"
 
@@ -40,6 +41,7 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
             "failures": operations.failures,
             **{name: _shown(rate) for name, rate in operations.rates.items()},
         }
+        value["repeated"] = _repeated(scorecard)
         value["latency"] = {"total_s": rounded(run.duration_s, 3), **_rounded_times(operations.latency)}
         value["indexing_coverage"] = operations.coverage
         value["coverage_by_document_type"] = operations.document_types
@@ -50,6 +52,15 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
     if compat:
         value["compat"] = dict(compat)
     return dumps(value, pretty=True).decode()
+
+
+def _repeated(scorecard: Scorecard) -> dict[str, Any] | None:
+    """Give how the questions came out that were asked twice, and which share of them otherwise; None for none."""
+    repeated = Repeated.of(scorecard.fingerprint)
+    if repeated is None:
+        return None
+    share = rounded(repeated.differ / repeated.compared) if repeated.compared else None
+    return {**repeated.stored(), "share": share}
 
 
 def _mode(slices: dict[str, dict[str, MetricValue]], counts: dict[str, int]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def _head(review: Review, console: Console) -> None:
     console.print()
     console.print(Text(title, style="bold"), soft_wrap=True)
     if review.scorecard.operations is not None:
-        console.print(Text(log_line(figures.operations_line(review.scorecard.operations))), soft_wrap=True)
+        console.print(Text(log_line(figures.operations_line(review.scorecard))), soft_wrap=True)
     baseline = review.comparison.baseline
     if baseline is not None:
         source = f"baseline {baseline.source} (run {baseline.scorecard.run_id or 'unknown'})"

@@ -8,6 +8,7 @@ from typing import Any
 from raggate.escape import plain
 from raggate.jsonio import dumps, rounded
 from raggate.outcomes import Judged, Review
+from raggate.repeats import Repeated
 
 SCHEMA = "raggate/verdict/1"
 
@@ -16,6 +17,7 @@ def render(review: Review) -> str:
     """Serialise the verdict, its reasons, the judged rows and the flipped questions."""
     verdict, comparison = review.verdict, review.comparison
     baseline = comparison.baseline
+    repeated = Repeated.of(review.scorecard.fingerprint)
     value = {
         "schema": SCHEMA,
         "suite": review.run.suite,
@@ -28,13 +30,14 @@ def render(review: Review) -> str:
         "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
         "against": review.against,
         "compared": comparison.compared,
-        "metrics": [_row(row) for row in verdict.rows if row.gated],
+        "metrics": [_row(row) for row in verdict.rows if row.gated or row.status == "no baseline"],
         "flips": [asdict(flip) for flip in comparison.flips],
         "fallen": [asdict(flip) for flip in review.fallen],
         "promotion_needs_permission": list(review.lowers),
         "golden_changes": asdict(comparison.golden),
         "vault_changes": list(comparison.vault_changes),
         "config_changes": [list(entry) for entry in comparison.config_changes],
+        "repeated": None if repeated is None else repeated.stored(),
         "invariants": [asdict(finding) for finding in review.findings],
         "waivers": [asdict(waiver) for waiver in review.waivers],
         "first_run": review.first_run,

@@ -71,6 +71,7 @@ KINDS = {
     "first-run": lambda: comment.render(review("introduced"), LINKED),
     "relayed": lambda: comment.render(review("placed"), RELAYED),
     "preview": lambda: comment.render(review("preview"), LINKED),
+    "breaks-the-gate": lambda: comment.render(review("breaks-the-gate"), LINKED),
     "several-modes": lambda: comment.render(review("several-modes"), LINKED),
     "bare-metrics-file": lambda: comment.render(review("bare-metrics-file"), LINKED),
     "waivers": lambda: comment.render(review("waived"), LINKED),

@@ -9,9 +9,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
 from raggate.escape import plain
-from raggate.outcomes import Waived
 from raggate.publication import Ended, Publication
 from raggate.reports import failure, verdict_file
+from raggate.waived import Waived
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, passing
 

@@ -186,7 +186,17 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
 )
 def test_operations_line(operations: Operations, written: str) -> None:
     """How the calls went is one line with what the API told."""
-    assert figures.operations_line(operations) == written
+    assert figures.operations_line(make_scorecard(operations=operations)) == written
+
+
+@pytest.mark.parametrize(
+    ("differ", "written"), [(0, "10 asked twice, none otherwise"), (4, "10 asked twice, 4 otherwise")]
+)
+def test_operations_line_with_questions_asked_twice(differ: int, written: str) -> None:
+    """How many questions came out otherwise when asked twice stands in the line, also where none did."""
+    fingerprint = {"repeated": {"asked": 10, "failed": 0, "differ": differ, "questions": []}}
+    scorecard = make_scorecard(operations=make_operations(10), fingerprint=fingerprint)
+    assert figures.operations_line(scorecard) == f"10 calls, 0 failed, 0 retried · {written}"
 
 
 @pytest.mark.parametrize(

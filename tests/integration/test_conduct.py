@@ -1,0 +1,161 @@
+"""What an API does beside answering well, and what nobody is asked about, is told wherever a run is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from project import Project, make_project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A small repository without a baseline."""
+    return make_project(tmp_path)
+
+
+@pytest.fixture
+def promoted(promoted_once: Project, tmp_path: Path) -> Project:
+    """The same with a baseline of the healthy API."""
+    return promoted_once.copied(tmp_path)
+
+
+def codes(project: Project) -> dict[str, str]:
+    """Give the warnings of the newest run, by code, but for the lists of this API that are short."""
+    found = {one["code"]: one["message"] for one in project.verdict()["warnings"]}
+    return {code: message for code, message in found.items() if code != "invariant-list_deep_enough"}
+
+
+def metrics(project: Project) -> dict[str, Any]:
+    """Read the metrics of the newest run."""
+    loaded: dict[str, Any] = json.loads((project.last_run() / "metrics.json").read_text())
+    return loaded
+
+
+def everywhere(project: Project, out: str, words: str) -> None:
+    """See that a text stands on the terminal, in the summary and in verdict.json."""
+    assert words in out
+    summary = (project.last_run() / "summary.md").read_text().replace("&#95;", "_")
+    # a list of sentences begins each with a capital
+    assert words.lower() in summary.lower()
+    assert words in (project.last_run() / "verdict.json").read_text()
+
+
+def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
+    """An API that ignores retrieval_only passes with a warning of what that costs; no answer's text is on disk."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="ignore_retrieval_only")
+    assert done.code == 0, done.out + done.err
+    everywhere(promoted, done.out, "generated an answer in 24 of 24 calls (generation p50 810 ms)")
+    everywhere(promoted, done.out, "choosing folders took p50 640 ms")
+    assert set(codes(promoted)) == {"unasked-answers", "slow-folders"}
+    assert metrics(promoted)["operational_metrics"]["unasked_answer_rate"] == 1
+    rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
+    assert {row["result"]["response"]["answer"] for row in rows} == {None}
+    before = (promoted.last_run() / "verdict.json").read_bytes()
+    assert promoted.command("compare", str(promoted.last_run())).code == 0
+    assert (promoted.last_run() / "verdict.json").read_bytes() == before
+
+
+def test_answers_that_were_asked_for_are_not_complained_of(project: Project) -> None:
+    """Where answers are asked for, that they come is no warning."""
+    project.edit("concurrency: 4", "concurrency: 4, retrieval_only: false")
+    project.promote()
+    assert project.command("check").code == 0
+    assert codes(project) == {}
+    assert metrics(project)["operational_metrics"]["unasked_answer_rate"] is None
+
+
+def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project) -> None:
+    """Unchanged first answers pass, and that the second ones differ is told and kept."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 0, done.out + done.err
+    assert "10 asked twice, 10 otherwise" in done.out
+    everywhere(promoted, done.out, "asked twice, 10 of 10 questions came back with other chunks or in another order")
+    assert "(0 of 10 in the baseline's run)" in codes(promoted)["not-deterministic"]
+    found = metrics(promoted)["repeated"]
+    assert (found["asked"], found["differ"], found["share"], len(found["questions"])) == (10, 10, 1, 10)
+    assert promoted.verdict()["repeated"]["differ"] == 10
+    assert promoted.command("promote", str(promoted.last_run())).code == 0
+    stored = json.loads((promoted.root / "baselines" / "small.json").read_text())
+    assert stored["fingerprint"]["repeated"]["differ"] == 10
+
+
+def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted: Project) -> None:
+    """Ten questions more are asked, none of them counts as measured, and there is no warning."""
+    done = promoted.command("check")
+    assert done.code == 0
+    assert "24 calls, 0 failed, 0 retried" in done.out
+    assert "10 asked twice, none otherwise" in done.out
+    assert codes(promoted) == {}
+    assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == 24
+
+
+@pytest.mark.parametrize(("size", "asked"), [(0, None), (3, 3), (1000, 24)])
+def test_the_sample_is_as_large_as_configured(promoted: Project, size: int, asked: int | None) -> None:
+    """The key `ask.repeat_sample` sets how many, 0 switches it off, and more than there are is all of them."""
+    promoted.edit("concurrency: 4", f"concurrency: 4, repeat_sample: {size}")
+    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 0, done.out + done.err
+    found = metrics(promoted)["repeated"]
+    assert (found and found["asked"]) == asked
+    assert ("asked twice" in done.out) == (asked is not None)
+
+
+def test_second_calls_that_fail_are_told_and_count_for_nothing(promoted: Project) -> None:
+    """An API that refuses to be asked twice is measured by its first answers, and the refusals are told."""
+    done = promoted.command("check", FAKE_BEHAVIOUR="once_only")
+    assert done.code == 0, done.out + done.err
+    everywhere(promoted, done.out, "10 of 10 questions got no answer when asked a second time")
+    assert metrics(promoted)["operational_metrics"]["failed"] == 0
+    assert metrics(promoted)["repeated"]["share"] is None
+
+
+def test_calls_that_time_out_hint_at_their_settings(promoted: Project) -> None:
+    """The settings that help are named, whatever the verdict."""
+    promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 24, concurrency: 24")
+    done = promoted.command("check", FAKE_BEHAVIOUR="hang_after:5")
+    assert done.code == 3, done.out + done.err
+    assert "timed out: lower ask.concurrency" in done.out
+
+
+def test_a_mode_without_a_baseline_stands_in_every_table(promoted: Project) -> None:
+    """A mode that is asked since the baseline is shown with its values and gated by nobody, and that is said."""
+    promoted.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, bm25]")
+    done = promoted.command("check")
+    assert done.code == 0, done.out + done.err
+    everywhere(promoted, done.out, "mode bm25 has no baseline, so nothing of it is gated until a run is promoted")
+    (line,) = [line for line in done.out.splitlines() if line.startswith("hit_at_5 (bm25)")]
+    assert "1.0000" in line
+    assert "no baseline" in line
+    summary = (promoted.last_run() / "summary.md").read_text().replace("&#95;", "_")
+    assert "🆕&nbsp;hit_at_5 (bm25)" in summary
+    rows = {(row["mode"], row["metric"]): row for row in promoted.verdict()["metrics"]}
+    assert (rows["bm25", "hit_at_5"]["current"], rows["bm25", "hit_at_5"]["status"]) == (1, "no baseline")
+    assert "new-metrics" not in codes(promoted)
+    promoted.command("promote", str(promoted.last_run()))
+    assert promoted.command("check").code == 0
+    assert codes(promoted) == {}
+
+
+def test_questions_for_other_modes_are_told(project: Project) -> None:
+    """Questions that no mode asks, and modes that no question is for, are warnings of every report."""
+    cases = project.cases()
+    project.write_cases([{**cases[0], "retriever_types": ["vector"]}, *cases[1:]])
+    project.edit("concurrency: 4", "concurrency: 4, modes: [hybrid]")
+    project.promote()
+    done = project.command("check")
+    assert done.code == 0, done.out + done.err
+    words = f"1 question is for other modes than those of ask.modes and never asked: {cases[0]['id']}"
+    everywhere(project, done.out, words)
+
+
+def test_a_mode_that_no_question_is_for_is_told(project: Project) -> None:
+    """It stands in no table, so a warning says it."""
+    project.write_cases([{**case, "retriever_types": ["hybrid"]} for case in project.cases()])
+    project.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vektor]")
+    project.promote()
+    done = project.command("check")
+    everywhere(project, done.out, "no question is for mode vektor, so nothing of it is measured")
