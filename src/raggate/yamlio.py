@@ -24,7 +24,7 @@ MAX_SUITE_BYTES = 1 << 20
 
 MAX_DEPTH = 30
 MAX_NODES = 50_000
-START_S, S_PER_MIB = 5.0, 160.0
+START_S, S_PER_MIB = 20.0, 160.0
 """Seconds that a parse may take, and further ones per MiB: ten times what the slowest text measured takes."""
 
 Path = tuple[int | str, ...]

@@ -425,7 +425,7 @@ def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:
     with FakeAskApi(lambda question: (401, b"", 0)) as api:
         outcome = ask(api, 40, concurrency=16, give_up_after=10)
     assert outcome.stopped is not None
-    assert outcome.stopped.startswith("gave up after 10 failures in a row, 10 of 40 questions asked")
+    assert outcome.stopped.startswith("gave up after 10 failures in a row, after 10 of 40 questions")
     assert [r.failure.kind for r in outcome.results if r.failure].count("status") == 10
 
 
