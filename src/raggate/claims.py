@@ -74,7 +74,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         ),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
-        fingerprint={**index, **_repeated(claimed), **expected, "notes": inputs.vault.notes},
+        fingerprint={**index, **_chunks(claimed), **_repeated(claimed), **expected, "notes": inputs.vault.notes},
         config={
             **settings.model_dump(mode="json"),
             "against": inputs.against,
@@ -91,6 +91,14 @@ def _repeated(claimed: Run) -> dict[str, object]:
     if repeated is None or repeated.asked > len(claimed.results):
         return {}
     return {KEY: replace(repeated, questions=()).stored()}
+
+
+def _chunks(claimed: Run) -> dict[str, int]:
+    """Give how many chunks the index held, as the answers told it; nothing where none did."""
+    coverages = (item.result.response.coverage or {} for item in claimed.results if item.result.response is not None)
+    counts = (coverage.get("chunks_embedded") for coverage in coverages)
+    found = next((count for count in counts if type(count) is int and 0 <= count <= MOST_COUNT), None)
+    return {} if found is None else {"chunks": found}
 
 
 def without_results(verdict: bytes | None, suite: str) -> Ended:

@@ -179,6 +179,16 @@ def friendly(files: Files) -> None:
     files["aside.json"] = b'{"places": {"x": {"path": "../../etc", "line": 1}}}'
 
 
+def test_an_index_that_is_smaller_than_the_baselines(stage: Stage) -> None:
+    """A run of a part of the notes is no measure in the second stage either, also where nothing else got worse."""
+    files = stage.measured(0)
+    files["results.jsonl"] = files["results.jsonl"].replace(b'"chunks_embedded":36', b'"chunks_embedded":30')
+    told = stage.judge(files)
+    assert told.code == 3
+    assert told.review is not None
+    assert "index-smaller" in [reason.code for reason in told.review.verdict.reasons]
+
+
 @pytest.mark.parametrize("forge", [lenient, friendly])
 def test_a_forged_artifact_loosens_nothing(stage: Stage, forge: Callable[[Files], None]) -> None:
     """Thresholds, baseline, verdict and Markdown of an artifact are not used."""
