@@ -35,6 +35,7 @@ def _found(before: Config, now: Config) -> Iterator[str]:
         yield "gate.min_overlap"
     if _days(now.gate) > _days(before.gate):
         yield "gate.stale_after_days"
+    yield from _unmeasured(before, now)
     for name, rule in before.gate.rules().items():
         lax = _lax(rule, now.gate.rule(name))
         # a rule that is written out on both sides differs by its own keys
@@ -45,6 +46,14 @@ def _found(before: Config, now: Config) -> Iterator[str]:
     ends = {_what(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
     if any(waiver.expires > ends.get(_what(waiver), "") for waiver in now.waivers):
         yield "waivers"
+
+
+def _unmeasured(before: Config, now: Config) -> Iterator[str]:
+    """Name what takes something out of the measurement, which is then not gated either."""
+    if set(before.score.k) - set(now.score.k):
+        yield "score.k"
+    if set(before.ask.modes) - set(now.ask.modes):
+        yield "ask.modes"
 
 
 def _weaker(before: str, now: str) -> bool:

@@ -67,6 +67,10 @@ def metric(rule: Any) -> dict[str, Any]:
         pytest.param(
             {"waivers": [WAIVER]}, {"waivers": [{**WAIVER, "reason": "x"}]}, "waivers", False, id="the same waiver"
         ),
+        pytest.param({}, {"score": {"k": [1, 20]}}, "score.k", True, id="cut-offs that are gone"),
+        pytest.param({}, {"score": {"k": [1, 3, 5, 10, 20]}}, "score.k", False, id="one cut-off more"),
+        pytest.param({}, {"ask": {"modes": ["dense"]}}, "ask.modes", True, id="a mode that is gone"),
+        pytest.param({}, {"ask": {"modes": ["hybrid", "dense"]}}, "ask.modes", False, id="one mode more"),
         pytest.param({}, {"ask": {"k": 5}}, "ask.k", False, id="not of the gate"),
     ],
 )
