@@ -69,9 +69,27 @@ def loads(data: bytes | str) -> Any:
     """Parse JSON strictly (no NaN, no Infinity, valid UTF-8).
 
     Raises:
-        ValueError: with the position of the first error.
+        ValueError: with the position of the first error; of a text of one line, the column alone.
     """
-    return orjson.loads(data)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        if (wrong := _not_utf8(data)) is not None:
+            raise ValueError(f"not valid UTF-8 at byte {wrong}") from None
+        # a line of a larger file is told with its own number, beside which "line 1" would be wrong
+        line = f"line {error.lineno}, " if "\n" in error.doc.rstrip() else ""
+        raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
+
+
+def _not_utf8(data: bytes | str) -> int | None:
+    """Give the place of the first byte that is no UTF-8; the parser speaks of surrogates then, which nobody wrote."""
+    if isinstance(data, str):
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -136,6 +136,23 @@ def test_loads_refuses(data: bytes) -> None:
         jsonio.loads(data)
 
 
+@pytest.mark.parametrize(
+    ("data", "where"),
+    [
+        pytest.param(b'{"a": x}', "at column 7", id="one line"),
+        pytest.param(b'{"a": x}\r\n', "at column 7", id="one line with its end"),
+        pytest.param(b'{\n"a": x}', "at line 2, column 6", id="several lines"),
+        pytest.param(b'\n\n{"a": x}', "at line 3, column 7", id="empty lines before"),
+        pytest.param('{"ä": x}', "at column 7", id="text"),
+        pytest.param(b'{"a": "\xff"}', "not valid UTF-8 at byte 7", id="no UTF-8"),
+    ],
+)
+def test_where_loads_stopped(data: bytes | str, where: str) -> None:
+    """A text of one line, which may be the third of its file, is not said to be line 1."""
+    with pytest.raises(ValueError, match=f"{where}$"):
+        jsonio.loads(data)
+
+
 def test_write_atomic_makes_directories_and_leaves_nothing_else(tmp_path: Path) -> None:
     """A file is written with its directories, readable by others, and no temporary file stays behind."""
     path = tmp_path / "a" / "b.json"
