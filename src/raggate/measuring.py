@@ -85,7 +85,7 @@ def measure(
                 finished = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=stopped, log=log)
                 return directory, finished, _write(directory, finished, invocation, settings)
         except KeyboardInterrupt:
-            asked = f"interrupted after {len(found.results)} of {len(inputs.golden.cases)} questions"
+            asked = f"interrupted after {len(found.results)} of {_questions(inputs)} questions"
             partial = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=asked)
             partial = replace(partial, interrupted=True)
             _write(directory, partial, invocation, settings)
@@ -189,13 +189,18 @@ def _place(
     )
 
 
+def _questions(inputs: Inputs) -> int:
+    """Count what is asked, every mode by itself."""
+    return sum(asked_in(case.modes, mode) for case in inputs.golden.cases for mode in inputs.config.ask.modes)
+
+
 def _ask_program(
     program: Program, invocation: Invocation, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
 ) -> str | None:
     """Ask by a program that is run for the questions; every result goes into `results` at once."""
     ask, cases = inputs.config.ask, inputs.golden.cases
     passed = {name: invocation.environment[name] for name in program.pass_env if name in invocation.environment}
-    total = sum(asked_in(case.modes, mode) for case in cases for mode in ask.modes)
+    total = _questions(inputs)
     without = _without(secrets, inputs.vault)
     with invocation.progress() as progress:
 

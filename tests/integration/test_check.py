@@ -184,15 +184,17 @@ cli.main()
 """
 
 
-def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project) -> None:
-    """A signal between the last answer and the files loses no answer."""
+@pytest.mark.parametrize(("modes", "count"), [("[hybrid]", 24), ("[hybrid, fts]", 48)])
+def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project, modes: str, count: int) -> None:
+    """A signal between the last answer and the files loses no answer, and counts those of all modes."""
+    promoted.edit("concurrency: 4", f"concurrency: 4, modes: {modes}")
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED_WHEN_ASKED], cwd=promoted.root, capture_output=True, text=True, check=False
     )
     assert done.returncode == 130, done.stderr
-    assert "interrupted after 24 of 24 questions" in done.stderr
+    assert f"interrupted after {count} of {count} questions" in done.stderr
     assert promoted.verdict()["verdict"] == "interrupted"
-    assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == 24
+    assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == count
 
 
 @pytest.mark.parametrize("behaviour", ["error_500", "garbage", "die_after:9"])
