@@ -19,6 +19,7 @@ from raggate.formats import kebab_export, kebab_run
 from raggate.formats.kebab import GoldenFile, Unlabelled
 from raggate.formats.kebab_rows import StoredRun, read_rows
 from raggate.formats.kebab_store import is_store, open_store
+from raggate.inputs import read_file
 from raggate.models import Golden, Run
 
 ROWS = "per_query.jsonl"
@@ -31,7 +32,7 @@ def golden(path: Path) -> tuple[GoldenFile, Queries]:
     Raises:
         UsageError: when it cannot be read.
     """
-    found = golden_yaml.read_golden(_bytes(path), str(path))
+    found = golden_yaml.read_golden(read_file(path), str(path))
     return found, {query.id: query for query in found.queries}
 
 
@@ -47,7 +48,7 @@ def stored(source: str) -> StoredRun:
     if not is_store(path):
         if run_id:
             raise UsageError(f"{path}: not an SQLite file, so it has no run {log_line(run_id)!r}")
-        return StoredRun(run_id=path.resolve().parent.name, rows=read_rows(_bytes(path), str(path)))
+        return StoredRun(run_id=path.resolve().parent.name, rows=read_rows(read_file(path), str(path)))
     with open_store(path) as store:
         if run_id:
             return store.run(run_id)
@@ -151,10 +152,3 @@ def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
 def _split(source: str) -> tuple[Path, str]:
     name, mark, run_id = source.rpartition("#")
     return (Path(name), run_id) if mark and not Path(source).exists() else (Path(source), "")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None

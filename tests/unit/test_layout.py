@@ -104,7 +104,7 @@ ALLOWED = {
     "cli_substrate": {"substrate_inputs", "formats", "compat", "reports", "rundir"},
     "substrate_inputs": {"formats", "compat", "golden", "rundir", "scoring", "metrics"},
     "cli_kebab": {"kebab_inputs", "compat", "formats", "rundir"},
-    "kebab_inputs": {"compat", "formats", "golden", "scoring"},
+    "kebab_inputs": {"compat", "formats", "golden", "inputs", "scoring"},
     "cli_convert": {"convert", "convert_formats"},
     "convert": {"annotations", "convert_formats", "formats"},
     "convert_formats": {"golden", "lenient", "formats", "metrics"},
