@@ -51,7 +51,8 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
     path = baseline_file or config_file.parent / (settings.baseline_path if settings else "")
-    found = history.read(read_file(path), str(path), _cutoffs(settings))
+    content = read_file(path, hint="Name a baseline file with --baseline, or promote a run with `raggate promote`.")
+    found = history.read(content, str(path), _cutoffs(settings))
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if as_json:
         click.echo(_json(_shown(found, now, slices=slices)), nl=False)
@@ -111,9 +112,9 @@ def log(
 
 def _settings(config_file: Path) -> Config:
     from raggate import config
-    from raggate.inputs import read_file
+    from raggate.inputs import NO_CONFIG, read_file
 
-    return config.load(read_file(config_file), str(config_file))
+    return config.load(read_file(config_file, hint=NO_CONFIG), str(config_file))
 
 
 def _cutoffs(settings: Config | None) -> Sequence[int]:

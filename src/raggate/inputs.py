@@ -129,7 +129,7 @@ def without_notes(source: sources.Source, where: Where, checks: Checks, trusted:
     return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
 
 
-_NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
+NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
 _NOT_YET = (
     "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "
     "--against, and merge it first."
@@ -159,7 +159,7 @@ def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at
 
 def _settings(source: sources.Source, where: Where, checks: Checks) -> Config:
     name = where.config_name
-    hint = _NO_CONFIG if source.commit is None else _NOT_YET
+    hint = NO_CONFIG if source.commit is None else _NOT_YET
     settings = checks.adjust(config.load(_read(source, name, hint), source.describe(name)))
     checks.check(settings, source.describe(name))
     return settings
@@ -222,8 +222,8 @@ def _directory(source: sources.Source, name: str, path: str) -> Path:
     return directory
 
 
-def read_file(path: Path) -> bytes:
-    """Read a file that a flag named.
+def read_file(path: Path, hint: str = "") -> bytes:
+    """Read a file that a flag or a key named; `hint` is what to do where that fails.
 
     Raises:
         UsageError: when it cannot be read.
@@ -231,4 +231,4 @@ def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}", hint=hint) from None
