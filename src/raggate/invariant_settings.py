@@ -23,6 +23,8 @@ class Invariants(Slice):
     """Final scores are finite and never rise down the list."""
     chunk_ids_unique: Level = "error"
     """No chunk stands twice in one list."""
+    chunks_distinct: Level = "warn"
+    """No two chunks of one list have the same place and text."""
     chunk_ids_stable: Level = "error"
     """One chunk id always comes with the same place and text."""
     scope_respected: Level = "error"

@@ -102,6 +102,19 @@ def _chunk_ids_unique(run: Run) -> Iterator[str]:
             yield f"{place}: rank {first + 1} repeats chunk {response.chunks[first].chunk_id}"
 
 
+def _chunks_distinct(run: Run) -> Iterator[str]:
+    for place, _item, response in _answered(run):
+        seen: dict[tuple[str | None, ...], int] = {}
+        for rank, chunk in enumerate(response.chunks, 1):
+            content = (chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash)
+            first = seen.setdefault(content, rank)
+            # what stands there twice under one id is told by that already
+            again = chunk.chunk_id and chunk.chunk_id == response.chunks[first - 1].chunk_id
+            if chunk.text and first != rank and not again:
+                yield f"{place}: rank {rank} has the place and text of rank {first}, {chunk.rel_path}"
+                break
+
+
 def _chunk_ids_stable(run: Run) -> Iterator[str]:
     seen: dict[str, tuple[str, str, str, str | None]] = {}
     for place, _item, response in _answered(run):
@@ -264,6 +277,7 @@ _CHECKS: dict[str, Check] = {
     "ranks_contiguous": _ranks_contiguous,
     "scores_ordered": _scores_ordered,
     "chunk_ids_unique": _chunk_ids_unique,
+    "chunks_distinct": _chunks_distinct,
     "chunk_ids_stable": _chunk_ids_stable,
     "scope_respected": _scope_respected,
     "vaults_known": _vaults_known,

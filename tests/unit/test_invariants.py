@@ -78,6 +78,10 @@ HOLDS = [
     pytest.param("scores_ordered", [scored(0.9, None, 0.1)], {}, id="scores-partly-told"),
     pytest.param("chunk_ids_unique", [answer(*THREE)], {}, id="chunks-once"),
     pytest.param("chunk_ids_unique", [answer(make_chunk(""), make_chunk(""))], {}, id="chunks-without-id"),
+    pytest.param("chunks_distinct", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="places-once"),
+    pytest.param("chunks_distinct", [answer(make_chunk("a", text=""), make_chunk("b", text=""))], {}, id="no-texts"),
+    pytest.param("chunks_distinct", [answer(make_chunk("a"), make_chunk("b", text="x"))], {}, id="other-texts"),
+    pytest.param("chunks_distinct", [answer(make_chunk(vault="a"), make_chunk(vault="b"))], {}, id="other-vaults"),
     pytest.param("chunk_ids_stable", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="same-content"),
     pytest.param("chunk_ids_stable", [answer(make_chunk("", text="a"), make_chunk("", text="b"))], {}, id="no-ids"),
     pytest.param("scope_respected", [answer(make_chunk(vault="work"), case={"vaults": ("work",)})], {}, id="in-scope"),
@@ -138,6 +142,13 @@ BROKEN = [
     ),
     pytest.param(
         "chunk_ids_unique", [answer(*THREE, THREE[1])], {}, "q1 (hybrid): rank 4 repeats chunk c2", id="chunk-twice"
+    ),
+    pytest.param(
+        "chunks_distinct",
+        [answer(make_chunk("a"), make_chunk(""), make_chunk(""))],
+        {},
+        "q1 (hybrid): rank 2 has the place and text of rank 1, a.md",
+        id="one-chunk-under-many-ids",
     ),
     pytest.param(
         "chunk_ids_stable",
