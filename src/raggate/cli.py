@@ -298,9 +298,9 @@ def _show(review: Review, directory: Path, *, reports: Path | None = None) -> No
     # before the report, which ends with the verdict
     _say_log(review.run.log, current().fence, more=" (all of them: api.log in the run directory)")
     click.echo(terminal.render(review, width=max(width, 60), color=color), color=True)
-    baseline = review.comparison.baseline
+    comparison = review.comparison
     click.echo(f"report:  {_shown((reports or directory) / 'summary.md')}")
-    if baseline is None and stored.promotable(review):
+    if comparison.baseline is None and not comparison.uncommitted and stored.promotable(review):
         click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(_shown(directory)))}")
 
 

@@ -79,7 +79,15 @@ def compare(
 def _bare(run: Run, scorecard: Scorecard) -> Comparison:
     """Say what was not asked of a run, whatever it is held against."""
     questions, modes = idle(run)
-    return Comparison(baseline=None, scorecard=scorecard, not_asked=not_asked(run), idle=questions, idle_modes=modes)
+    file = run.config.get("baseline") or f"baselines/{run.suite}.json"
+    return Comparison(
+        baseline=None,
+        scorecard=scorecard,
+        not_asked=not_asked(run),
+        idle=questions,
+        idle_modes=modes,
+        uncommitted=file if file in run.config.get("ignored", ()) else "",
+    )
 
 
 def _same(old: str, new: str, baseline: Baseline) -> bool:

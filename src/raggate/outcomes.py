@@ -195,6 +195,7 @@ class Comparison:
     `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
     at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
+    `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
     """
 
     baseline: Baseline | None
@@ -209,6 +210,7 @@ class Comparison:
     not_asked: tuple[tuple[str, str], ...] = ()
     idle: tuple[str, ...] = ()
     idle_modes: tuple[str, ...] = ()
+    uncommitted: str = ""
 
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated"]

@@ -138,9 +138,7 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
         message = "this is a first run: the commit that would judge the change does not have raggate yet"
         yield Reason(code="first-run", message=message)
     elif comparison.baseline is None:
-        # what was not measured well cannot be promoted either
-        advice = "" if problems else "; review this run and promote it"
-        yield Reason(code="no-baseline", message=f"there is no baseline to compare with{advice}")
+        yield Reason(code="no-baseline", message=wording.no_baseline(comparison.uncommitted, promotable=not problems))
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
     yield from coverage.other_denominators(comparison, gate)

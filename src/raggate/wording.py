@@ -143,6 +143,14 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def no_baseline(uncommitted: str, *, promotable: bool) -> str:
+    """Say that there is no baseline, and what to do: `uncommitted` is one that only the working tree has."""
+    if uncommitted:
+        return f"the commit that judges has no baseline: commit {plain(uncommitted)}, or check without --against"
+    # what was not measured well cannot be promoted either
+    return "there is no baseline to compare with" + ("; review this run and promote it" if promotable else "")
+
+
 def count(number: int, noun: str) -> str:
     """Write a number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

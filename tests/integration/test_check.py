@@ -564,6 +564,18 @@ def test_a_heading_without_end_is_no_answer(promoted: Project) -> None:
     assert "heading_path" in next(failure["message"] for failure in failures if failure)
 
 
+def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
+    """Judged by a commit, a baseline of the working tree is told to be committed, not to be made once more."""
+    ignored = promoted.root / ".gitignore"
+    ignored.write_text(ignored.read_text() + "baselines/\n")
+    promoted.commit()
+    ignored.write_text(".raggate/\n")
+    done = promoted.command("check", "--against", "HEAD")
+    assert done.code == 3, done.out + done.err
+    assert "the commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
+    assert "first run?" not in done.out
+
+
 def test_api_that_counts_its_notes_before_it_embeds_them(promoted: Project) -> None:
     """An index that is told to be complete and still grows is waited for: nothing is asked of a part of it."""
     promoted.edit("settle: 0.05", "settle: 0.6")
