@@ -27,8 +27,9 @@ test: check
 	pytest --numprocesses auto --dist loadfile tests/unit tests/integration
 	$(MAKE) --no-print-directory e2e
 
+# two at a time: they wait for containers more than they compute
 e2e: $(VENV)/ready
-	pytest tests/e2e
+	pytest --numprocesses 2 --dist loadfile tests/e2e
 
 check: $(VENV)/ready $(BIN)/actionlint
 	ruff check .

@@ -248,7 +248,7 @@ def leaking(made: Job) -> Job:
             {"allow-pull-request-target": "true", "against": "working-tree"},
             "against: working-tree is refused on pull_request_target",
         ),
-        ("pull_request", {"fail-on": "never"}, "api.container.pass_env, api.container.egress, api.container.user"),
+        ("pull_request", {"fail-on": "never"}, "api.container.egress, api.container.pass_env, api.container.user"),
         ("pull_request", {"allow-first-run": "pass_env"}, "allow-first-run: pass_env, egress, user"),
     ],
 )
