@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.errors import RaggateError
-from raggate.first_run import STRICT, FirstRun
 
 if TYPE_CHECKING:
+    from raggate.first_run import FirstRun
     from raggate.outcomes import Review
     from raggate.sources import Remote
 
@@ -34,7 +34,7 @@ class Caller:
         judged: takes the review and the run directory when there is a verdict.
         remote: opens a revision that the local repository does not have.
         introducing: whether a revision without a configuration means a first run.
-        first_run: what such a run takes from the change's own configuration.
+        first_run: what such a run takes from the change's own configuration; None for nothing that needs a permission.
         action: whether raggate was started as the container action, in a container that it shares with nobody.
         contained: whether an API that shares raggate's own surroundings is refused.
         fence: surrounds lines of a foreign log while they are printed to standard error.
@@ -47,7 +47,7 @@ class Caller:
     judged: Callable[[Review, Path], None] = _nothing
     remote: Remote | None = None
     introducing: bool = False
-    first_run: FirstRun = STRICT
+    first_run: FirstRun | None = None
     action: bool = False
     contained: bool = False
     fence: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -253,6 +253,7 @@ def _invocation(
     full_text: bool = False,
     **overrides: str | None,
 ) -> Invocation:
+    from raggate.first_run import STRICT
     from raggate.invocation import Invocation
     from raggate.overrides import Overrides
     from raggate.reports.progress import Progress
@@ -281,7 +282,7 @@ def _invocation(
         reproduce=shlex.join(["raggate", "check", *words]),
         remote=caller.remote,
         introducing=caller.introducing,
-        first_run=caller.first_run,
+        first_run=caller.first_run or STRICT,
         action=caller.action,
         adjust=adjust,
         created=caller.created,

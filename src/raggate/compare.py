@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -134,19 +134,25 @@ def _over_pairs(
     before = _mean([was if now is not None or not shared else None for was, now in both], like)
     after = _mean([now if was is not None or not had else None for was, now in both], like)
     sign = 1 if like.direction == "higher" else -1
-    names = [
-        new.case_id for (_, new), (was, now) in zip(pairs, both, strict=True) if was is not None and now is not None
-    ]
     changes = [sign * (now - was) for was, now in shared]
     row = _delta(mode, name, metric, before, after)
+    lost = sum(change < -EPSILON for change in changes)
     return replace(
         row,
-        lost=sum(change < -EPSILON for change in changes),
+        lost=lost,
         gained=sum(change > EPSILON for change in changes),
         binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
         lapsed=len(had) - len(shared),
-        fell=tuple(case for case, change in zip(names, changes, strict=True) if change < -EPSILON),
+        fell=tuple(_fallen(pairs, metric, sign)) if lost else (),
     )
+
+
+def _fallen(pairs: Sequence[tuple[CaseScore, CaseScore]], metric: str, sign: int) -> Iterator[str]:
+    """Name the cases whose value of a metric got worse."""
+    for old, new in pairs:
+        was, now = old.values.get(metric), new.values.get(metric)
+        if was is not None and now is not None and sign * (now - was) < -EPSILON:
+            yield new.case_id
 
 
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:

@@ -60,6 +60,8 @@ def printable(document: str) -> str:
     That is every character that cannot be seen (controls, direction marks), and the mark of a runner's command, `##[`.
     The values stay the same.
     """
+    if document.isprintable() and "##[" not in document:
+        return document
     unseen = {ord(character): json.dumps(character)[1:-1] for character in set(document) if not character.isprintable()}
     unseen.pop(ord("\n"), None)
     return document.translate(unseen).replace("##[", "#\\u0023[")

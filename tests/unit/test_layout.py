@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -229,3 +231,12 @@ def test_only_the_entry_points_read_the_environment(name: str) -> None:
 def test_no_directory_of_the_runner_is_taken_for_granted(name: str) -> None:
     """No path that GitHub's runner mounts is written down: other runners mount it elsewhere, and variables name it."""
     assert '"/github/' not in (PACKAGE / name).read_text(encoding="utf-8")
+
+
+def test_the_command_line_is_light() -> None:
+    """What every command imports holds no heavy library: `raggate --help` answers at once."""
+    script = (
+        "import sys, raggate.cli; print(*sorted({'pydantic', 'httpx', 'yaml', 'docker', 'orjson'} & set(sys.modules)))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert loaded == []
