@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 from raggate.models import Result, Started
 
 SERVER_ERROR = 500
 """The first HTTP status that says that the API itself failed."""
+
+_CATCH_UP = 0.1
+"""Seconds, once in a run, in which what was logged before the answer arrives behind it."""
 
 
 class ErrorLog:
@@ -27,4 +32,5 @@ class ErrorLog:
         failure = result.failure
         self.failed += failure is not None
         if not self.lines and failure is not None and (failure.status or 0) >= SERVER_ERROR:
+            time.sleep(_CATCH_UP)
             self.lines = self._api.log_tail()
