@@ -26,7 +26,7 @@ RUN set -eu; \
     /opt/builder/bin/python -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir /built .; \
     /opt/raggate/bin/python -m pip install --no-deps --no-index /built/*.whl; \
     /opt/raggate/bin/python -m pip uninstall --yes setuptools pip; \
-    printf '#!/opt/raggate/bin/python -IuXutf8\nfrom raggate.action import post\n\npost()\n' \
+    printf '#!/opt/raggate/bin/python -IuXutf8\nfrom raggate.action.main import post\n\npost()\n' \
         > /opt/raggate/bin/raggate-post; \
     chmod 755 /opt/raggate/bin/raggate-post
 
@@ -45,4 +45,4 @@ LABEL org.opencontainers.image.title="raggate" \
       org.opencontainers.image.revision="${REVISION}"
 # No USER and no WORKDIR: the runner needs root and sets the directory itself. -I keeps the workspace, PYTHON variables
 # and HOME from being imported; it also drops PYTHONUNBUFFERED and PYTHONUTF8, hence -u and -X utf8.
-ENTRYPOINT ["/opt/raggate/bin/python", "-I", "-u", "-X", "utf8", "-m", "raggate.action"]
+ENTRYPOINT ["/opt/raggate/bin/python", "-I", "-u", "-X", "utf8", "-m", "raggate.action.main"]

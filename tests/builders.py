@@ -1,4 +1,4 @@
-"""The nouns of `raggate.models`, built with defaults: a test names only the fields it is about."""
+"""The nouns of `raggate.models.run`, built with defaults: a test names only the fields it is about."""
 
 from __future__ import annotations
 
@@ -6,22 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from raggate.case_hash import digest, with_hash
-from raggate.models import Case, Chunk, Failure, Golden, Labelled, Labels, Response, Result, Run, Support
-from raggate.outcomes import (
-    OVERALL,
-    Baseline,
-    CaseScore,
-    Comparison,
-    Delta,
-    Direction,
-    Finding,
-    Flip,
-    MetricValue,
-    Operations,
-    Scorecard,
-)
-from raggate.scoring import label
+from raggate.models.baseline import Baseline
+from raggate.models.case_hash import digest, with_hash
+from raggate.models.comparison import Comparison, Delta, Finding, Flip
+from raggate.models.golden import Case, Golden, Support
+from raggate.models.run import Chunk, Failure, Labelled, Labels, Response, Result, Run
+from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Operations, Scorecard
+from raggate.scoring.score import label
 
 
 def make_support(rel_path: str = "a.md", heading_path: str | None = "# A", **fields: Any) -> Support:

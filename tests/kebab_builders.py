@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from raggate.formats.kebab import GoldenQuery
+from raggate.interop.kebab.golden import GoldenQuery
 
 HEX = "0123456789abcdef" * 2
 SNAPSHOT: dict[str, Any] = {

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from raggate.judgments import LABELS, GenerationJudgment, GroundingJudgment, RetrievalJudgment, Task
+from raggate.labels.models import LABELS, GenerationJudgment, GroundingJudgment, RetrievalJudgment, Task
 
 COMMON = (
     "record_uuid annotator_id task language calibration inserted_at created_at record_status response_status "

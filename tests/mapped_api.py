@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from raggate.adapters.mapped import MappedAdapter
-from raggate.config import Ask
-from raggate.mapped_settings import Mapped
-from raggate.yamlio import parse
+from raggate.config.mapped_settings import Mapped
+from raggate.config.schema import Ask
+from raggate.service.adapters.mapped import MappedAdapter
+from raggate.text.yamlio import parse
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "adapters.md"
 VAULTS = ("personal", "work")

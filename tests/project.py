@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from here import Done, called
-from raggate import cli
+from raggate.cli import main
 
 FAKE_API = Path(__file__).parent / "fakes" / "process_api.py"
 
@@ -85,7 +85,7 @@ class Project:
         It is the same entry point, with the same directory, environment and streams. Tests of processes and signals
         start a real one, and so does at least one test of each exit code.
         """
-        return called(lambda: cli.main(arguments), at=self.root, environment={**self.environment, **environment})
+        return called(lambda: main.main(arguments), at=self.root, environment={**self.environment, **environment})
 
     def copied(self, root: Path) -> Project:
         """Copy the repository, with its run directories and all times, into an empty or a new directory."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from fakes.github_api import FakeGitHub, Repository
 from project import Project, make_project
-from raggate import pipeline
-from raggate.github.client import GitHub
-from raggate.inputs import Checks, Inputs, Where, opened
+from raggate.github.rest.client import GitHub
+from raggate.inputs.trusted import Checks, Inputs, Where, opened
+from raggate.pipeline import check
 
 NAME = "octo/notes"
 NOW = "2026-01-05T00:00:00+00:00"
@@ -49,7 +49,7 @@ class Measured:
     def inputs(self) -> Iterator[Inputs]:
         """Open the trusted inputs of the head."""
         where = Where(root=self.project.root, config_name="raggate.yml", against=self.commit)
-        with opened(where, Checks(adjust=lambda settings: settings, check=pipeline.check_names)) as found:
+        with opened(where, Checks(adjust=lambda settings: settings, check=check.check_names)) as found:
             yield found
 
 

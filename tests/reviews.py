@@ -19,28 +19,22 @@ from builders import (
     make_run,
     make_support,
 )
-from raggate import baseline, pipeline
-from raggate.compare import compare
-from raggate.config import Gate
-from raggate.invariant_settings import Invariants
-from raggate.invariants import check_answers, comparable
-from raggate.models import Case, Chunk, Labelled, Run
-from raggate.outcomes import (
-    OVERALL,
-    Baseline,
-    Delta,
-    Finding,
-    GoldenChanges,
-    MetricValue,
-    Preview,
-    Reason,
-    Review,
-    SourceLine,
-)
-from raggate.promote import provenance
-from raggate.scoring import directions, score
-from raggate.verdict import decide
-from raggate.waived import Waived
+from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Gate
+from raggate.gate import baseline
+from raggate.gate.compare import compare
+from raggate.gate.invariants import check_answers, comparable
+from raggate.gate.promote import provenance
+from raggate.gate.verdict import decide
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Delta, Finding, GoldenChanges
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Labelled, Run
+from raggate.models.scorecard import OVERALL, MetricValue
+from raggate.models.verdict import Preview, Reason, Review, SourceLine
+from raggate.models.waiver import Waived
+from raggate.pipeline import check
+from raggate.scoring.score import directions, score
 
 CUTOFFS = (1, 3, 5, 10)
 CHECKED = Invariants(notes_exist="off", index_complete="off", list_deep_enough="off")
@@ -304,13 +298,13 @@ def previewed() -> Review:
         rows=rows,
         problems=("the API was killed by SIGKILL after 3 of 27 questions",),
     )
-    return pipeline.previewed(passing(), preview)
+    return check.previewed(passing(), preview)
 
 
 def breaking() -> Review:
     """A pass of a change that leaves a golden set nobody can read, and no baseline."""
     preview = Preview(breaks=("golden/eval_set.jsonl:12: key 'id' is missing",), baseline="removed")
-    return pipeline.previewed(passing(), preview)
+    return check.previewed(passing(), preview)
 
 
 def slightly_worse() -> Review:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from raggate.errors import UsageError
-from raggate.git_objects import Entry, Limits, object_id, tree_content
+from raggate.inputs.git_objects import Entry, Limits, object_id, tree_content
 
 LIKE = "0" * 40
 

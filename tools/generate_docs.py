@@ -12,14 +12,14 @@ from typing import Any
 import click
 import yaml
 from pydantic import BaseModel
+from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
-from raggate import cli
-from raggate.api_settings import described
-from raggate.config import DEFAULT_GATED, Config, json_schema
-from raggate.jsonio import dumps
-from raggate.metrics import METRICS, Metric
-from raggate.metrics.definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
-from raggate.metrics.labels import LABEL_METRICS, LabelMetric
+from raggate.cli import main as cli
+from raggate.config.schema import DEFAULT_GATED, Config, json_schema
+from raggate.config.service_settings import described
+from raggate.labels.metrics import LABEL_METRICS, LabelMetric
+from raggate.scoring.metrics import METRICS, Metric
+from raggate.text.jsonio import dumps
 
 ROOT = Path(__file__).parents[1]
 NAMED = {"metrics": ".<metric>", "services": ".<name>"}
@@ -166,10 +166,10 @@ def _helps(command: click.Command, context: click.Context, level: int = 1) -> It
 
 
 SYSTEMS = {
-    "The note system (helloworld)": ("helloworld", "test_helloworld_switch.py", "systems/helloworld.md"),
-    "kebab": ("kebab", "test_kebab_switch.py", "systems/kebab.md"),
-    "The search-improver (Substrate)": ("substrate", "test_substrate_switch.py", "systems/substrate.md"),
-    "Human labels (pragmata)": ("labels", "test_pragmata.py", "labels.md"),
+    "The note system (helloworld)": ("helloworld", "helloworld/test_switch.py", "systems/helloworld.md"),
+    "kebab": ("kebab", "kebab/test_switch.py", "systems/kebab.md"),
+    "The search-improver (Substrate)": ("substrate", "substrate/test_switch.py", "systems/substrate.md"),
+    "Human labels (pragmata)": ("labels", "pragmata/test_annotations.py", "labels.md"),
 }
 """Heading -> command, the tests that walk the system's checklist, its own page."""
 
@@ -185,7 +185,7 @@ def migrating_page() -> str:
         "`mapped`, see [adapters.md](adapters.md).",
     ]
     for title, (command, tests, page) in SYSTEMS.items():
-        tree = ast.parse((ROOT / "tests/unit/formats" / tests).read_text(encoding="utf-8"))
+        tree = ast.parse((ROOT / "tests/unit/interop" / tests).read_text(encoding="utf-8"))
         rows = [f"| {_claim(test)} | `{test.name}` |" for test in _tests(tree)]
         parts += [f"## {title}", f"`raggate {command}`; [{page.rpartition('/')[2]}]({page})."]
         parts.append("\n".join(["| what works | test |", "|---|---|", *rows]))

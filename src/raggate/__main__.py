@@ -5,22 +5,22 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from raggate import interrupts
+from raggate.service import signals
 
 
 def main() -> NoReturn:
     """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
-    interrupts.install()
+    signals.install()
     try:
         # takes long enough to be interrupted
-        from raggate import cli
+        from raggate.cli import main as cli
     except KeyboardInterrupt:
         sys.stderr.write("raggate: interrupted\n")
         sys.exit(130)
     try:
         cli.main()
     finally:
-        interrupts.over()
+        signals.over()
 
 
 if __name__ == "__main__":

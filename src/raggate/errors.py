@@ -5,7 +5,7 @@ RaggateError
 ├── CannotTell     3    not measured well enough to say
 └── Interrupted    130  cancelled by a signal
 
-The verdicts themselves (0 pass, 1 regression, 3 cannot tell, 4 invariant broken) are decided in `verdict.py`.
+The verdicts themselves (0 pass, 1 regression, 3 cannot tell, 4 invariant broken) are decided in `gate/verdict.py`.
 A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this tree, the entry point maps it.
 """
 
@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from raggate.waived import Waived
+    from raggate.models.waiver import Waived
 
 
 class ExitCode(IntEnum):

@@ -390,7 +390,7 @@ def test_first_process_collects_orphans(images: tuple[str, str]) -> None:
     """In a container of its own raggate is the first process, and a process without parent does not stay a zombie."""
     body = (
         "import os, time\n"
-        "from raggate.reaper import supervised\n"
+        "from raggate.action.init_process import supervised\n"
         "def work():\n"
         "    if os.fork() == 0:\n"
         "        os.fork() == 0 and time.sleep(0.2)\n"

@@ -27,15 +27,15 @@ import pytest
 import yaml
 
 from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
-from raggate import boot
-from raggate.adapters.ask import AskAdapter
-from raggate.api_settings import Api, CommandBackend, ContainerBackend, Readiness
-from raggate.backends import command, container, images
-from raggate.backends.engine import STEP_VARIABLE, sweep
-from raggate.config import Ask
+from raggate.config.schema import Ask
+from raggate.config.service_settings import Api, CommandBackend, ContainerBackend, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.growth import Expected
-from raggate.models import Place
+from raggate.models.service import Place
+from raggate.service import boot
+from raggate.service.adapters.ask import AskAdapter
+from raggate.service.backends import command, container, images
+from raggate.service.backends.engine import STEP_VARIABLE, sweep
+from raggate.service.growth import Expected
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]
 

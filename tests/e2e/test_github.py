@@ -21,7 +21,7 @@ from e2e.engine import connect
 from e2e.image import ROOT
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository
 from hostile_git import forge as forge_object
-from raggate.git_objects import object_id
+from raggate.inputs.git_objects import object_id
 from rendered import visible
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(600)]

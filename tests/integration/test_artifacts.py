@@ -10,9 +10,9 @@ import pytest
 
 from fakes.github_api import FakeGitHub, Repository, status
 from raggate.errors import CannotTell
-from raggate.github import artifacts
-from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError
+from raggate.github.rest import artifacts
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
 
 NAME = "octo/notes"
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from project import Project, make_project, processes_with
-from raggate import rundir
-from raggate.backends import BACKENDS
-from raggate.models import Place, Started
+from raggate.models.service import Place, Started
+from raggate.pipeline import run_directory
+from raggate.service.backends import BACKENDS
 
 
 @pytest.fixture
@@ -168,9 +168,10 @@ def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signa
 
 INTERRUPTED_WHEN_ASKED = """
 import sys
-from raggate import cli, measuring
+from raggate.cli import main as cli
+from raggate.pipeline import measure as measuring
 
-label, due = measuring.scoring.label, [True]
+label, due = measuring.score.label, [True]
 
 def interrupted(*given):
     if due:
@@ -178,7 +179,7 @@ def interrupted(*given):
         raise KeyboardInterrupt
     return label(*given)
 
-measuring.scoring.label = interrupted
+measuring.score.label = interrupted
 sys.argv = ["raggate", "check"]
 cli.main()
 """
@@ -311,7 +312,7 @@ def test_same_metrics_at_any_concurrency(project: Project) -> None:
 def test_a_limited_run_asks_the_first_questions_alone(project: Project) -> None:
     """`raggate run --limit` asks the first questions of the golden set, whose hash the run tells, and no other."""
     assert project.command("run", "--limit", "1").code == 0
-    measured = rundir.read(project.last_run())
+    measured = run_directory.read(project.last_run())
     first = project.cases()[0]["id"]
     assert [item.case.id for item in measured.results] == [case.id for case in measured.golden.cases] == [first]
     assert measured.fingerprint["golden"] == measured.golden.hash

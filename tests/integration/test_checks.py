@@ -10,10 +10,10 @@ import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, DROP, FakeGitHub, Fault, Repository, commit_then_status, status
 from raggate.errors import ExitCode
-from raggate.github import checks
-from raggate.github.checks import CheckAnnotation
-from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError
+from raggate.github.rest import checks
+from raggate.github.rest.checks import CheckAnnotation
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
 
 NAME = "octo/notes"
 CREATE, UPDATE = "checks/create", "checks/update"

@@ -22,14 +22,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raggate import boot
-from raggate.adapters.ask import AskAdapter
-from raggate.api_settings import Api, CommandBackend, Readiness
-from raggate.backends import command, processes
-from raggate.config import Ask
+from raggate.config.schema import Ask
+from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.growth import Expected
-from raggate.models import Place
+from raggate.models.service import Place
+from raggate.service import boot
+from raggate.service.adapters.ask import AskAdapter
+from raggate.service.backends import command, processes
+from raggate.service.growth import Expected
 
 FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
 ENV = {
@@ -585,9 +585,9 @@ class TestTeardown:
 PARENT = """
     import json, sys, time
     from pathlib import Path
-    from raggate.backends import command
-    from raggate.api_settings import CommandBackend
-    from raggate.models import Place
+    from raggate.service.backends import command
+    from raggate.config.service_settings import CommandBackend
+    from raggate.models.service import Place
     given = json.loads(sys.argv[1])
     place = Place(root=Path(given["root"]), out=Path(given["out"]), environment=given["environment"],
                   vaults={name: Path(path) for name, path in given["vaults"].items()})

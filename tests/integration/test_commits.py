@@ -9,9 +9,18 @@ import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Repository, commit_then_status, status
 from raggate.errors import UsageError
-from raggate.github.client import GitHub
-from raggate.github.commits import MOST_FILE_BYTES, Committed, Moved, check_file, contains, entry_at, head_of, update
-from raggate.github.failures import GitHubError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.commits import (
+    MOST_FILE_BYTES,
+    Committed,
+    Moved,
+    check_file,
+    contains,
+    entry_at,
+    head_of,
+    update,
+)
+from raggate.github.rest.failures import GitHubError
 
 NAME = "octo/notes"
 FILES = {"baselines/small.json": b'{"a": 1}\n', "baselines/other.json": b"\x00\xff"}

@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from project import Project, make_project
-from raggate import disk
+from raggate.text import disk
 
 
 @pytest.fixture

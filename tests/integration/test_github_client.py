@@ -22,8 +22,8 @@ from fakes.github_api import (
     secondary_limit,
     status,
 )
-from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
 
 COMMENTS = "/repos/octo/notes/issues/7/comments"
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "actions": "read", "checks": "write"}

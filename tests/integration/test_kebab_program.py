@@ -11,7 +11,7 @@ import pytest
 
 from kebab_builders import hit, query, row, write_database
 from project import Project
-from raggate.formats import kebab
+from raggate.interop.kebab import golden as kebab
 
 STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"
 DOCS = {"a.md": "the anchovy swims upstream", "b.md": "the bicycle needs a new chain", "c.md": "cardamom grows slowly"}

@@ -13,11 +13,13 @@ import pytest
 from builders import make_case, make_support
 from fakes.other_api import OtherApi
 from mapped_api import adapter, mapped
-from raggate import suite
-from raggate.api_settings import Readiness
-from raggate.config import Ask
-from raggate.models import Case, IndexState, Result
-from raggate.scoring import label
+from raggate.config.schema import Ask
+from raggate.config.service_settings import Readiness
+from raggate.models.golden import Case
+from raggate.models.run import Result
+from raggate.models.service import IndexState
+from raggate.scoring.score import label
+from raggate.service import ask as suite
 
 NOTES = [
     ("work/Keys.md", ["Keys", "Spare"], "the spare key is under the mat"),

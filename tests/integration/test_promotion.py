@@ -9,10 +9,10 @@ import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from raggate.errors import CannotTell
-from raggate.github.client import GitHub
-from raggate.github.commits import Committed, Moved
-from raggate.github.failures import GitHubError
 from raggate.github.promotion import Change, Proposed, branch_of, commit_directly, propose
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.commits import Committed, Moved
+from raggate.github.rest.failures import GitHubError
 
 NAME = "octo/notes"
 PATH = "baselines/small.json"

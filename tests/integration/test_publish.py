@@ -10,12 +10,13 @@ import pytest
 
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
-from raggate.github.client import GitHub
-from raggate.github.event import Event
-from raggate.outcomes import Finding, Review
-from raggate.publication import Ended
-from raggate.publish import Settings, Surface, Told
-from raggate.runner import Record
+from raggate.github.publish import Settings, Surface, Told
+from raggate.github.rest.client import GitHub
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Record
+from raggate.models.comparison import Finding
+from raggate.models.publication import Ended
+from raggate.models.verdict import Review
 from rendered import visible
 from reviews import REVIEWS
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fakes.github_api import FakeGitHub, Repository
-from raggate.github import pulls
-from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError
+from raggate.github.rest import pulls
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
 
 NAME = "octo/notes"
 

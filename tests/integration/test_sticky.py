@@ -23,10 +23,10 @@ from fakes.github_api import (
     status,
 )
 from raggate.github import marker, sticky
-from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
 from raggate.github.sticky import Published, Update
-from raggate.publication import Push
+from raggate.models.publication import Push
 
 NAME = "octo/notes"
 LIST, GET, POST, PATCH, DELETE = (f"issues/{one}-comment" for one in ("list", "get", "create", "update", "delete"))

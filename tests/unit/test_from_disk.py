@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_run
-from raggate import golden, pipeline, rundir
-from raggate.invariant_settings import Invariants
-from raggate.invariants import check_answers
-from raggate.metrics import METRICS
-from raggate.models import Chunk, Labelled, Reference, Run, Support
-from raggate.outcomes import Baseline
-from raggate.scoring import score
+from raggate.config.invariant_settings import Invariants
+from raggate.gate.invariants import check_answers
+from raggate.inputs import golden
+from raggate.models.baseline import Baseline
+from raggate.models.golden import Support
+from raggate.models.run import Chunk, Labelled, Reference, Run
+from raggate.pipeline import check, run_directory
+from raggate.scoring.metrics import METRICS
+from raggate.scoring.score import score
 
 STRICT = Invariants(**dict.fromkeys(Invariants.model_fields, "error"))
 LONG_HEADING = "A heading that goes on " * 12
@@ -36,8 +38,8 @@ SETTINGS: dict[str, Any] = {
 def stored(run: Run) -> Run:
     """Write a run and read it again."""
     with TemporaryDirectory() as directory:
-        rundir.write(Path(directory), run)
-        return rundir.read(Path(directory))
+        run_directory.write(Path(directory), run)
+        return run_directory.read(Path(directory))
 
 
 def labelled(run: Run) -> Run:
@@ -130,5 +132,5 @@ def test_every_verdict_is_the_same_from_disk(run: Run, before: Run) -> None:
     held_against = Baseline(source="before", scorecard=score(before, CUTOFFS), provenance={})
     again = stored(run)
     for against in (None, held_against):
-        live = pipeline.judge(run, score(run, CUTOFFS), against)
-        assert pipeline.judge(again, score(again, CUTOFFS), against).verdict == live.verdict
+        live = check.judge(run, score(run, CUTOFFS), against)
+        assert check.judge(again, score(again, CUTOFFS), against).verdict == live.verdict

@@ -7,12 +7,15 @@ from pathlib import Path
 import click
 import pytest
 from tools.generate_docs import FACTS, generated, metric_facts
+from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
-from raggate import cli, evaluate
-from raggate.compat import helloworld, helloworld_compare, kebab, substrate_gate
-from raggate.metrics import METRICS
-from raggate.metrics.definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
-from raggate.metrics.labels import LABEL_METRICS
+from raggate.cli import main
+from raggate.interop import evaluate
+from raggate.interop.helloworld import compare, metrics
+from raggate.interop.kebab import metrics as kebab
+from raggate.interop.substrate import gate
+from raggate.labels.metrics import LABEL_METRICS
+from raggate.scoring.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 PAGES = generated()
@@ -39,7 +42,7 @@ def test_every_command_and_flag_is_documented() -> None:
     """The page of commands has a section for each command of the program, groups included, that names its flags."""
     section = re.compile(r"^#+ raggate ([^\n]+)\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
     sections = dict(section.findall(PAGES["docs/cli.md"]))
-    found = {path.removeprefix("raggate "): command for path, command in commands(cli.cli, "raggate")}
+    found = {path.removeprefix("raggate "): command for path, command in commands(main.cli, "raggate")}
     del found["raggate"]
     assert sections.keys() == found.keys()
     for path, command in found.items():
@@ -65,10 +68,10 @@ def test_other_numbers_are_defined_in_full() -> None:
     assert set(EVALUATED) == {*evaluate.AT_CUTOFF, "judged", "unjudged", "map"}
     assert tuple(KEBAB) == kebab.METRICS
     assert {name for name, told in KEBAB.items() if told.direction == "lower"} == kebab.LOWER_IS_BETTER
-    assert {*helloworld.MEANS.values(), *helloworld_compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED
+    assert {*metrics.MEANS.values(), *compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED
     for name, told in HELLOWORLD.items():
-        assert told.direction == helloworld_compare.DIRECTIONS.get(name, "higher")
-    assert {name for name, told in SUBSTRATE.items() if told.direction == "lower"} == set(substrate_gate.LOWER)
+        assert told.direction == compare.DIRECTIONS.get(name, "higher")
+    assert {name for name, told in SUBSTRATE.items() if told.direction == "lower"} == set(gate.LOWER)
     for told in (*EVALUATED.values(), *KEBAB.values(), *HELLOWORLD.values(), *SUBSTRATE.values()):
         assert all((told.summary, told.formula, told.null, told.also, told.source))
     for metric in LABEL_METRICS.values():

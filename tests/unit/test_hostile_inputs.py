@@ -15,14 +15,21 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from raggate import anchors, baseline, config, golden, headings, rundir, scoring, standing, yamlio
-from raggate.adapters import ADAPTERS
-from raggate.answer_limits import bounded
-from raggate.config import Ask
+from raggate.config import schema
+from raggate.config.schema import Ask
 from raggate.errors import RaggateError
-from raggate.formats import kebab
-from raggate.github import artifacts, event
-from raggate.models import Case, Result, Support, Vault
+from raggate.gate import baseline
+from raggate.github.rest import artifacts
+from raggate.github.runner import event
+from raggate.inputs import golden, headings, notes
+from raggate.interop.kebab import golden as kebab
+from raggate.models.golden import Case, Support, Vault
+from raggate.models.run import Result
+from raggate.pipeline import run_directory
+from raggate.scoring import score
+from raggate.service.adapters import ADAPTERS
+from raggate.service.answer_limits import bounded
+from raggate.text import anchors, yamlio
 
 SOON = 20.0
 """Seconds of a processor that no example may take; all of them take milliseconds on any machine."""
@@ -72,7 +79,7 @@ RUNNER = {
 }
 
 
-NOTES = standing.Notes(
+NOTES = notes.Notes(
     Vault(directories={"v": Path("v")}, texts={("v", "a.md"): "# A\n\na\n"}, notes={"v/a.md": "h"}, hash="h")
 )
 
@@ -142,7 +149,7 @@ yaml_text = st.lists(st.sampled_from(YAML_PIECES) | hostile_text, max_size=12).m
 @example("waivers: [" + "x," * 30_000 + "]")
 def test_yaml(text: str) -> None:
     """Any YAML is a configuration or a golden set, or refused."""
-    for read in (config.load, kebab.read_golden):
+    for read in (schema.load, kebab.read_golden):
         with soon(RaggateError):
             read(text.encode("utf-8", "surrogatepass"), "f.yml")
     with soon(RaggateError):
@@ -162,7 +169,7 @@ def test_answers(body: bytes) -> None:
     with soon(ValueError):
         response = bounded(adapter.parse(body, CASE))
         result = Result(case_id="q", mode="hybrid", response=response, failure=None, retries=0, elapsed_ms=1.0)
-        labelled = scoring.label(CASE, result)
+        labelled = score.label(CASE, result)
         assert NOTES.label(labelled).case == CASE
 
 
@@ -214,7 +221,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 CONFIG: dict[str, Any] = {
-    "schema": rundir.SCHEMA,
+    "schema": run_directory.SCHEMA,
     **dict.fromkeys(("run_id", "suite", "started"), "s"),
     "stopped": None,
     "interrupted": False,
@@ -246,7 +253,7 @@ def test_run_directories(stored: Path, files: Any) -> None:
     for name, key in (("config.json", "config"), ("golden.jsonl", "golden"), ("results.jsonl", "row")):
         (stored / name).write_bytes(in_json(files.get(key)))
     with soon(RaggateError):
-        scoring.score(rundir.read(stored), (1, 5))
+        score.score(run_directory.read(stored), (1, 5))
 
 
 @fuzzed
@@ -268,7 +275,7 @@ def test_what_is_spoiled_was_good(stored: Path, tmp_path: Path) -> None:
     assert golden.load(in_json(GOLDEN), "g.jsonl").cases
     for name, content in (("config.json", CONFIG), ("golden.jsonl", GOLDEN), ("results.jsonl", ROW)):
         (stored / name).write_bytes(in_json(content))
-    assert len(rundir.read(stored).results) == 1
+    assert len(run_directory.read(stored).results) == 1
     path = tmp_path / "event.json"
     path.write_bytes(in_json(EVENT))
     environment = {**RUNNER, "GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(path)}
@@ -281,4 +288,4 @@ def test_what_is_spoiled_was_good(stored: Path, tmp_path: Path) -> None:
 def test_baselines(data: bytes) -> None:
     """Any file is a baseline, or refused."""
     with soon(RaggateError):
-        baseline.read(data, "b.json", scoring.directions((1, 5)))
+        baseline.read(data, "b.json", score.directions((1, 5)))

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostile_git import HARMLESS, TAMPERS, Hostile, plant
-from raggate import git, history, sources
 from raggate.errors import UsageError
+from raggate.gate import history
+from raggate.inputs import git, sources
 from stored_objects import StoredObjects
 
 

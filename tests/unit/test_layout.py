@@ -1,137 +1,52 @@
-"""The import arrows of the architecture hold: cli -> pipeline -> stages -> own shelf -> leaves."""
+"""The rooms of the house: one folder per stage, and imports that go one way between them."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from fnmatch import fnmatch
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
-LEAVES = {
-    *("models", "outcomes", "errors", "config", "api_settings", "anchors", "escape", "jsonio", "yamlio", "headings"),
-    *(
-        "wire",
-        "publication",
-        "judgments",
-        "dates",
-        "evidence",
-        "revisions",
-        "proposals",
-        "mapped_settings",
-        "invariant_settings",
-        "field_paths",
-        "redaction",
-        "interrupts",
-        "hosts",
-        "deadlines",
-        "nearest",
-        "disk",
-        "streams",
-        "answer_limits",
-        "dockerignore",
-        "ranges",
-        "modes",
-        "git_objects",
-        "first_run",
-        "accepted",
-        "case_hash",
-        "uncompared",
-        "golden_rules",
-        "repeats",
-        "misses",
-        "asked",
-        "waived",
-        # the root of the package holds its version and nothing else
-        "__init__",
-    ),
-}
-# what a module may import beside the leaves; a stage is only ever imported by pipeline
-ALLOWED = {
+GROUND = {"errors", "text", "models", "config"}
+ROOMS = {
     "__init__": set(),
-    "__main__": {"cli"},
-    "action": {"cli", "github", "reaper", "backends", "runner", "publish", "steps", "step_promote"},
-    "promotion_inputs": {"promote"},
-    "candidate": {"pipeline", "promote", "scoring", "invariants", "inputs"},
-    "adopt": {"candidate", "pipeline", "rundir", "inputs", "github"},
-    "step_promote": {
-        *("adopt", "candidate", "promotion_inputs", "pipeline", "rundir", "scoring", "baseline", "inputs", "sources"),
-        *("overrides", "caller", "cli", "steps", "runner", "github", "reports"),
-    },
-    "steps": {"cli", "caller", "github", "runner", "publish", "sources", "relay", "suite_names"},
-    "runner": {"git", "github", "publish", "sources"},
-    "publish": {"github", "reports"},
-    "cli": {"pipeline", "stored", "invocation", "overrides", "scaffold", "reports", "caller", "cli_groups"},
-    "cli_groups": {"cli_*"},
-    "cli_helloworld": {"helloworld_inputs", "rundir", "formats", "compat"},
-    "lenient": {"golden"},
-    "helloworld_inputs": {"golden", "lenient", "inputs", "scoring", "formats", "compat"},
-    "cli_comment": {"caller", "relay", "github", "publish", "runner"},
-    "invocation": {"reports", "sources"},
-    "pipeline": {"*"},
-    "measuring": {"*"},
-    "stored": {"*"},
-    "relay": {"*"},
-    "inputs": {"sources", "golden", "vault"},
-    "annotations": {"intervals", "metrics"},
-    "agreement": {"intervals"},
-    "label_deltas": {"intervals", "metrics"},
-    "label_files": {"formats", "run_lists"},
-    "run_lists": {"rundir"},
-    "export": {"formats", "run_lists", "vault"},
-    "cli_export": {"export", "formats"},
-    "cli_labels": {"annotations", "annotation_checks", "label_deltas", "label_files", "cli_agreement", "cli_label_*"},
-    "cli_agreement": {"agreement", "agreement_rows", "label_files", "cli_label_options"},
-    "evaluate": {"formats", "metrics"},
-    "cli_evaluate": {"evaluate", "formats"},
-    "baseline": {"consistency", "formats"},
-    "boot": {"backends", "boot_hints", "growth"},
-    "compat_scores": {"compat", "formats"},
-    "suite": {"adapters"},
-    "scoring": {"metrics", "answer_fields"},
-    "flips": {"causes"},
-    "causes": {"metrics"},
-    "compare": {"flips", "coverage", "restated", "standins"},
-    "restated": {"compat", "formats"},
-    "conduct": {"wording"},
-    "aftermath": {"wording"},
-    "verdict": {"conduct", "wording", "coverage", "judging", "ratchet", "waivers"},
-    "judging": {"coverage"},
-    "coverage": {"wording", "answer_fields"},
-    "invariants": {"wording"},
-    "promote": {"baseline", "compare", "coverage", "ratchet", "wording"},
-    "cli_substrate": {"substrate_inputs", "formats", "compat", "reports", "rundir"},
-    "substrate_inputs": {"formats", "compat", "golden", "rundir", "scoring", "metrics"},
-    "cli_kebab": {"kebab_inputs", "compat", "formats", "rundir"},
-    "kebab_inputs": {"compat", "formats", "golden", "inputs", "scoring"},
-    "cli_convert": {"convert", "convert_formats"},
-    "convert": {"annotations", "convert_formats", "formats"},
-    "convert_formats": {"golden", "lenient", "formats", "metrics"},
-    "history": {"baseline", "git", "scoring"},
-    "cli_baseline": {"history", "inputs", "dates", "reports"},
-    "sources": {"git", "committed", "local_objects"},
-    "committed": {"git", "working_files"},
-    "working_files": {"git"},
-    "local_objects": {"git"},
-    "suite_names": {"sources"},
-    "preview": {"baseline", "compare", "loosening"},
-    "rundir": {"golden"},
-    "standing": {"note_titles", "note_words"},
-    "note_titles": {"note_words"},
+    "errors": set(),
+    "text": {"errors"},
+    "models": {"errors", "text"},
+    "config": {"errors", "text", "models"},
+    "scoring": GROUND,
+    "labels": GROUND,
+    "reports": {*GROUND, "scoring", "labels"},
+    "inputs": GROUND,
+    "service": GROUND,
+    # what other systems call their numbers is still known below the front ends
+    "gate": {*GROUND, "scoring", "labels", "inputs", "interop"},
+    "pipeline": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "interop"},
+    "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
+    "interop": {*GROUND, "__init__", "scoring", "labels", "reports", "inputs", "service", "gate", "pipeline"},
+    "cli": {"*"},
+    "action": {"*"},
+    "__main__": {"cli", "service"},
 }
-PURE = {
-    *("scoring", "compare", "flips", "causes", "verdict", "coverage", "ratchet", "waivers", "wording", "invariants"),
-    *("metrics", "standins", "judging", "consistency", "conduct", "aftermath", "repeats"),
-    *("reports", "anchors", "escape", "compat", "agreement", "annotations", "annotation_checks", "label_deltas"),
-    *("compat_scores", "restated", "agreement_rows"),
-    *("answer_fields", "standing", "note_titles", "note_words"),
+"""What the modules of a folder may import beside those of their own: a row for each name at the package's root."""
+
+SHELVES = ("scoring/metrics", "service/adapters", "service/backends", "reports")
+"""Folders whose first module knows its plug-ins; those know their siblings, never the shelf."""
+
+PURE = ("scoring/", "gate/", "reports/", "text/anchors.py", "text/escape.py", "labels/", "inputs/note")
+IMPURE_FILES = {
+    # the baseline file and its history in git
+    *("gate/baseline.py", "gate/history.py"),
+    # a progress display is the one report that writes as it goes
+    "reports/progress.py",
+    # seeded: the same interval for the same seed
+    "labels/intervals.py",
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
-# a progress display is the one report that writes as it goes
-IMPURE_FILES = {"reports/progress.py"}
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 MAX_MODULE_LINES = 350
 MAX_FUNCTION_LINES = 50
@@ -143,71 +58,65 @@ def imports(name: str) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             node.body = []
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
 
 
 def own(name: str) -> set[str]:
-    """Give the parts of the package a module imports, as `stage` or `shelf/plugin`."""
-    parts = [found.split(".")[1:] for found in imports(name) if found.split(".")[0] == "raggate"]
-    known = {module.removesuffix(".py") for module in MODULES}
-    result = set()
-    for part in parts:
-        if len(part) > 1 and "/".join(part[:2]) in known:
-            result.add("/".join(part[:2]))
-        else:
-            result.add(part[0] if part and not part[0].startswith("__") else "__init__")
-    return result
-
-
-def _known(target: str, allowed: set[str]) -> bool:
-    return any(fnmatch(target, name) for name in allowed)
+    """Give the modules of the package that a module imports, as `folder/module`, a folder by its own name."""
+    known = {module.removesuffix(".py").removesuffix("/__init__") for module in MODULES}
+    targets = set()
+    for target in imports(name):
+        parts = target.split(".")
+        if parts[0] == "raggate":
+            path = "/".join(parts[1:])
+            # what is imported may be a module or a name in one
+            targets.add(path if path in known else path.rpartition("/")[0] or "__init__")
+    return targets
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_imports_follow_the_arrows(name: str) -> None:
-    """A module imports only what the architecture allows it."""
-    shelf, _, plugin = name.removesuffix(".py").rpartition("/")
-    for target in own(name):
-        target_shelf, _, target_plugin = target.rpartition("/")
-        if target in LEAVES:
-            continue
-        if shelf:
-            # a plug-in knows its siblings, never its own shelf; the shelf knows its plug-ins
-            assert target_shelf == shelf, f"{name} imports {target}"
-            assert plugin == "__init__" or target_plugin not in {"", "__init__"}, f"{name} imports its own shelf"
-            continue
-        allowed = ALLOWED.get(plugin, set())
-        assert "*" in allowed or _known(target_shelf or target, allowed), f"{name} imports {target}"
+def test_imports_between_rooms_go_one_way(name: str) -> None:
+    """A module imports from its own folder, and from those that its row names."""
+    room = name.split("/", maxsplit=1)[0].removesuffix(".py")
+    rooms = {target.split("/")[0] for target in own(name)} - {room}
+    assert "*" in ROOMS[room] or rooms <= ROOMS[room], f"{name} imports {sorted(rooms - ROOMS[room])}"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name.split("/")[0].removesuffix(".py") in LEAVES])
-def test_leaves_import_only_leaves(name: str) -> None:
-    """Nouns, errors and configuration import nothing of the project above them."""
-    assert own(name) <= LEAVES
+def test_only_the_front_ends_know_other_systems() -> None:
+    """What serves moving in from other systems is imported by the front ends alone."""
+    importers = {name.split("/")[0] for name in MODULES if any(part.startswith("interop") for part in own(name))}
+    assert importers == {"interop", "cli", "gate", "pipeline"}
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MODULES if name.split("/")[0].removesuffix(".py") in PURE and name not in IMPURE_FILES]
-)
+def test_every_room_has_its_row() -> None:
+    """There is nothing at the package's root but what the rows name."""
+    assert {name.split("/")[0].removesuffix(".py") for name in MODULES} == set(ROOMS)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith(tuple(f"{shelf}/" for shelf in SHELVES))])
+def test_a_plugin_does_not_know_its_shelf(name: str) -> None:
+    """A metric, an adapter, a backend and a report are listed by their shelf and never import it."""
+    shelf, _, plugin = name.rpartition("/")
+    assert plugin == "__init__.py" or shelf not in own(name)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.startswith(PURE) and name not in IMPURE_FILES])
 def test_pure_modules_do_no_io(name: str) -> None:
     """What scores, compares, decides and renders has no I/O, no clock and no randomness."""
-    assert not {found.split(".")[0] for found in imports(name)} & IMPURE
+    assert not {target.split(".")[0] for target in imports(name)} & IMPURE
 
 
 def test_there_are_no_import_cycles() -> None:
     """The modules can be put in an order in which each imports only earlier ones."""
-    names = {module.removesuffix(".py").removesuffix("/__init__"): own(module) for module in MODULES}
-    done: set[str] = set()
-    while len(done) < len(names):
-        ready = {name for name, targets in names.items() if name not in done and targets & set(names) <= done | {name}}
-        assert ready, f"cycle among {sorted(set(names) - done)}"
-        done |= ready
+    names = {name.removesuffix(".py").removesuffix("/__init__"): name for name in MODULES}
+    graph = {short: own(name) - {short, ""} for short, name in names.items()}
+    assert [*TopologicalSorter(graph).static_order()]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -223,8 +132,8 @@ def test_modules_and_functions_stay_small(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_only_the_entry_points_read_the_environment(name: str) -> None:
-    """os.environ is read in cli.py and action.py alone, so that nothing else depends on what happens to be set."""
-    assert name in {"cli.py", "action.py"} or "os.environ" not in (PACKAGE / name).read_text(encoding="utf-8")
+    """os.environ is read by the two front ends alone, so that nothing else depends on what happens to be set."""
+    assert name in {"cli/main.py", "action/main.py"} or "os.environ" not in (PACKAGE / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -235,6 +144,6 @@ def test_no_directory_of_the_runner_is_taken_for_granted(name: str) -> None:
 
 def test_the_command_line_is_light() -> None:
     """What every command imports holds no heavy library: `raggate --help` answers at once."""
-    script = "import sys, raggate.cli; print(*sorted({'pydantic', 'httpx', 'yaml', 'docker'} & set(sys.modules)))"
+    script = "import sys, raggate.cli.main; print(*sorted({'pydantic', 'httpx', 'yaml', 'docker'} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert loaded == []

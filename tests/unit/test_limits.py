@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from raggate import dockerignore, local_objects, yamlio
 from raggate.errors import UsageError
-from raggate.formats import kebab
-from raggate.git_objects import Limits
-from raggate.github import event
-from raggate.github.git_objects import LIMITS
+from raggate.github.rest.git_objects import LIMITS
+from raggate.github.runner import event
+from raggate.inputs import local_objects
+from raggate.inputs.git_objects import Limits
+from raggate.interop.kebab import golden
+from raggate.service import dockerignore
+from raggate.text import yamlio
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "limits.md").read_text(encoding="utf-8")
@@ -78,9 +80,9 @@ def test_a_suite_in_yaml() -> None:
     """A golden set in YAML may be larger than a configuration, up to its own bound."""
     entry = b"- {id: a, query: hello, expected_doc_ids: [d]}\n"
     padded = entry + b"#" * (yamlio.MAX_SUITE_BYTES - len(entry))
-    assert len(kebab.read_golden(padded, "g.yaml").queries) == 1
+    assert len(golden.read_golden(padded, "g.yaml").queries) == 1
     with pytest.raises(UsageError, match="expected at most 1048576"):
-        kebab.read_golden(padded + b"#", "g.yaml")
+        golden.read_golden(padded + b"#", "g.yaml")
 
 
 def test_an_ignore_file(tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
-from raggate import pipeline, promote
 from raggate.errors import UsageError
-from raggate.models import Case, Run
-from raggate.outcomes import Baseline, Review
+from raggate.gate import promote
+from raggate.models.baseline import Baseline
+from raggate.models.golden import Case
+from raggate.models.run import Run
+from raggate.models.verdict import Review
+from raggate.pipeline import check
 from raggate.reports import markdown, terminal
-from raggate.scoring import score
+from raggate.scoring.score import score
 
 SETTINGS: dict[str, Any] = {
     "vault": {"v": "v"},
@@ -34,7 +37,7 @@ def run_of(cases: dict[Case, bool], **fields: Any) -> Run:
 def judged(run: Run, before: Run) -> Review:
     """Judge a run against another one as a baseline."""
     held_against = Baseline(source="baselines/default.json", scorecard=score(before, [1, 5]), provenance={})
-    return pipeline.judge(run, score(run, [1, 5]), held_against)
+    return check.judge(run, score(run, [1, 5]), held_against)
 
 
 def shown(review: Review) -> tuple[str, str]:
@@ -54,7 +57,7 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     assert review.verdict.outcome == "pass"
     held_against = review.comparison.baseline
     with pytest.raises(UsageError) as refused:
-        promote.proposal(run, review.scorecard, held_against, pipeline.config_of(run).gate, promote.Terms())
+        promote.proposal(run, review.scorecard, held_against, check.config_of(run).gate, promote.Terms())
     assert review.lowers
     assert all(line in refused.value.message for line in review.lowers)
     for page in shown(review):

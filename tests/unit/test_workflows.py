@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from raggate.scaffold import PLACEHOLDER
+from raggate.cli.init import PLACEHOLDER
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -128,7 +128,7 @@ def test_dockerfile_relies_on_nothing_the_runner_overrides() -> None:
     final = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
     assert not re.search(r"^(USER|WORKDIR|VOLUME)\b", final, re.MULTILINE)
     (entry,) = re.findall(r"^ENTRYPOINT (.*)$", final, re.MULTILINE)
-    assert yaml.safe_load(entry)[1:] == ["-I", "-u", "-X", "utf8", "-m", "raggate.action"]
+    assert yaml.safe_load(entry)[1:] == ["-I", "-u", "-X", "utf8", "-m", "raggate.action.main"]
 
 
 def test_actions_are_pinned_and_tokens_small() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from raggate.errors import UsageError
-from raggate.escape import plain
+from raggate.text.escape import plain
 
 INPUT = "bases"
 """The action's input that names branches beside the default one."""

@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from raggate.jsonio import dumps, loads
-from raggate.outcomes import Outcome
-from raggate.publication import Push
+from raggate.models.publication import Push
+from raggate.models.verdict import Outcome
+from raggate.text.jsonio import dumps, loads
 
 VERSION = 1
 MOST_PUSHES = 10

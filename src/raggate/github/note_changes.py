@@ -6,9 +6,9 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from raggate.git_objects import find
-from raggate.github.client import GitHub
-from raggate.github.git_objects import Objects
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.git_objects import Objects
+from raggate.inputs.git_objects import find
 
 _SKIPPED = ".obsidian"
 

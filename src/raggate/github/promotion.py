@@ -13,12 +13,12 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from raggate.errors import CannotTell
-from raggate.escape import plain
-from raggate.git_objects import object_id
-from raggate.github import commits
-from raggate.github.client import GitHub
-from raggate.github.commits import Committed, Moved
-from raggate.github.failures import GitHubError
+from raggate.github.rest import commits
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.commits import Committed, Moved
+from raggate.github.rest.failures import GitHubError
+from raggate.inputs.git_objects import object_id
+from raggate.text.escape import plain
 
 _MARK = "Raggate-Promotion"
 _ORDER = re.compile(rf"^{_MARK}: ([1-9][0-9]{{0,18}})\.([1-9][0-9]{{0,8}})$", re.MULTILINE)

@@ -13,11 +13,11 @@ from typing import Literal
 
 from raggate.errors import RaggateError
 from raggate.github import marker
-from raggate.github.client import GitHub
-from raggate.github.failures import GitHubError, to_write
 from raggate.github.marker import State
-from raggate.github.thread import Comment, Thread
-from raggate.publication import Push
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError, to_write
+from raggate.github.rest.thread import Comment, Thread
+from raggate.models.publication import Push
 
 MARKER_UNITS = marker.MARKER_UNITS
 """The most UTF-16 units that are put before what `Update.render` gives."""

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from raggate.errors import UsageError
-from raggate.escape import plain
-from raggate.github.client import GitHub
+from raggate.github.rest.client import GitHub
+from raggate.text.escape import plain
 
 INPUT = "workflow"
 """The action's input that names the file."""

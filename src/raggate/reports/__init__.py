@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from raggate.errors import RaggateError
-from raggate.models import Run
-from raggate.outcomes import Review, Scorecard
+from raggate.models.run import Run
+from raggate.models.scorecard import Scorecard
+from raggate.models.verdict import Review
 from raggate.reports import failure, markdown, metrics_file, trace_file, verdict_file
 
 Report = Callable[[Review], str]

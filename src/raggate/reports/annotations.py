@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from raggate.escape import plain
-from raggate.outcomes import Finding, Flip, Review
-from raggate.publication import Links
-from raggate.reports import figures
-from raggate.reports.frame import greeted
+from raggate.models.comparison import Finding, Flip
+from raggate.models.publication import Links
+from raggate.models.verdict import Review
+from raggate.reports import formatting
+from raggate.reports.header import greeted
+from raggate.text.escape import plain
 
 MESSAGE_CHARACTERS = 4096
 TITLE_CHARACTERS = 255
@@ -105,7 +106,7 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
     must = "Must-pass question" if flip.must_pass else "Question"
     mode = f" ({flip.mode})" if len(review.scorecard.slices) > 1 else ""
     parts = [
-        f"{plain(flip.question)} {figures.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
+        f"{plain(flip.question)} {formatting.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
         f"Expected: {plain(flip.gold)}.",
     ]
     if flip.displaced_by:

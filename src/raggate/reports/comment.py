@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from raggate.escape import markdown as safe
-from raggate.outcomes import Review
-from raggate.publication import Ended, Publication
-from raggate.reports import failure, figures, frame, metric_tables, questions, sections
+from raggate.models.publication import Ended, Publication
+from raggate.models.verdict import Review
+from raggate.reports import failure, formatting, header, metric_tables, questions, sections
 from raggate.reports.budget import COMMENT_LIMIT, fit, utf16_units
 from raggate.reports.markup import link
+from raggate.text.escape import markdown as safe
 
 TOP = 3
 """What a loud comment names."""
@@ -41,7 +41,7 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
         rerun: whether the very commit that passed was judged again.
     """
     named = [questions.in_words(flip, 120) for flip in [*questions.broken(review), *review.fallen][:TOP]]
-    if figures.undecided(review):
+    if formatting.undecided(review):
         # what was compared says nothing of the change
         named = []
     elif not named:
@@ -64,7 +64,7 @@ def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
     when = "on a re-run of the same commit" if rerun else "since the last push"
     of_suite = f" (suite {safe(suite, limit=60)})" if suite else ""
     named = f"raggate{of_suite}: {safe(verdict, limit=40)} {when}."
-    return f"{frame.sign(verdict)} **{named}** {safe(sentence, limit=300)}"
+    return f"{header.sign(verdict)} **{named}** {safe(sentence, limit=300)}"
 
 
 def _paragraphs(head: str, *others: str) -> str:

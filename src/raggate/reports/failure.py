@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from raggate.errors import ExitCode, RaggateError
-from raggate.escape import markdown as safe
-from raggate.escape import plain
-from raggate.jsonio import dumps
-from raggate.outcomes import GoldenChanges
-from raggate.publication import Ended, Publication
-from raggate.reports import frame
+from raggate.models.comparison import GoldenChanges
+from raggate.models.publication import Ended, Publication
+from raggate.reports import header
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import link
 from raggate.reports.verdict_file import SCHEMA
+from raggate.text.escape import markdown as safe
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps
 
 SHOWN_LINES = 30
 """Lines of a message of several problems."""
@@ -45,12 +45,12 @@ def sections_of(ended: Ended, publication: Publication) -> list[Section]:
     run = link("Workflow run with the log", links.run, links) if links is not None else ""
     return [
         opening,
-        frame.notes(publication),
+        header.notes(publication),
         hint,
         Section(name="what to do next", rank=KEPT, variants=(next_step(ended.exit_code),)),
         waivers,
         log,
-        frame.pushes(publication),
+        header.pushes(publication),
         Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run.startswith("[") else "",)),
     ]
 
@@ -68,13 +68,13 @@ def _told(ended: Ended) -> tuple[Section, Section, Section, Section]:
         lines = [safe(line, limit=width) for line in messages[:most]]
         if len(messages) > most:
             lines.append(f"… and {len(messages) - most} more")
-        variants.append(frame.head(ended.label, safe(suite, limit=wide), lines))
+        variants.append(header.head(ended.label, safe(suite, limit=wide), lines))
     hints = (safe(ended.hint, limit=600), safe(ended.hint, limit=200)) if ended.hint else ()
     return (
         Section(name="the message", rank=KEPT, variants=tuple(variants)),
         Section(name="the hint", rank=1, variants=hints),
-        frame.waivers(ended.waivers),
-        frame.log(ended.log),
+        header.waivers(ended.waivers),
+        header.log(ended.log),
     )
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal
 
-from raggate.escape import log_line, plain
-from raggate.outcomes import EPSILON, OVERALL, Direction, MetricValue
-from raggate.reports import figures, markup
+from raggate.models.history import History, Revision
+from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue
+from raggate.reports import formatting, markup
 from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
-from raggate.revisions import History, Revision
+from raggate.text.escape import log_line, plain
 
 Mark = Literal["▲", "▼"]
 BETTER: Mark = "▲"
@@ -219,7 +219,7 @@ def _cell(one: Revision, column: Column, marked: dict[str, Mark]) -> str:
     value = value_of(one, column)
     if value is None:
         return "– "
-    return f"{figures.figure(value, binary=False)}{marked.get(one.commit) or ' '}"
+    return f"{formatting.figure(value, binary=False)}{marked.get(one.commit) or ' '}"
 
 
 def _width(block: Collection[_Cells]) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from raggate.outcomes import Review
-from raggate.publication import Publication
+from raggate.models.publication import Publication
+from raggate.models.verdict import Review
 from raggate.reports import sections
 from raggate.reports.budget import SUMMARY_BYTES, fit, utf8_bytes
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from raggate.escape import markdown as safe
-from raggate.escape import plain
-from raggate.outcomes import SourceLine
-from raggate.publication import Links
+from raggate.models.publication import Links
+from raggate.models.verdict import SourceLine
+from raggate.text.escape import markdown as safe
+from raggate.text.escape import plain
 
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raggate.escape import markdown as safe
-from raggate.outcomes import Delta, Finding, Judged, Review
-from raggate.reports import figures
+from raggate.models.comparison import Delta, Finding
+from raggate.models.verdict import Judged, Review
+from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import folded, listed, said, table
+from raggate.text.escape import markdown as safe
 
 SHOWN_SLICES = 40
 TOP = 3
@@ -20,7 +21,7 @@ _NUMBERS = ("baseline", "this&nbsp;PR", "now", "delta", "allowed", "value")
 
 def deltas(review: Review, *, now: str) -> Section:
     """Write the table of the metrics that decide and moved; on a pass where none did, only how many there are."""
-    rows = [row for row in figures.main_rows(review.verdict.rows) if row.status != "same"]
+    rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
     several = len(review.scorecard.slices) > 1
     worst = [row for row in rows if row.status in _BAD]
     full = f"### Metrics\n\n{_table(rows, several=several, now=now)}" if rows else ""
@@ -48,8 +49,8 @@ def _change(row: Judged) -> str:
 def unmoved(review: Review, *, now: str) -> Section:
     """Fold what decides and did not move, and what moved and does not decide."""
     several = len(review.scorecard.slices) > 1
-    same = [row for row in figures.main_rows(review.verdict.rows) if row.status == "same"]
-    others = figures.other_rows(review.verdict.rows)
+    same = [row for row in formatting.main_rows(review.verdict.rows) if row.status == "same"]
+    others = formatting.other_rows(review.verdict.rows)
     parts = []
     titles = []
     if same:
@@ -77,8 +78,8 @@ def _table(rows: Sequence[Judged], *, several: bool, now: str, still: bool = Fal
 def _still(row: Judged, *, several: bool) -> list[str]:
     return [
         _name(row.delta, several=several),
-        figures.figure(row.delta.current, binary=row.delta.binary),
-        figures.allowed(row),
+        formatting.figure(row.delta.current, binary=row.delta.binary),
+        formatting.allowed(row),
         # one value can stand for other questions than before
         _moved(row.delta),
     ]
@@ -87,13 +88,13 @@ def _still(row: Judged, *, several: bool) -> list[str]:
 def _row(row: Judged, *, several: bool) -> list[str]:
     delta = row.delta
     bold = "**" if row.status in _BAD else ""
-    mark = "🔸" if row.waived and row.status in _BAD else figures.MARKS[row.status]
+    mark = "🔸" if row.waived and row.status in _BAD else formatting.MARKS[row.status]
     sign = f"{mark}&nbsp;" if row.gated or bold or row.status == "no baseline" else ""
     return [
         f"{sign}{_name(delta, several=several)}",
         *_values(delta),
-        f"{bold}{figures.change(delta)}{bold}",
-        figures.allowed(row).replace(" ", "&nbsp;"),
+        f"{bold}{formatting.change(delta)}{bold}",
+        formatting.allowed(row).replace(" ", "&nbsp;"),
         _status(row),
         _moved(delta),
     ]
@@ -117,17 +118,17 @@ def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
 
 
 def _values(delta: Delta) -> tuple[str, str]:
-    return figures.figure(delta.baseline, binary=delta.binary), figures.now(delta, gap="&nbsp;")
+    return formatting.figure(delta.baseline, binary=delta.binary), formatting.now(delta, gap="&nbsp;")
 
 
 def measured(review: Review) -> Section:
     """Write what was measured where nothing is compared: open on a first run, else folded."""
-    rows = [] if review.verdict.rows else figures.measured(review.scorecard)
+    rows = [] if review.verdict.rows else formatting.measured(review.scorecard)
     several = len(review.scorecard.slices) > 1
     lines = [
         [
             f"{safe(metric)} ({safe(mode, limit=60)})" if several else safe(metric),
-            figures.figure(value, binary=False),
+            formatting.figure(value, binary=False),
             str(value.n),
         ]
         for mode, metric, value in rows
@@ -143,7 +144,7 @@ def measured(review: Review) -> Section:
 
 def slices(review: Review, *, now: str, full: bool) -> Section:
     """Fold the slices that got worse than allowed; `full` gives every metric of a slice, else the worst one."""
-    rows = figures.slice_rows(review.verdict.rows)
+    rows = formatting.slice_rows(review.verdict.rows)
     # under `gate.slices: fail` they are among the causes
     decides = any(row.delta.slice in reason.message for row in rows for reason in review.verdict.reasons)
     variants = _slice_variants(review, rows, "Slices that got worse", now=now, full=full, opened=decides)
@@ -152,7 +153,7 @@ def slices(review: Review, *, now: str, full: bool) -> Section:
 
 def better_slices(review: Review, *, now: str, full: bool) -> Section:
     """Fold the slices that got better by more than they were allowed to get worse."""
-    rows = figures.slice_rows(review.verdict.rows, better=True)
+    rows = formatting.slice_rows(review.verdict.rows, better=True)
     variants = _slice_variants(review, rows, "Slices that got better", now=now, full=full)
     return Section(name="slices that got better", rank=8, variants=variants)
 
@@ -185,7 +186,7 @@ def _slice_table(rows: Sequence[tuple[Judged, int]], *, several: bool, now: str)
                 f"{safe(delta.slice, limit=120)}{mode}",
                 f"{safe(delta.metric)}{others}",
                 *_values(delta),
-                figures.change(delta),
+                formatting.change(delta),
                 _moved(delta),
             ]
         )
@@ -225,5 +226,5 @@ def _level(finding: Finding) -> str:
 def in_words(review: Review, most: int) -> list[str]:
     """Write the worst rows in one line each, for a short message."""
     several = len(review.scorecard.slices) > 1
-    worst = [row for row in figures.main_rows(review.verdict.rows) if row.status in _BAD]
+    worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in _BAD]
     return [_line(row, several=several) for row in worst[:most]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from raggate.jsonio import dumps, rounded
-from raggate.models import Run
-from raggate.outcomes import OVERALL, MetricValue, Scorecard
-from raggate.repeats import Repeated
+from raggate.models.run import Run
+from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
+from raggate.scoring.repeats import Repeated
+from raggate.text.jsonio import dumps, rounded
 
 SCHEMA = "raggate/metrics/1"
 

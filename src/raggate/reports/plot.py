@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, isfinite, log10
 
-from raggate.escape import plain
-from raggate.jsonio import written
-from raggate.outcomes import Direction
+from raggate.models.scorecard import Direction
+from raggate.text.escape import plain
+from raggate.text.jsonio import written
 
 MAX_SERIES = 12
 """Of one plot. More are counted in a note and not drawn."""

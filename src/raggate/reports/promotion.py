@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from raggate.accepted import Accepted, Lowered
-from raggate.escape import markdown as safe
-from raggate.evidence import Evidence
-from raggate.jsonio import written
-from raggate.outcomes import EPSILON, Flip, Reason
-from raggate.proposals import NOTES, Proposal, Replacement
-from raggate.publication import Links
-from raggate.reports import figures
+from raggate.models.baseline import Accepted, Lowered
+from raggate.models.comparison import Flip
+from raggate.models.promotion import NOTES, Proposal, Replacement
+from raggate.models.provenance import Evidence
+from raggate.models.publication import Links
+from raggate.models.scorecard import EPSILON
+from raggate.models.verdict import Reason
+from raggate.reports import formatting
 from raggate.reports.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.markup import commit_link, folded, heading_alert, link, listed, said, table
+from raggate.text.escape import markdown as safe
+from raggate.text.jsonio import written
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
@@ -152,15 +154,15 @@ def _caption(rows: Sequence[Replacement], told: Circumstances) -> str:
 
 
 def _row(row: Replacement, *, several: bool) -> list[str]:
-    kind, change = _kind(row), figures.change(row.change)
+    kind, change = _kind(row), formatting.change(row.change)
     # as a share of other cases a count would mislead
     binary = row.change.binary and row.same_cases
     return [
-        figures.MARKS[kind],
+        formatting.MARKS[kind],
         safe(row.change.metric, limit=60),
         *([safe(row.change.mode, limit=60)] if several else []),
-        figures.figure(row.before, binary=binary),
-        figures.figure(row.after, binary=binary),
+        formatting.figure(row.before, binary=binary),
+        formatting.figure(row.after, binary=binary),
         f"**{change}**" if kind == "worse" else change,
         _cases_of(row),
     ]
@@ -169,10 +171,10 @@ def _row(row: Replacement, *, several: bool) -> list[str]:
 def _cases_of(row: Replacement) -> str:
     """Say how many cases the values are over, and what the change is over where that is not the same."""
     if row.same_cases:
-        return figures.cases(row.change)
+        return formatting.cases(row.change)
     counts = f"{row.before.n} → {row.after.n}" if row.before.n else str(row.after.n)
     if row.shared:
-        return f"{counts}; shared {figures.cases(row.change)}"
+        return f"{counts}; shared {formatting.cases(row.change)}"
     return f"{counts}; means" if _by_means(row) else counts
 
 
@@ -211,7 +213,7 @@ def _question(flip: Flip, width: int, *, several: bool) -> str:
     mode = f" · {safe(flip.mode, limit=40)}" if several else ""
     must = " 🔒 must pass" if flip.must_pass else ""
     asked = said(flip.question, limit=width)
-    return f"- **{asked}**{must} · {figures.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
+    return f"- **{asked}**{must} · {formatting.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
 
 
 def _cases(proposal: Proposal) -> Section:

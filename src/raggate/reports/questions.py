@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raggate.escape import markdown as safe
-from raggate.outcomes import Flip, Review
-from raggate.publication import Links
-from raggate.reports import figures
+from raggate.models.comparison import Flip
+from raggate.models.publication import Links
+from raggate.models.verdict import Review
+from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import folded, link, source_address
+from raggate.text.escape import markdown as safe
 
 OPEN = 10
 """Questions that are not folded."""
@@ -58,7 +59,7 @@ def fell(review: Review, links: Links | None) -> Section:
     flips = review.fallen
     if not flips:
         return Section(name="questions that got worse", rank=4, variants=())
-    title = figures.fallen_title(flips)
+    title = formatting.fallen_title(flips)
     left = f"\n- … and {len(flips) - SHOWN} more in verdict.json" if len(flips) > SHOWN else ""
     full = "\n".join(_item(flip, review, links) for flip in flips[:SHOWN]) + left
     short = "\n".join(_line(flip, review, width=120) for flip in flips[:SHOWN]) + left
@@ -83,7 +84,7 @@ def fixed(review: Review) -> Section:
 def _item(flip: Flip, review: Review, links: Links | None) -> str:
     """Write a question with everything that is known of it; the lines belong to one list item."""
     why = f": {safe(flip.why)}" if flip.why else ""
-    lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{figures.rank_change(flip)}{why}"]
+    lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{formatting.rank_change(flip)}{why}"]
     if flip.gold == "(should abstain)":
         lines.append("expected: no answer")
     else:
@@ -95,7 +96,7 @@ def _item(flip: Flip, review: Review, links: Links | None) -> str:
 
 
 def _line(flip: Flip, review: Review, *, width: int) -> str:
-    return f"- {_asked(flip, width)}{_must(flip)} · {figures.rank_change(flip)} {_filed(flip, review, width=40)}"
+    return f"- {_asked(flip, width)}{_must(flip)} · {formatting.rank_change(flip)} {_filed(flip, review, width=40)}"
 
 
 def _asked(flip: Flip, width: int) -> str:
@@ -114,7 +115,7 @@ def _must(flip: Flip) -> str:
 
 def in_words(flip: Flip, width: int = 200) -> str:
     """Write a question that broke in one line, for a short message."""
-    return f"- {_asked(flip, width)}{_must(flip)} · {figures.rank_change(flip)}"
+    return f"- {_asked(flip, width)}{_must(flip)} · {formatting.rank_change(flip)}"
 
 
 def broken(review: Review) -> Sequence[Flip]:

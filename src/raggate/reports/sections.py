@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from raggate.outcomes import Review
-from raggate.publication import Links, Publication
-from raggate.reports import closing, figures, frame, merged, metric_tables, questions
+from raggate.models.publication import Links, Publication
+from raggate.models.verdict import Review
+from raggate.reports import changes, footer, formatting, header, metric_tables, questions
 from raggate.reports.budget import Section
 from raggate.reports.markup import link
 
@@ -25,29 +25,32 @@ def sections_of(
     """
     links = publication.links
     return [
-        frame.opening(review),
-        frame.notes(publication),
-        frame.pushes(publication),
-        frame.reasons(review),
-        closing.next_steps(review),
-        frame.log(review.run.log, file="api.log"),
+        header.opening(review),
+        header.notes(publication),
+        header.pushes(publication),
+        header.reasons(review),
+        footer.next_steps(review),
+        header.log(review.run.log, file="api.log"),
         metric_tables.invariants(review),
-        frame.waivers(review.waivers),
+        header.waivers(review.waivers),
         *_compared(review, links, now=now, full=full),
-        frame.warnings(review),
-        closing.offer(review),
-        merged.since_baseline(review),
-        merged.if_merged(review),
-        closing.reproduce(review),
-        closing.provenance(review, links),
+        header.warnings(review),
+        footer.offer(review),
+        changes.since_baseline(review),
+        changes.if_merged(review),
+        footer.reproduce(review),
+        footer.provenance(review, links),
     ]
 
 
 def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> list[Section]:
     """Give what was compared; where that says nothing of the change, the first questions that broke alone."""
-    if figures.undecided(review):
+    if formatting.undecided(review):
         few = [] if review.run.stopped is not None else [questions.broke(review, links, most=questions.TOP)]
-        return [*few, Section(name="what was compared", rank=2, variants=(f"<sub>{figures.left_out(review)}</sub>",))]
+        return [
+            *few,
+            Section(name="what was compared", rank=2, variants=(f"<sub>{formatting.left_out(review)}</sub>",)),
+        ]
     return [
         metric_tables.deltas(review, now=now),
         metric_tables.unmoved(review, now=now),

@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from raggate.escape import log_line
-from raggate.outcomes import Flip, Judged, Reason, Review
-from raggate.reports import figures
+from raggate.models.comparison import Flip
+from raggate.models.verdict import Judged, Reason, Review
+from raggate.reports import formatting
+from raggate.text.escape import log_line
 
 SHOWN_FLIPS = 15
 SHOWN_SLICES = 10
@@ -34,17 +35,17 @@ def render(review: Review, *, width: int, color: bool) -> str:
         file=stream, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False, markup=False
     )
     _head(review, console)
-    if figures.undecided(review):
-        _reasons("Why", figures.deciding(review), console)
+    if formatting.undecided(review):
+        _reasons("Why", formatting.deciding(review), console)
         _flips(review, console, most=0 if review.run.stopped is not None else SHOWN_UNDECIDED)
-        console.print(f"\n{figures.left_out(review)}", soft_wrap=True)
+        console.print(f"\n{formatting.left_out(review)}", soft_wrap=True)
     else:
         _metrics(review, console)
         _flips(review, console)
         _reasons("Why", review.verdict.reasons, console)
-    _reasons("Warnings", figures.warnings(review), console)
+    _reasons("Warnings", formatting.warnings(review), console)
     if review.lowers:
-        console.print(Text(f"\n{log_line(figures.promotion_note(review), limit=600)}"), soft_wrap=True)
+        console.print(Text(f"\n{log_line(formatting.promotion_note(review), limit=600)}"), soft_wrap=True)
     verdict = review.verdict
     style = _VERDICT_STYLES.get(verdict.outcome, "bold yellow")
     console.print()
@@ -69,16 +70,16 @@ def _head(review: Review, console: Console) -> None:
     console.print()
     console.print(Text(title, style="bold"), soft_wrap=True)
     if review.scorecard.operations is not None:
-        console.print(Text(log_line(figures.operations_line(review.scorecard))), soft_wrap=True)
+        console.print(Text(log_line(formatting.operations_line(review.scorecard))), soft_wrap=True)
     baseline = review.comparison.baseline
     if baseline is not None:
         source = f"baseline {baseline.source} (run {baseline.scorecard.run_id or 'unknown'})"
-        console.print(Text(log_line(f"{source}, {figures.compared(review.comparison)}")), soft_wrap=True)
+        console.print(Text(log_line(f"{source}, {formatting.compared(review.comparison)}")), soft_wrap=True)
     ignored = review.run.config.get("ignored") or []
     if ignored:
         note = f"judged by commit {str(review.against)[:12]}; not used: {', '.join(map(str, ignored))}"
         console.print(Text(log_line(note, limit=300)), soft_wrap=True)
-    if not figures.undecided(review):
+    if not formatting.undecided(review):
         console.print()
 
 
@@ -90,17 +91,17 @@ def _metrics(review: Review, console: Console) -> None:
     several = len(review.scorecard.slices) > 1
     if not review.verdict.rows:
         table = _table(console, "metric", "value", "cases")
-        for mode, metric, value in figures.measured(review.scorecard):
-            table.add_row(_name(metric, mode, several=several), figures.figure(value, binary=False), str(value.n))
+        for mode, metric, value in formatting.measured(review.scorecard):
+            table.add_row(_name(metric, mode, several=several), formatting.figure(value, binary=False), str(value.n))
         _print_table(table, console)
         return
     table = _table(console, "metric", "baseline", "now", "delta", "allowed", "status", "cases")
-    for row in figures.main_rows(review.verdict.rows):
+    for row in formatting.main_rows(review.verdict.rows):
         name = _name(row.delta.metric, row.delta.mode, several=several)
-        cells = [*_values(row), figures.allowed(row), _status(row), _cases(row)]
+        cells = [*_values(row), formatting.allowed(row), _status(row), _cases(row)]
         table.add_row(name, *cells, style=_style(row))
     _print_table(table, console)
-    slices = figures.slice_rows(review.verdict.rows)
+    slices = formatting.slice_rows(review.verdict.rows)
     table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")
     for row in slices[:SHOWN_SLICES]:
         name = _name(row.delta.slice, row.delta.mode, several=several)
@@ -142,7 +143,7 @@ def _style(row: Judged) -> str | None:
 
 def _values(row: Judged) -> list[str]:
     delta = row.delta
-    return [figures.figure(delta.baseline, binary=delta.binary), figures.now(delta), figures.change(delta)]
+    return [formatting.figure(delta.baseline, binary=delta.binary), formatting.now(delta), formatting.change(delta)]
 
 
 def _cases(row: Judged) -> str:
@@ -154,16 +155,16 @@ def _cases(row: Judged) -> str:
 def _flips(review: Review, console: Console, most: int = SHOWN_FLIPS) -> None:
     broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
     fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
-    fallen = [] if figures.undecided(review) else review.fallen
-    place = "verdict.json" if figures.undecided(review) else "summary.md"
-    for title, flips in ((f"Questions that broke ({len(broke)})", broke), (figures.fallen_title(fallen), fallen)):
+    fallen = [] if formatting.undecided(review) else review.fallen
+    place = "verdict.json" if formatting.undecided(review) else "summary.md"
+    for title, flips in ((f"Questions that broke ({len(broke)})", broke), (formatting.fallen_title(fallen), fallen)):
         if flips and most:
             console.print(Text(f"\n{title}", style="bold"))
             for flip in flips[:most]:
                 _flip(flip, console)
             if len(flips) > most:
                 console.print(f"  … and {len(flips) - most} more in {place}")
-    if fixed and not figures.undecided(review):
+    if fixed and not formatting.undecided(review):
         names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS]) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         console.print()
         console.print(Text(log_line(f"Questions that were fixed ({len(fixed)}): {names}")), soft_wrap=True)
@@ -172,7 +173,7 @@ def _flips(review: Review, console: Console, most: int = SHOWN_FLIPS) -> None:
 def _flip(flip: Flip, console: Console) -> None:
     must = ", must pass" if flip.must_pass else ""
     lines = [
-        f"  {log_line(f'{flip.case_id} ({flip.mode}{must}): {figures.rank_change(flip)}')}",
+        f"  {log_line(f'{flip.case_id} ({flip.mode}{must}): {formatting.rank_change(flip)}')}",
         f"      asked:    {log_line(flip.question)}",
         f"      expected: {log_line(flip.gold)}",
         f"      why:      {log_line(flip.why)}",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from raggate.jsonio import dumps, printable
-from raggate.models import Case, Chunk, Labelled, Run
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Labelled, Run
+from raggate.text.jsonio import dumps, printable
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from raggate.escape import plain
-from raggate.jsonio import dumps, rounded
-from raggate.outcomes import Judged, Review
-from raggate.repeats import Repeated
+from raggate.models.verdict import Judged, Review
+from raggate.scoring.repeats import Repeated
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, rounded
 
 SCHEMA = "raggate/verdict/1"
 

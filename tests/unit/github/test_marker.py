@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from raggate.github import marker
 from raggate.github.marker import State
-from raggate.publication import Push
+from raggate.models.publication import Push
 
 HEAD = "a" * 40
 PUSH = Push(head=HEAD, verdict="pass", run=5)

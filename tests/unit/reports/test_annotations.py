@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from builders import make_flip
-from raggate.escape import plain
-from raggate.models import Golden
-from raggate.outcomes import Review
-from raggate.publication import Links
+from raggate.models.golden import Golden
+from raggate.models.publication import Links
+from raggate.models.verdict import Review
 from raggate.reports.annotations import Annotation, annotations, for_log
+from raggate.text.escape import plain
 from reviews import HOSTILE, foreign, hostile_everywhere, passing, review
 
 LINKS = Links(server="https://forge.example", repository="team/api", prefix="rag/")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raggate.escape import plain
-from raggate.publication import Links, Publication
-from raggate.reports import comment, figures, markdown
+from raggate.models.publication import Links, Publication
+from raggate.reports import comment, formatting, markdown
 from raggate.reports.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
+from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign
 
@@ -99,7 +99,7 @@ def test_any_review_fits_any_limit(text: str, flips: int, findings: int, limit: 
         assert plain(review.verdict.headline)[:250].rstrip("…. ") in shown
         for finding in review.findings:
             assert finding.invariant in shown
-        for row in figures.main_rows(review.verdict.rows)[:3]:
+        for row in formatting.main_rows(review.verdict.rows)[:3]:
             assert row.delta.metric in shown
         if flips:
             assert f"Questions that broke ({flips})" in shown

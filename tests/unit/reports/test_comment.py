@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import make_flip
-from raggate.escape import plain
-from raggate.outcomes import Review
-from raggate.publication import Ended, Links, Publication, Push
+from raggate.models.publication import Ended, Links, Publication, Push
+from raggate.models.verdict import Review
 from raggate.reports import comment
 from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
-from raggate.reports.figures import rank_change
+from raggate.reports.formatting import rank_change
+from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, foreign, hostile, hostile_everywhere, passing, review
 

@@ -8,10 +8,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
-from raggate.escape import plain
-from raggate.publication import Ended, Publication
+from raggate.models.publication import Ended, Publication
+from raggate.models.waiver import Waived
 from raggate.reports import failure, verdict_file
-from raggate.waived import Waived
+from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, passing
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_baseline, make_metric, make_scorecard
-from raggate.outcomes import OVERALL
+from raggate.models.history import History, Revision
+from raggate.models.scorecard import OVERALL
 from raggate.reports import history_table
-from raggate.revisions import History, Revision
 
 
 def revision(number: int, values: dict[str, float | None] | None = None, **fields: Any) -> Revision:

@@ -9,10 +9,11 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
-from raggate.escape import plain
-from raggate.outcomes import GoldenChanges, Reason, Review
-from raggate.publication import Links, Publication
+from raggate.models.comparison import GoldenChanges
+from raggate.models.publication import Links, Publication
+from raggate.models.verdict import Reason, Review
 from raggate.reports import markdown, questions
+from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import BESIDE, HOSTILE, REVIEWS, foreign, hostile, passing, regression, review
 

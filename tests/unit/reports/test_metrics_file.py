@@ -11,10 +11,10 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from builders import make_case_score, make_metric, make_run, make_scorecard
-from raggate.models import Run
-from raggate.outcomes import OVERALL, Scorecard
+from raggate.models.run import Run
+from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.reports import metrics_file
-from raggate.scoring import score
+from raggate.scoring.score import score
 from reviews import CUTOFFS, HOSTILE, answer, cannot_tell, case_of, gold_of, good, hostile, run_of, worse
 
 

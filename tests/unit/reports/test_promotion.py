@@ -13,19 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import make_delta, make_flip, make_labelled
-from raggate import baseline
-from raggate.accepted import Accepted, Lowered
-from raggate.case_hash import with_hash
-from raggate.config import Gate
-from raggate.evidence import Evidence
-from raggate.models import Labelled
-from raggate.outcomes import Delta, GoldenChanges, Reason
-from raggate.promote import Terms, proposal
-from raggate.proposals import Proposal, Replacement
-from raggate.publication import Links
+from raggate.config.schema import Gate
+from raggate.gate import baseline
+from raggate.gate.promote import Terms, proposal
+from raggate.models.baseline import Accepted, Lowered
+from raggate.models.case_hash import with_hash
+from raggate.models.comparison import Delta, GoldenChanges
+from raggate.models.promotion import Proposal, Replacement
+from raggate.models.provenance import Evidence
+from raggate.models.publication import Links
+from raggate.models.run import Labelled
+from raggate.models.verdict import Reason
 from raggate.reports import promotion
 from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
-from raggate.scoring import directions, score
+from raggate.scoring.score import directions, score
 from rendered import problems, visible
 from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, case_of, good, others, run_of, worse
 

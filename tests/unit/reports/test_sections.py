@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from raggate.outcomes import GoldenChanges, Preview, Reason
-from raggate.publication import Links
+from raggate.models.comparison import GoldenChanges
+from raggate.models.publication import Links
+from raggate.models.verdict import Preview, Reason
 from raggate.reports import markdown, metric_tables, terminal
 from raggate.reports.markup import commit_link, link
 from rendered import visible

@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
-from raggate.outcomes import Reason
+from raggate.models.verdict import Reason
 from raggate.reports import terminal
 from reviews import REVIEWS, hostile, passing, regression, review
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
-from raggate.formats import substrate_trace
-from raggate.models import Run, Support
+from raggate.interop.substrate import trace
+from raggate.models.golden import Support
+from raggate.models.run import Run
 from raggate.reports import trace_file
 
 CASE = make_case("q1", gold_supports=(make_support("a.md", "# A"),), difficulty="hard")
@@ -128,7 +129,7 @@ def test_the_search_improvers_reader_takes_it(tmp_path: Path) -> None:
     """A trace of raggate is read as a trace of the search-improver, and makes its rows."""
     path = tmp_path / "trace.jsonl"
     path.write_text(trace_file.render(make_run(make_labelled(CASE, make_result("q1", make_chunk())))), encoding="utf-8")
-    (line,) = substrate_trace.read_trace(path)
+    (line,) = trace.read_trace(path)
     assert (line.mode, line.node_id, line.ranks) == ("hybrid", "c1", {"fused_rank": 1})
     assert line.extra["hit"] is True
-    assert substrate_trace.to_rows((line,))[0]["results"][0]["heading_only"] is False
+    assert trace.to_rows((line,))[0]["results"][0]["heading_only"] is False

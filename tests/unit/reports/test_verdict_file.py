@@ -10,9 +10,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
-from raggate.escape import plain
-from raggate.outcomes import Review
+from raggate.models.verdict import Review
 from raggate.reports import verdict_file
+from raggate.text.escape import plain
 from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression, review
 
 

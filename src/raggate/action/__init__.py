@@ -1,0 +1,1 @@
+"""The container action: what the runner starts."""

@@ -1,0 +1,83 @@
+"""The inputs of the step that promotes, which somebody typed -> what is asked for, each part of a known shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from raggate.errors import UsageError
+from raggate.gate.promote import Terms
+from raggate.text.escape import plain
+
+MOST_REASON = 500
+"""Characters."""
+
+_SUITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
+_DAYS = re.compile(r"[1-9][0-9]{0,4}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the inputs ask for, each of them of a known shape.
+
+    Attributes:
+        reason: why, one line.
+        run: the workflow run to adopt; None to measure now.
+        attempt: its attempt; None for the latest.
+        allow_regression: whether lower values and fewer cases are accepted.
+        dry_run: whether nothing is written.
+        direct: whether the baseline is committed onto the branch itself.
+        max_age_days: the oldest run that is adopted.
+    """
+
+    reason: str
+    run: int | None
+    attempt: int | None
+    allow_regression: bool
+    dry_run: bool
+    direct: bool
+    max_age_days: int
+
+    def terms(self, by: str) -> Terms:
+        """Give the terms of the promotion, for whoever promotes."""
+        return Terms.of(self.reason, by, allow_regression=self.allow_regression)
+
+    @classmethod
+    def of(cls, inputs: Mapping[str, str]) -> Self:
+        """Check the inputs, which somebody typed.
+
+        Raises:
+            UsageError: naming the first that cannot be used.
+        """
+        reason = inputs["reason"].strip()
+        if not reason or len(reason) > MOST_REASON or not reason.isprintable():
+            raise UsageError(
+                f"input 'reason': expected one line of 1 to {MOST_REASON} printable characters; "
+                f"found {len(reason)}: {plain(reason, limit=80)!r}",
+                hint="It says why the baseline changes, and stays in the baseline and in git.",
+            )
+        if inputs["suite"] and not _SUITE.fullmatch(inputs["suite"]):
+            raise _unusable(inputs, "suite", "the name of a suite: letters, digits, `.`, `_` and `-`, at most 64")
+        run = _RUN.fullmatch(inputs["run-id"])
+        if inputs["run-id"] and run is None:
+            raise _unusable(
+                inputs, "run-id", "the number of a workflow run, with `.` and an attempt where one is meant"
+            )
+        if not _DAYS.fullmatch(inputs["max-age-days"]):
+            raise _unusable(inputs, "max-age-days", "a number of days from 1")
+        return cls(
+            reason=reason,
+            run=int(run[1]) if run else None,
+            attempt=int(run[2]) if run and run[2] else None,
+            allow_regression=inputs["allow-regression"] == "true",
+            dry_run=inputs["dry-run"] == "true",
+            direct=inputs["direct-commit"] == "true",
+            max_age_days=int(inputs["max-age-days"]),
+        )
+
+
+def _unusable(inputs: Mapping[str, str], name: str, expected: str) -> UsageError:
+    return UsageError(f"input {name!r}: expected {expected}; found {plain(inputs[name], limit=80)!r}")

@@ -1,0 +1,88 @@
+"""The command `raggate labels agreement`: files of several annotators in, how far they agree out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
+from raggate.errors import ExitCode
+from raggate.interop.click_types import FiniteRange
+from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.labels.models import Judgment, TaskAgreement
+
+
+def _time(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Check an ISO 8601 time."""
+    from raggate.text.dates import moment
+
+    if value is not None and moment(value) is None:
+        raise click.BadParameter(f"{value!r} is no ISO 8601 time such as 2026-05-01", context, parameter)
+    return value
+
+
+@click.command()
+@FILES
+@CI
+@RESAMPLES
+@SEED
+@click.option(
+    "--constant", type=FiniteRange(-1, 1),
+    help="What alpha is where all values are the same; without it, such a label has none.",
+)  # fmt: skip
+@click.option("--exclude-annotator", "without", multiple=True, metavar="ID", help="Leave one out. Repeatable.")
+@click.option("--after", callback=_time, metavar="TIME", help="Only what was judged then or later (ISO 8601).")
+@click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")
+@click.option("--production", is_flag=True, help="Also count rows outside the calibration set, where there is one.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write report.json here.")
+def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any) -> int:
+    """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
+
+    Counts the rows of the calibration set alone where rows are marked as such. FILES may also be the id of an export
+    in annotation/exports. Exits 3 when no row is left to compare.
+    """
+    from raggate.interop.pragmata.files import read_sheets, write_agreement
+    from raggate.labels import agreement as agreeing
+    from raggate.labels import agreement_rows
+    from raggate.labels.models import TaskAgreement
+
+    bootstrap = {name: settings.pop(name) for name in ("level", "resamples", "seed")}
+    selection = agreement_rows.Selection(**settings)
+    sheets = read_sheets(files)
+    agreement_rows.check_names([one for sheet in sheets for one in sheet.judgments], selection.without)
+    found = []
+    for task in dict.fromkeys(sheet.task for sheet in sheets):
+        judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
+        chosen = agreement_rows.selected(judgments, selection)
+        left = "" if len(chosen) == len(judgments) else f" of {len(judgments)}"
+        click.echo(f"{task}: {len(chosen)}{left} judgments{_why(chosen, judgments)}")
+        if chosen:
+            by_label = agreeing.label_agreement(chosen, without_variation=constant, **bootstrap)
+            found.append(TaskAgreement(task=task, labels=by_label, pairs=agreeing.pair_agreement(chosen)))
+            _say_agreement(found[-1])
+    if out is not None:
+        numbers = {name: bootstrap[name] for name in ("resamples", "level")}
+        click.echo(log_line(f"wrote {write_agreement(found, sheets, out, created_at=now(), **numbers)}"))
+    return int(ExitCode.PASS if found else ExitCode.CANNOT_TELL)
+
+
+def _say_agreement(agreement: TaskAgreement) -> None:
+    for found in agreement.labels:
+        click.echo(
+            f"  {found.label:27} alpha {number(found.alpha)} {interval(found.interval)}  "
+            f"agreement {number(found.percent)}  units={found.items}  annotators={found.annotators}"
+        )
+    for pair in agreement.pairs:
+        names = log_line(f"{pair.first} / {pair.second}", limit=60)
+        click.echo(f"  {names:27} kappa {number(pair.mean)}  units={pair.shared}")
+
+
+def _why(chosen: Sequence[Judgment], judgments: Sequence[Judgment]) -> str:
+    """Say that the calibration set alone counts, where it does."""
+    whole = len(chosen) == len(judgments) or any(not judgment.calibration for judgment in chosen)
+    return "" if whole or not chosen else " (the calibration set)"

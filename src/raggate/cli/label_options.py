@@ -1,0 +1,49 @@
+"""What the label commands share: their arguments and options, and how they write numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from raggate.interop.click_types import FiniteRange
+from raggate.text.escape import log_line
+from raggate.text.jsonio import written
+
+if TYPE_CHECKING:
+    from raggate.labels.models import Interval
+
+FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+CI = click.option(
+    "--ci", "level", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    help="Confidence level of the intervals.",
+)  # fmt: skip
+RESAMPLES = click.option(
+    "--resamples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True,
+    help="How many resamples a bootstrap draws.",
+)  # fmt: skip
+SEED = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."
+)  # fmt: skip
+
+
+def now() -> str:
+    """Give the time in UTC, to the second."""
+    return datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def warn(text: str) -> None:
+    """Say something on the error output; foreign text in it is made harmless."""
+    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
+
+
+def number(value: float | None) -> str:
+    """Write a value, or a dash as wide as one."""
+    return f"{written(value):>6}"
+
+
+def interval(ends: Interval | None) -> str:
+    """Write the ends of an interval, as wide as any other."""
+    return "[      –       ]" if ends is None else f"[{written(ends.lower)}, {written(ends.upper)}]"

@@ -1,0 +1,278 @@
+"""The commands `raggate labels ...`: files of human labels in, metrics, agreement, findings or a verdict out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.cli.agreement import agreement
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, warn
+from raggate.errors import ExitCode, UsageError
+from raggate.interop.click_types import FiniteRange
+from raggate.text.escape import log_line
+from raggate.text.jsonio import written
+
+if TYPE_CHECKING:
+    from raggate.labels.models import Joined, LabelDelta, LabelScores, MetricScore, Task
+
+_EXAMPLES = 5
+"""How many queries are named before a list is cut."""
+
+_DIGITS = 6
+
+_REPEATED = (
+    "{count} rows repeat what their annotator judged already, the first at {place}: together they have one vote, but "
+    "which of them is meant is not known"
+)
+
+_TASKS = ("retrieval", "grounding", "generation")
+
+
+def _cut_off(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """Read a whole number from 1, or `inferred`, which is None."""
+    if value == "inferred":
+        return None
+    if value.isascii() and value.isdigit() and len(value) <= _DIGITS and int(value) > 0:
+        return int(value)
+    raise click.BadParameter(f"{value!r} is neither a whole number from 1 nor 'inferred'", context, parameter)
+
+
+@click.group()
+def labels() -> None:
+    """Score retrieval and answers by human labels.
+
+    FILES are annotation exports (a row for every annotator) or score inputs (a row for every unit) as CSV, or
+    directories of them. Files that end in .meta.json are ignored.
+    """
+
+
+labels.add_command(agreement)
+
+
+@labels.command()
+@FILES
+@click.option("--task", type=click.Choice(_TASKS), required=True, help="What the files are about.")
+@click.option(
+    "--k", "k", callback=_cut_off, default="inferred", show_default=True, metavar="N|inferred",
+    help="K of the retrieval metrics: a number divides by it; inferred takes the judged chunks of each query.",
+)  # fmt: skip
+@click.option(
+    "--ideal", type=click.Choice(["retrieved", "judged"]), default="retrieved", show_default=True,
+    help="What the ideal ranking of nDCG may choose from.",
+)  # fmt: skip
+@CI
+@RESAMPLES
+@SEED
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write <task>_scores.json here.")
+def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
+    """Compute the label-based metrics of one task with confidence intervals."""
+    from raggate.interop.pragmata.files import read_sheets, write_report
+    from raggate.labels import checks as annotation_checks
+    from raggate.labels import score as annotations
+
+    sheets = read_sheets(files, task)
+    judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
+    if task != "retrieval" and settings["k"] is not None:
+        raise UsageError(f"--k is for the task retrieval, not {task}")
+    scores = annotations.score(judgments, **settings)
+    panels = annotation_checks.panels(judgments, [row for sheet in sheets for row in sheet.discarded])
+    missing = annotation_checks.incomplete(panels)
+    repeated = annotation_checks.repeated(judgments)
+    if repeated:
+        warn(_REPEATED.format(count=len(repeated), place=repeated[0].place))
+    if missing:
+        warn(f"{len(missing)} of {len(panels)} queries have chunks without a label: the numbers cover the others only")
+    if scores.unjudged:
+        warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
+    if out is None:
+        _say_scores(scores, len(annotations.annotators(judgments)))
+    else:
+        click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now())}"))
+
+
+@labels.command()
+@click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=click.Path(path_type=Path))
+def show(reports: tuple[Path, ...]) -> None:
+    """Print stored score reports, such as retrieval_scores.json of `score --out`."""
+    from raggate.interop.pragmata.files import read_report
+
+    for path in reports:
+        found = read_report(path)
+        about = "" if found.top_k is None else f", K up to {found.top_k}"
+        click.echo(log_line(f"{path}: {found.task}, {found.n_examples} queries{about}, {found.created_at}"))
+        if found.notes:
+            click.echo(log_line(f"  {found.notes}", limit=400))
+        _say_metrics(found.metrics)
+
+
+@labels.command()
+@FILES
+@click.option("--strict", is_flag=True, help="Exit 4 when something is found.")
+@click.option(
+    "--allow", multiple=True, metavar="ID", help="A finding that --strict lets pass, such as panel_incomplete."
+)  # fmt: skip
+def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:  # noqa: FBT001 - click passes it by name
+    """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
+    from raggate.interop.pragmata.files import read_sheets
+    from raggate.labels import checks
+    from raggate.labels import score as annotations
+
+    known = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
+    unknown = next((name for name in allow if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"--allow: {unknown!r} is not a finding", hint=f"Known are {', '.join(known)}.")
+    sheets = read_sheets(files)
+    judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
+    discarded = [row for sheet in sheets for row in sheet.discarded]
+    panels = checks.panels(judgments, discarded)
+    found = (*checks.violations(judgments), *checks.duplicates(judgments), *checks.incomplete(panels))
+    for item in found:
+        unusual = " (unusual, may be meant)" if item.unusual else ""
+        where = item.place or f"record {item.record}"
+        click.echo(log_line(f"{where}: {item.rule}: {item.message}{unusual}"))
+    complete = sum(panel.complete is True for panel in panels)
+    click.echo(
+        f"{len(judgments)} judgments by {len(annotations.annotators(judgments))} annotators, "
+        f"{len(discarded)} discarded; {complete} of {len(panels)} retrieval panels known to be complete; "
+        f"{len(found)} findings"
+    )
+    return int(ExitCode.INVARIANT) if strict and any(item.rule not in allow for item in found) else int(ExitCode.PASS)
+
+
+@labels.command()
+@click.argument("directory", metavar="RUN_DIRECTORY", type=click.Path(path_type=Path))
+@FILES
+@click.option("--k", "k", type=click.IntRange(1, 999_999), default=5, show_default=True, help="The cut-off.")
+@click.option("--mode", help="The retrieval mode to score, when the run has several.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN_DIRECTORY", help="A run to compare with.")
+@click.option(
+    "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
+)  # fmt: skip
+@click.option(
+    "--unjudged", type=click.Choice(["irrelevant", "skip"]), default="irrelevant", show_default=True,
+    help="What becomes of chunks without a label.",
+)  # fmt: skip
+@click.option(
+    "--ideal", type=click.Choice(["retrieved", "judged"]), default="judged", show_default=True,
+    help="What the ideal ranking of nDCG may choose from.",
+)  # fmt: skip
+@click.option(
+    "--unjudged-limit", "limit", type=FiniteRange(0, 1), default=0.2, show_default=True,
+    help="Exit 3 when a larger share of the first K chunks has no label.",
+)  # fmt: skip
+@CI
+@RESAMPLES
+@SEED
+def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: Path | None, **settings: Any) -> int:
+    """Score the chunks of a run with stored retrieval labels, and compare with another run.
+
+    With --baseline, exits 1 when a metric is worse by more than the tolerance and, from 10 queries on, the whole
+    interval of the paired difference is on the worse side of zero. Exits 3 when too many chunks have no label, too many
+    calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
+    """
+    from raggate.interop.pragmata.files import read_sheets, result_lists
+    from raggate.labels import checks as annotation_checks
+    from raggate.labels import compare
+    from raggate.labels import score as annotations
+    from raggate.labels.models import RetrievalJudgment
+
+    found = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
+    judgments = [judgment for judgment in found if isinstance(judgment, RetrievalJudgment)]
+    policy = {name: settings.pop(name) for name in ("k", "unjudged", "limit", "ideal")}
+    current = annotations.join(judgments, result_lists(directory, judgments, mode), **policy)
+    _say_joined(current, directory)
+    repeated = annotation_checks.repeated(judgments)
+    doubts = [_REPEATED.format(count=len(repeated), place=repeated[0].place)] if repeated else []
+    if baseline is None:
+        return int(ExitCode.CANNOT_TELL if _say_doubts([*doubts, *_doubts(current)]) else ExitCode.PASS)
+    before = annotations.join(judgments, result_lists(baseline, judgments, mode), **policy)
+    deltas = compare.compare(current, before, **settings)
+    click.echo(log_line(f"against {baseline}, over the queries both have:"))
+    for delta in deltas:
+        _say_delta(delta)
+    if _say_doubts([*doubts, *_doubts(current, before, deltas)]):
+        return int(ExitCode.CANNOT_TELL)
+    return int(ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS)
+
+
+def _say_scores(scores: LabelScores, annotators: int) -> None:
+    about = "" if scores.task != "retrieval" else f", K {scores.k or f'inferred, up to {scores.top_k}'}"
+    click.echo(f"{scores.task}: {scores.n_examples} queries, {annotators} annotators{about}")
+    _say_metrics(scores.metrics)
+
+
+def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
+    for name, found in metrics.items():
+        if found is None:
+            click.echo(f"  {name:29}      –  does not apply to any query")
+        else:
+            click.echo(f"  {name:29} {written(found.point)}  {interval(found.interval)}  {found.method}  n={found.n}")
+
+
+def _say_joined(joined: Joined, directory: Path) -> None:
+    click.echo(log_line(f"{directory}: {len(joined.values['ndcg_at_k'])} labelled queries, K {joined.k}"))
+    for name, mean in joined.means.items():
+        click.echo(f"  {name:29} {number(mean.value)}  n={mean.n}  unscored={mean.unscored}")
+    worst = sorted(joined.unjudged.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
+    click.echo(f"  {'unjudged_at_k':29} {number(joined.unjudged_share)}")
+    for query, share in worst:
+        if share > 0:
+            click.echo(log_line(f"    {share:.0%} unjudged: {query}", limit=160))
+    for what, queries in (
+        ("have no labels at all and are not scored", joined.unlabelled),
+        ("are labelled, but the run does not have them", joined.absent),
+        ("failed: they count as misses", joined.failed),
+    ):
+        if queries:
+            click.echo(log_line(f"  {len(queries)} queries {what}: {'; '.join(queries[:_EXAMPLES])}", limit=400))
+
+
+def _say_delta(delta: LabelDelta) -> None:
+    if delta.delta is None or delta.interval is None:
+        click.echo(f"  {delta.metric:29} {delta.status if delta.status == 'vanished' else 'does not apply'}")
+        return
+    ends = f"[{written(delta.interval.lower, sign=True)}, {written(delta.interval.upper, sign=True)}]"
+    click.echo(
+        f"  {delta.metric:29} {number(delta.baseline)} -> {number(delta.current)}  "
+        f"{written(delta.delta, sign=True)} {ends}  n={delta.n}  {delta.status}"
+    )
+
+
+def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[LabelDelta] = ()) -> list[str]:
+    """Give the reasons why the numbers do not allow a verdict."""
+    doubts = []
+    for side, joined in (("", current), ("baseline: ", before)):
+        if joined is not None and joined.unjudged_share is None:
+            doubts.append(f"{side}no chunk of a labelled query was retrieved, so nothing was measured")
+        elif joined is not None and joined.caveat:
+            doubts.append(side + joined.caveat)
+        if joined is not None and (failing := _failing(joined)):
+            doubts.append(side + failing)
+    lost = sorted(set(before.values["ndcg_at_k"]) - set(current.values["ndcg_at_k"])) if before else []
+    if lost:
+        doubts.append(f"{len(lost)} labelled queries of the baseline were not asked: {'; '.join(lost[:_EXAMPLES])}")
+    vanished = [delta.metric for delta in deltas if delta.status == "vanished"]
+    if vanished:
+        doubts.append(f"no query can be paired for {', '.join(vanished)}")
+    return doubts
+
+
+def _failing(joined: Joined) -> str:
+    """Say that more calls of labelled queries failed than a gate lets pass; empty when not."""
+    from raggate.config.schema import Gate
+    from raggate.models.scorecard import EPSILON
+
+    asked, limit = len(joined.values["ndcg_at_k"]), Gate().max_error_rate
+    if len(joined.failed) <= limit * asked + EPSILON:
+        return ""
+    return f"{len(joined.failed)} of the {asked} calls for labelled queries failed, more than the allowed {limit:.0%}"
+
+
+def _say_doubts(doubts: Sequence[str]) -> bool:
+    """Say why there is no verdict; give whether there is a reason."""
+    for doubt in doubts:
+        warn(f"cannot tell: {doubt}")
+    return bool(doubts)

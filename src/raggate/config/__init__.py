@@ -1,0 +1,1 @@
+"""raggate.yml -> frozen settings, and what loosens them."""

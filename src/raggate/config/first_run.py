@@ -1,0 +1,89 @@
+"""What a first run takes from the change that brings raggate in, whose configuration nobody has reviewed yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raggate.config.schema import Config
+from raggate.config.service_settings import DEFAULT_USER, CommandBackend, Contained, Program, Service
+from raggate.errors import UsageError
+from raggate.text.escape import plain
+
+INPUT = "allow-first-run"
+"""The action's input that allows settings."""
+SETTINGS = ("pass_env", "egress", "user", "cap_add", "services")
+"""The settings that are refused in a first run until they are allowed by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstRun:
+    """The terms of a run whose trusted commit has no configuration, so that the change's own counts.
+
+    Attributes:
+        allowed: those of `SETTINGS` that the workflow allows.
+        measured: whether anything is measured; not on an event whose token can write.
+    """
+
+    allowed: frozenset[str] = frozenset()
+    measured: bool = True
+
+    def check_event(self, name: str) -> None:
+        """Refuse to measure at all where the change's configuration must not count; `name` is that of the file.
+
+        Raises:
+            UsageError: on an event whose token can write.
+        """
+        if not self.measured:
+            raise UsageError(
+                f"the base commit has no {plain(name)}, and a first run on pull_request_target measures nothing: its "
+                "settings would be the change's own, beside a token that can write",
+                hint="Merge the configuration first, in a change of its own. `on: pull_request` measures a first run, "
+                "with a token that can only read.",
+            )
+
+    def check(self, settings: Config, name: str) -> None:
+        """Refuse what the workflow does not allow; `name` is that of the configuration's file.
+
+        Raises:
+            UsageError: naming each key and the input.
+        """
+        asked = [(setting, key) for setting, key in _asked(settings) if setting not in self.allowed]
+        if asked:
+            needed = [setting for setting in SETTINGS if setting in {one for one, _ in asked}]
+            raise UsageError(
+                f"{plain(name)}: {', '.join(plain(key) for _, key in asked)}: refused in a first run, where the base "
+                "commit has no configuration and the change's own counts",
+                hint=f"Merge the configuration first, or let the workflow allow it: "
+                f"`{INPUT}: {', '.join((*sorted(self.allowed), *needed))}`.",
+            )
+
+
+STRICT = FirstRun()
+"""Nothing is allowed by name."""
+
+
+def _asked(settings: Config) -> Iterator[tuple[str, str]]:
+    """Give each setting that is asked for, and the key where it stands."""
+    api = settings.api
+    for name in ("command", "program"):
+        beside: CommandBackend | Program | None = getattr(api, name)
+        if beside is not None and set(beside.pass_env) - set(type(beside).model_fields["pass_env"].default):
+            yield "pass_env", f"api.{name}.pass_env"
+    if settings.ask.mapped is not None and settings.ask.mapped.pass_env:
+        yield "pass_env", "ask.mapped.pass_env"
+    if api.container is not None and api.container.egress:
+        yield "egress", "api.container.egress"
+    for key, container in api.containers().items():
+        if isinstance(container, Service):
+            yield "services", key
+        yield from _relaxed(container, key)
+
+
+def _relaxed(container: Contained, key: str) -> Iterator[tuple[str, str]]:
+    if container.pass_env:
+        yield "pass_env", f"{key}.pass_env"
+    if container.user != DEFAULT_USER:
+        yield "user", f"{key}.user"
+    if container.cap_add:
+        yield "cap_add", f"{key}.cap_add"

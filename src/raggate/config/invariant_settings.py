@@ -1,0 +1,55 @@
+"""The section `invariants` of raggate.yml: a level for each rule, whose description is what a finding says."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict
+
+from raggate.config.service_settings import Slice
+
+Level = Literal["error", "warn", "off"]
+
+
+class Invariants(Slice):
+    """What must hold of the API's answers: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
+
+    # its descriptions are the messages of findings, so these are parsed at the start, unlike those of the others
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    ranks_contiguous: Level = "error"
+    """Reported ranks are 1, 2, 3, … in list order."""
+    scores_ordered: Level = "error"
+    """Final scores are finite and never rise down the list."""
+    chunk_ids_unique: Level = "error"
+    """No chunk stands twice in one list."""
+    chunks_distinct: Level = "warn"
+    """No two chunks of one list have the same place and text."""
+    chunk_ids_stable: Level = "error"
+    """One chunk id always comes with the same place and text."""
+    scope_respected: Level = "error"
+    """A question limited to some vaults gets no chunk of another."""
+    vaults_known: Level = "warn"
+    """A chunk whose path stands in several vaults tells which one it is from."""
+    notes_exist: Level = "error"
+    """Every retrieved chunk names a note of the fixture vault."""
+    headings_exist: Level = "error"
+    """Every retrieved chunk names a heading path that its note has."""
+    text_in_note: Level = "error"
+    """The text of every retrieved chunk stands in its note."""
+    chunks_have_text: Level = "error"
+    """Every retrieved chunk has text, where the API tells texts at all."""
+    golden_kept_apart: Level = "warn"
+    """Neither golden set nor baseline is handed to the build of the API's image."""
+    abstained_is_empty: Level = "error"
+    """An answer that abstains cites nothing."""
+    index_complete: Level = "error"
+    """The index holds as many documents as the vault has notes with text."""
+    index_constant: Level = "error"
+    """Neither the version of the index nor what it holds changes during the run."""
+    no_empty_documents: Level = "warn"
+    """No indexed document is without chunks."""
+    list_deep_enough: Level = "warn"
+    """Lists are long enough for the largest cut-off that is scored."""
+    ties_at_cutoff: Level = "off"
+    """No tie of scores straddles a cut-off, where order is a matter of luck."""

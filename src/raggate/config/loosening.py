@@ -1,0 +1,80 @@
+"""Two configurations -> the settings by which the second lets more through, by what they mean and not how they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from raggate.config.schema import Config, Gate, Rule, Waiver
+
+_STRICT = ("off", "warn", "error", "fail", "refuse")
+_LEVELS = ("slices", "ratchet", "on_removed_cases", "on_vault_change")
+_LARGER = ("tolerance", "max_error_rate", "min_slice", "flip_at")
+_NEVER = float("inf")
+
+
+def loosened(before: Config, now: Config, keys: Iterable[str]) -> tuple[str, ...]:
+    """Name those of the keys by which a configuration lets more through than the one before.
+
+    Args:
+        before: the configuration that counted.
+        now: the one that would.
+        keys: the keys whose values differ, written with dots.
+    """
+    found = set(_found(before, now))
+    return tuple(key for key in keys if key in found)
+
+
+def _found(before: Config, now: Config) -> Iterator[str]:
+    for name in _LEVELS:
+        if _weaker(getattr(before.gate, name), getattr(now.gate, name)):
+            yield f"gate.{name}"
+    for name in _LARGER:
+        if getattr(now.gate, name) > getattr(before.gate, name):
+            yield f"gate.{name}"
+    if now.gate.min_overlap < before.gate.min_overlap:
+        yield "gate.min_overlap"
+    if _days(now.gate) > _days(before.gate):
+        yield "gate.stale_after_days"
+    yield from _unmeasured(before, now)
+    for name, rule in before.gate.rules().items():
+        lax = _lax(rule, now.gate.rule(name))
+        # a rule that is written out on both sides differs by its own keys
+        yield from (f"gate.metrics.{name}{inner}" for inner in ("", *(f".{key}" for key in lax)) if lax)
+    for name in type(before.invariants).model_fields:
+        if _weaker(getattr(before.invariants, name), getattr(now.invariants, name)):
+            yield f"invariants.{name}"
+    ends = {_what(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
+    if any(waiver.expires > ends.get(_what(waiver), "") for waiver in now.waivers):
+        yield "waivers"
+
+
+def _unmeasured(before: Config, now: Config) -> Iterator[str]:
+    """Name what takes something out of the measurement, which is then not gated either."""
+    if set(before.score.k) - set(now.score.k):
+        yield "score.k"
+    if set(before.ask.modes) - set(now.ask.modes):
+        yield "ask.modes"
+
+
+def _weaker(before: str, now: str) -> bool:
+    return _STRICT.index(now) < _STRICT.index(before)
+
+
+def _days(gate: Gate) -> float:
+    return gate.stale_after_days if isinstance(gate.stale_after_days, int) else _NEVER
+
+
+def _lax(before: Rule, now: Rule | None) -> tuple[str, ...]:
+    """Name what of a metric's rule, defaults filled in, allows more than before; a rule that is gone allows all."""
+    if now is None:
+        return ("tolerance", "floor", "ceiling")
+    found = {
+        "tolerance": (now.tolerance or 0.0) > (before.tolerance or 0.0),
+        "floor": before.floor is not None and (now.floor is None or now.floor < before.floor),
+        "ceiling": before.ceiling is not None and (now.ceiling is None or now.ceiling > before.ceiling),
+    }
+    return tuple(key for key, looser in found.items() if looser)
+
+
+def _what(waiver: Waiver) -> tuple[str | None, str | None, str | None]:
+    return waiver.metric, waiver.case, waiver.mode

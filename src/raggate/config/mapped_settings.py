@@ -1,0 +1,333 @@
+"""How any JSON API is asked and read: the `ask.mapped` section of raggate.yml as frozen models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+
+from raggate.config.service_settings import Name, Slice, Text, Variable
+from raggate.text import field_paths
+
+PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
+"""What `{...}` may name in a path, a query and a body."""
+
+HEADER_PLACEHOLDERS = ("k", "mode")
+"""What it may name in a header, beside `{env.NAME}`."""
+
+MAX_TEMPLATE_DEPTH = 20
+
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+"""A placeholder, a brace that is meant as one (`{{`, `}}`), or a brace that is a mistake."""
+
+ENVIRONMENT = "env."
+
+_PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,2000}")
+_STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
+# what raggate or the connection sets, and what would let one request become two
+_OWN_HEADERS = frozenset(
+    "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
+    " upgrade keep-alive proxy-authorization proxy-connection".split()
+)
+_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
+
+
+def _field_path(written: str) -> str:
+    field_paths.parse(written)
+    return written
+
+
+def _single(written: str) -> str:
+    if field_paths.parse(written).many:
+        raise ValueError("expected a path to one value, without [*]")
+    return written
+
+
+def names(template: str) -> Iterator[str]:
+    """Give what the placeholders of a text name.
+
+    Raises:
+        ValueError: for a brace that belongs to none.
+    """
+    for match in PLACEHOLDER.finditer(template):
+        if match[0] in {"{", "}"}:
+            raise ValueError("expected {{ and }} where braces are meant as such")
+        if match[1] is not None:
+            yield match[1]
+
+
+def _check_template(template: str, allowed: tuple[str, ...]) -> None:
+    for name in names(template):
+        if name not in allowed:
+            known = ", ".join(f"{{{one}}}" for one in allowed)
+            raise ValueError(f"expected placeholders among {known}, found {{{name}}}")
+
+
+def _template(text: str) -> str:
+    _check_template(text, PLACEHOLDERS)
+    return text
+
+
+def _url_path(text: str) -> str:
+    if not _PATH.fullmatch(text):
+        raise ValueError("expected a path that starts with / and has no ?, # or white space; 'query' is for the rest")
+    return text
+
+
+def _json_template(value: Any, depth: int = 0) -> Any:
+    if depth > MAX_TEMPLATE_DEPTH:
+        raise ValueError(f"expected at most {MAX_TEMPLATE_DEPTH} levels")
+    if isinstance(value, str):
+        _check_template(value, PLACEHOLDERS)
+    elif isinstance(value, list):
+        for item in value:
+            _json_template(item, depth + 1)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _json_template(item, depth + 1)
+    elif value is not None and type(value) not in (bool, int, float):
+        # YAML has dates, which JSON does not
+        raise ValueError(f"expected what JSON has, found {value!r}; put it in quotes")
+    return value
+
+
+def _scalar(value: Any) -> Any:
+    if value is not None and type(value) not in (str, bool, int, float):
+        raise ValueError("expected text, a number, true, false or null")
+    return value
+
+
+def _may_be_sent(name: str) -> str:
+    if _WITHHELD.fullmatch(name):
+        raise ValueError("expected a variable that is not the runner's or Docker's")
+    return name
+
+
+FieldPath = Annotated[str, AfterValidator(_field_path)]
+OnePath = Annotated[str, AfterValidator(_single)]
+Template = Annotated[Text, AfterValidator(_template)]
+UrlPath = Annotated[str, AfterValidator(_url_path)]
+UrlTemplate = Annotated[str, AfterValidator(_url_path), AfterValidator(_template)]
+Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
+
+
+class Condition(Slice):
+    """When something in an answer means yes. Without `equals` and `empty` it must be true or false itself."""
+
+    path: OnePath
+    """Where it stands."""
+    equals: Annotated[list[Scalar], Field(min_length=1)] | None = None
+    """It means yes when it is one of these. 1 and true are not the same."""
+    empty: bool = False
+    """It means yes when it is missing, null, blank text or an empty list or mapping."""
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Condition:
+        if self.empty and self.equals is not None:
+            raise ValueError("expected at most one of 'equals' and 'empty'")
+        return self
+
+
+class HealthRequest(Slice):
+    """A request that a healthy API answers with 200."""
+
+    path: UrlPath
+    """The path, asked with GET."""
+    healthy: Condition | None = None
+    """What must hold of the body as well."""
+
+
+class IndexRequest(Slice):
+    """A request that tells how the index stands. Each path is optional, but one must be there."""
+
+    path: UrlPath
+    """The path."""
+    method: Literal["GET", "POST"] = "GET"
+    """The method."""
+    query: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    """The query."""
+    documents: OnePath | None = None
+    """Where the number of indexed documents stands."""
+    chunks: OnePath | None = None
+    """Where the number of indexed chunks stands."""
+    indexing: Condition | None = None
+    """When the API is still indexing."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> IndexRequest:
+        if self.documents is None and self.chunks is None and self.indexing is None:
+            raise ValueError("expected at least one of 'documents', 'chunks' and 'indexing'")
+        return self
+
+
+class AskRequest(Slice):
+    """The request that asks a question.
+
+    `{question}`, `{k}`, `{mode}`, `{vaults}`, `{folders}`, `{detail}` and `{case_id}` stand for what is asked. In the
+    body a text that is a placeholder and nothing else becomes the value itself, a number or a list; inside a longer
+    text it is text, and lists are joined by commas. `{{` and `}}` are braces.
+    """
+
+    method: Literal["GET", "POST", "PUT"] = "POST"
+    """The method."""
+    path: UrlTemplate
+    """The path; what stands for a placeholder is percent-encoded."""
+    query: dict[Text, Template] = {}  # noqa: RUF012 - pydantic copies it
+    """The query. An entry that is only a placeholder of what the case does not say is left out."""
+    body: Annotated[dict[str, Any] | None, AfterValidator(_json_template)] = None
+    """The JSON body. Entries are left out as in `query`."""
+
+    @model_validator(mode="after")
+    def _asks(self) -> AskRequest:
+        if self.method == "GET" and self.body is not None:
+            raise ValueError("expected no 'body' with GET")
+        if "question" not in {name for text in _texts([self.path, self.query, self.body]) for name in names(text)}:
+            raise ValueError("expected {question} in 'path', 'query' or 'body'")
+        return self
+
+
+class ChunkFields(Slice):
+    """Where the parts of a retrieved chunk stand, each path from the chunk."""
+
+    list: FieldPath
+    """Where the chunks stand in the body, best first: `data.hits`, or `groups[*].hits[*]` for all of several lists."""
+    id: OnePath | None = None
+    """The id, text or a whole number. Default: a hash of everything else that names the chunk."""
+    doc_id: OnePath | None = None
+    """The id of the document, text or a whole number."""
+    rel_path: OnePath | None = None
+    """The path of the note."""
+    path_prefix: Text | None = None
+    """What is removed from the start of paths; with `{vault}`, as in `/vaults/{vault}/`, it tells the vault too."""
+    heading_path: OnePath | None = None
+    """The headings that enclose it: a text as it is, or a list, outermost first. Missing or null is none."""
+    heading_separator: Annotated[Text, Field(min_length=1)] | None = None
+    """What sets headings apart in a text, where it is not ` > `."""
+    text: OnePath | None = None
+    """The text."""
+    score: OnePath | None = None
+    """The score the list is ordered by, higher is better. Missing or null is none, here and in the next two."""
+    score_vector: OnePath | None = None
+    """The score of the vector search."""
+    score_lexical: OnePath | None = None
+    """The score of the lexical search."""
+    rank: OnePath | None = None
+    """The rank that the API reports. Missing or null is none."""
+    rank_from: Literal[0, 1] = 1
+    """What the first rank is called."""
+    vault: OnePath | None = None
+    """The vault. Missing or null is unknown."""
+
+    @model_validator(mode="after")
+    def _named(self) -> ChunkFields:
+        if self.id is None and self.doc_id is None and self.rel_path is None:
+            raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
+        if self.path_prefix is not None and self.rel_path is None:
+            raise ValueError("expected 'rel_path' beside 'path_prefix'")
+        _check_template(self.path_prefix or "", ("vault",))
+        return self
+
+
+class ReferenceFields(Slice):
+    """Where the places that an answer cites stand, each path from the reference."""
+
+    list: FieldPath
+    """Where the references stand in the body. A list that is missing or null is empty."""
+    rel_path: OnePath
+    """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed."""
+    heading_path: OnePath | None = None
+    """The headings, as those of chunks."""
+    heading_separator: Annotated[Text, Field(min_length=1)] | None = None
+    """What sets headings apart in a text, where it is not ` > `."""
+    chunk_index: OnePath | None = None
+    """The number of the chunk in its note. Missing or null is 0."""
+    vault: OnePath | None = None
+    """The vault. Missing or null is unknown."""
+
+
+class Duration(Slice):
+    """Where a time stands, and in what unit."""
+
+    path: OnePath
+    """Where it stands. Missing or null is not told."""
+    unit: Literal["ns", "us", "ms", "s"]
+    """The unit."""
+
+
+class ResponseFields(Slice):
+    """Where the parts of an answer stand in the body of a response with status 200.
+
+    A path is keys set apart by dots, `[n]` for one item of a list from 0, and `[*]` for all. `$` is the value itself,
+    and `"odd.key"` a key with other characters than letters, digits, `_`, `-`, `@`, `:` and `/`.
+    """
+
+    chunks: ChunkFields
+    """The retrieved chunks."""
+    answer: OnePath | None = None
+    """The answer, read unless `ask.retrieval_only`. It may be missing or null where the API abstained."""
+    abstained: Condition | None = None
+    """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
+    abstain_reason: OnePath | None = None
+    """Why. Missing or null is none."""
+    grounded: Condition | None = None
+    """When the API says that its answer rests on the chunks."""
+    references: ReferenceFields | None = None
+    """What the answer cites, read unless `ask.retrieval_only`."""
+    latency: dict[StepName, Duration] = {}  # noqa: RUF012 - pydantic copies it
+    """Steps and what they took; names end in `_ms`, such as `total_ms` and `retrieval_ms`."""
+    selected_folders: FieldPath | None = None
+    """The folders that were searched, as `vault/path`. Missing or null is not told."""
+    available_folders: FieldPath | None = None
+    """The folders that could have been."""
+    coverage: dict[Name, OnePath] = {}  # noqa: RUF012 - pydantic copies it
+    """What the API tells of its index, such as `docs_processed` and `index_version`: numbers or text."""
+
+
+class Mapped(Slice):
+    """Any JSON API, by field paths: what is sent, and where in the answer everything stands."""
+
+    health: HealthRequest | None = None
+    """When the API is healthy. Default: `api.ready.health_path` answers 200."""
+    index: IndexRequest | None = None
+    """How its index stands. Default: it counts as complete once the API is healthy."""
+    headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    """Headers of every request. `{k}` and `{mode}` are what is asked, `{env.NAME}` is a variable of `pass_env`."""
+    pass_env: list[Annotated[Variable, AfterValidator(_may_be_sent)]] = []  # noqa: RUF012 - pydantic copies it
+    """Variables of raggate's own environment that headers may hold. The API sees them, and may repeat them."""
+    ask: AskRequest
+    """The request that asks a question."""
+    response: ResponseFields
+    """Where everything stands in the answer."""
+
+    @model_validator(mode="after")
+    def _sound_headers(self) -> Mapped:
+        allowed = (*HEADER_PLACEHOLDERS, *(f"{ENVIRONMENT}{name}" for name in self.pass_env))
+        for name, value in self.headers.items():
+            if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS:
+                raise ValueError(f"headers: expected the name of a header that raggate does not set, found {name!r}")
+            if not _HEADER_VALUE.fullmatch(value):
+                raise ValueError(f"headers: {name}: expected printable ASCII characters")
+            unlisted = [found for found in names(value) if found.startswith(ENVIRONMENT) and found not in allowed]
+            if unlisted:
+                variable = unlisted[0].removeprefix(ENVIRONMENT)
+                raise ValueError(f"headers: {name}: expected {variable!r} in 'pass_env' as well")
+            _check_template(value, allowed)
+        if len({name.lower() for name in self.headers}) < len(self.headers):
+            raise ValueError("headers: expected each name once, whatever its case")
+        return self
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)

@@ -1,0 +1,93 @@
+"""A configuration and what a command line says instead -> the configuration that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from raggate.config.schema import Config
+from raggate.config.service_settings import Api
+from raggate.errors import UsageError
+from raggate.text.escape import plain
+from raggate.text.yamlio import sentence
+
+_INSTEAD = {
+    "command": "Run it in a container of its own: section api.container.",
+    "program": "A program is only ever run beside raggate; an API can run in a container of its own.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What a command line says instead of raggate.yml. None, or empty: as configured.
+
+    Attributes:
+        suite: the suite the configuration must be of.
+        api_image: container image of the API. The configured `api.container` keeps its other settings.
+        api_build: build context of the API's image, relative to the configuration; the same.
+        api_url: where the API runs already.
+        contained: whether an API that would share raggate's own surroundings is refused.
+    """
+
+    suite: str | None = None
+    api_image: str | None = None
+    api_build: str | None = None
+    api_url: str | None = None
+    contained: bool = False
+
+    def apply(self, settings: Config) -> Config:
+        """Change the configuration accordingly.
+
+        Raises:
+            UsageError: for another suite, two ways to bring the API up at once, or a value that none of them takes.
+        """
+        if self.suite and self.suite != settings.suite:
+            raise UsageError(
+                f"the configuration is of suite {plain(settings.suite)!r}, not {plain(self.suite)!r}",
+                hint="`suite` only checks; the configuration names its suite.",
+            )
+        changed = self._changed(settings)
+        key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
+        if self.contained and key is not None:
+            raise UsageError(
+                f"api.{key} is refused for this event: it would run code of the change inside raggate's own "
+                "container, next to the token, the files of the job and the Docker socket",
+                hint=f"{_INSTEAD[key]} Where everybody who can open a pull request is trusted with all of that, the "
+                "input `allow-command: true` allows it, except on pull_request_target.",
+            )
+        return changed
+
+    def _changed(self, settings: Config) -> Config:
+        given = {"api-image": self.api_image, "api-build": self.api_build, "api-url": self.api_url}
+        chosen = [(name, value) for name, value in given.items() if value]
+        if not chosen:
+            return settings
+        if len(chosen) > 1:
+            raise UsageError(f"{' and '.join(name for name, _ in chosen)}: expected at most one of them")
+        ((name, value),) = chosen
+        if name != "api-url" and settings.api.container is None:
+            raise UsageError(
+                f"{name} needs the section api.container in the configuration, which says at least the API's `port`",
+                hint="An image alone does not say where the API listens and how it finds its notes.",
+            )
+        try:
+            api = Api.model_validate(_api(settings.api, name, value), strict=True)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise UsageError(sentence((name,), {**problem, "input": value}, ())) from None
+        return settings.model_copy(update={"api": api})
+
+
+def _api(api: Api, name: str, value: str) -> dict[str, Any]:
+    # what the configuration did not say stays unsaid, so that it is not taken for a choice
+    current = api.model_dump(exclude_unset=True)
+    kept = {key: part for key, part in current.items() if key not in {"command", "url", "container", "program"}}
+    if name == "api-url":
+        return {**kept, "url": value}
+    container = {key: part for key, part in current["container"].items() if key not in {"image", "build"}}
+    if name == "api-image":
+        return {**kept, "container": {**container, "image": value}}
+    build = current["container"].get("build") or {}
+    return {**kept, "container": {**container, "build": {**build, "context": value}}}

@@ -1,0 +1,318 @@
+"""raggate.yml -> one frozen Config with a slice per stage. Every error names file, line and key."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from raggate.config.invariant_settings import Invariants
+from raggate.config.mapped_settings import Mapped
+from raggate.config.service_settings import Api, Name, RelativePath, Seconds, Slice, Text, described
+from raggate.errors import UsageError
+from raggate.models.retrieval_modes import told_apart
+from raggate.text.yamlio import Document, explain, parse
+
+Compat = Literal["helloworld"]
+Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
+
+
+def _off_is_none(value: object) -> object:
+    return None if value is False or value == "off" else value
+
+
+def _day(value: object) -> object:
+    try:
+        known = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError("expected a date such as 2026-12-31")
+    return value
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected some text")
+    return text
+
+
+Days = Annotated[
+    int | None,
+    Field(ge=1),
+    BeforeValidator(_off_is_none),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["off", False]}]}),
+]
+Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
+Said = Annotated[Text, AfterValidator(_said)]
+
+SHOWN_PROBLEMS = 10
+DEFAULT_TOLERANCE = 0.05
+DEFAULT_GATED = (
+    "hit_at_1",
+    "hit_at_3",
+    "hit_at_5",
+    "hit_at_10",
+    "mrr_at_10",
+    "ndcg_at_10",
+    "recall_all_at_10",
+    "scope_miss_rate",
+    "heading_dominance_rate",
+    "abstention_accuracy",
+    "false_abstention_rate",
+)
+
+
+class Ask(Slice):
+    """How the questions are asked."""
+
+    adapter: Name = "ask"
+    """The protocol the API speaks."""
+    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(told_apart)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
+    """Retrieval modes; every question is asked in each of them."""
+    k: Annotated[int, Field(ge=1, le=1000)] = 10
+    """How many chunks are asked for. An API may return more in its debug list, or cap it."""
+    retrieval_only: bool = True
+    """Ask the API to skip generation."""
+    concurrency: Annotated[int, Field(ge=1, le=256)] = 8
+    """Questions under way at once."""
+    connect_timeout: Seconds = 5
+    """Seconds to open a connection."""
+    read_timeout: Seconds = 30
+    """Seconds without a byte."""
+    total_timeout: Seconds = 60
+    """Seconds for one question, all retries included."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Further attempts after 502, 503 or a failed connection. Every one is counted and shown."""
+    max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = 8 << 20
+    """Larger responses are failures."""
+    give_up_after: Annotated[int, Field(ge=1)] = 10
+    """Stop asking after this many failures in a row."""
+    repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
+    """How many questions are asked a second time, to tell whether the API always ranks alike; 0 asks none."""
+    mapped: Mapped | None = None
+    """What the adapter `mapped` sends and reads; docs/adapters.md shows it by example."""
+
+    @model_validator(mode="after")
+    def _mapped_with_its_adapter(self) -> Ask:
+        if (self.adapter == "mapped") != (self.mapped is not None):
+            raise ValueError("expected 'mapped' with the adapter 'mapped', and with no other")
+        return self
+
+
+class Score(Slice):
+    """What is computed from the answers."""
+
+    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
+    """Cut-offs of the ranked metrics."""
+    compat: list[Compat] = []  # noqa: RUF012
+    """Systems whose own numbers stand in metrics.json too, under `compat`. They are never gated."""
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Score:
+        if sorted(set(self.k)) != self.k:
+            raise ValueError("expected distinct cut-offs in ascending order")
+        return self
+
+
+class Rule(Slice):
+    """How one metric is gated."""
+
+    tolerance: Tolerance | None = None
+    """Largest allowed change for the worse, absolute. Default: the gate's."""
+    floor: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    """Value a higher-is-better metric must not fall below, whatever the baseline."""
+    ceiling: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    """Value a lower-is-better metric must not rise above, whatever the baseline."""
+
+
+class Gate(Slice):
+    """What makes the verdict red."""
+
+    tolerance: Tolerance = DEFAULT_TOLERANCE
+    """Largest allowed change for the worse of a gated metric, absolute, as a difference of means."""
+    # left to right, as 0 is a tolerance although it equals False
+    metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}  # noqa: RUF012
+    """Per metric: a tolerance, a rule, or `off` to stop gating it. Adds to the metrics gated by default."""
+    slices: Literal["warn", "fail", "off"] = "warn"
+    """What a slice (category, difficulty, tag, vault, …) that got worse does."""
+    min_slice: Annotated[int, Field(ge=1)] = 10
+    """Slices of fewer cases are shown as counts and never judged."""
+    flip_at: Annotated[int, Field(ge=1)] = 5
+    """Rank within which a question counts as found, for the list of questions that broke."""
+    max_error_rate: Annotated[float, Field(ge=0, lt=1)] = 0.02
+    """Share of calls that may fail before the run counts as not measured. Failed calls are misses."""
+    min_overlap: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Share of the baseline's cases that must still be there unchanged for a comparison."""
+    on_removed_cases: Literal["refuse", "warn"] = "refuse"
+    """What cases of the baseline that are gone from the golden set do."""
+    on_vault_change: Literal["refuse", "warn"] = "warn"
+    """What a vault that differs from the baseline's does."""
+    stale_after_days: Days = 90
+    """Days between the baseline's measurement and a run's after which the baseline is called stale; or `off`."""
+    ratchet: Literal["warn", "fail", "off"] = "warn"
+    """What small drops, each accepted into the baseline, do once they add up to more than a metric's tolerance."""
+
+    def rules(self) -> dict[str, Rule]:
+        """Give every gated metric with its rule, defaults filled in."""
+        found = {name: self.rule(name) for name in dict.fromkeys((*DEFAULT_GATED, *self.metrics))}
+        return {name: rule for name, rule in found.items() if rule is not None}
+
+    def rule(self, name: str) -> Rule | None:
+        """Give the rule of one metric, defaults filled in; None when it is not gated."""
+        given = self.metrics.get(name, Rule() if name in DEFAULT_GATED else "off")
+        if given is False or given == "off":
+            return None
+        rule = given if isinstance(given, Rule) else Rule(tolerance=float(given))
+        if rule.tolerance is not None:
+            return rule
+        return rule.model_copy(update={"tolerance": self.tolerance})
+
+
+class Waiver(Slice):
+    """A metric or a case that may be worse until a day, because somebody answers for it."""
+
+    metric: Text | None = None
+    """The metric that may be worse than allowed, in the whole and in slices."""
+    case: Text | None = None
+    """Or the case that is left out of the means, and may miss though it must pass."""
+    mode: Name | None = None
+    """The only mode it is for. Default: all."""
+    owner: Said
+    """Who answers for it."""
+    reason: Said
+    """Why it may be so."""
+    expires: Day
+    """Its last day, YYYY-MM-DD. After it the waiver makes the gate red until it is removed or renewed."""
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Waiver:
+        if (self.metric is None) == (self.case is None):
+            raise ValueError("expected exactly one of 'metric' and 'case'")
+        return self
+
+
+class Config(Slice):
+    """The whole of raggate.yml. Paths are relative to the directory of the file."""
+
+    version: Literal[1] = 1
+    """Version of this file's format."""
+    suite: Name = "default"
+    """Name of the suite; its baseline is baselines/<suite>.json."""
+    golden: RelativePath = "golden/eval_set.jsonl"
+    """The golden set, one case per line."""
+    vault: Annotated[dict[Name, RelativePath], Field(min_length=1)]
+    """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
+    baseline: RelativePath | None = None
+    """The baseline file. Default: baselines/<suite>.json."""
+    out: RelativePath = ".raggate/runs"
+    """Where run directories go."""
+    api: Api
+    """How to bring the API up."""
+    ask: Ask = Ask()
+    """How the questions are asked."""
+    score: Score = Score()
+    """What is computed from the answers."""
+    gate: Gate = Gate()
+    """What makes the verdict red."""
+    invariants: Invariants = Invariants()
+    """What must hold of the API's answers."""
+    waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
+    """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
+
+    def asking_once(self) -> Config:
+        """Give the same configuration, by which nothing is asked twice."""
+        return self.model_copy(update={"ask": self.ask.model_copy(update={"repeat_sample": 0})})
+
+    @property
+    def baseline_path(self) -> str:
+        """The baseline file, its default filled in."""
+        return self.baseline or f"baselines/{self.suite}.json"
+
+
+def load(data: bytes, name: str) -> Config:
+    """Read a configuration.
+
+    Args:
+        data: the content of the file.
+        name: the file's name for messages.
+
+    Raises:
+        UsageError: naming file, line and key, what was found, what was expected, and the nearest known key.
+    """
+    document = parse(data, name)
+    if not isinstance(document.value, dict):
+        raise UsageError(
+            f"{name}: expected a mapping with at least 'vault' and 'api'",
+            hint="`raggate init` writes a commented example.",
+        )
+    try:
+        return Config.model_validate(document.value, strict=True)
+    except ValidationError as error:
+        raise UsageError(_describe(error, document), hint="docs/configuration.md lists every key.") from None
+
+
+def json_schema() -> dict[str, Any]:
+    """Build the JSON Schema of raggate.yml, for editors."""
+    schema = Config.model_json_schema()
+    models = {model.__name__: model for model in _models(Slice)}
+    for name, definition in [("Config", schema), *schema["$defs"].items()]:
+        for key, text in described(models[name]).items():
+            definition["properties"][key]["description"] = text
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "raggate.yml", **schema}
+
+
+def _models(base: type[BaseModel]) -> list[type[BaseModel]]:
+    return [model for child in base.__subclasses__() for model in (child, *_models(child))]
+
+
+def _describe(error: ValidationError, document: Document) -> str:
+    problems = error.errors(include_url=False)
+    places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
+    enclosing = {where[:depth] for where in places for depth in range(len(where))}
+    # of the branches of a union the one that got furthest is the one that was meant
+    meant = [(where, problem) for where, problem in zip(places, problems, strict=True) if where not in enclosing]
+    meant.sort(key=lambda item: document.line(item[0]))
+    shown: dict[str, None] = {}
+    for done, (where, problem) in enumerate(meant):
+        # explaining takes longer than finding, and a file can be wrong in thousands of places
+        if len(shown) == SHOWN_PROBLEMS:
+            return "\n".join([*shown, f"… and {len({place for place, _ in meant[done:]})} more"])
+        known = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
+        shown[explain(document, where, problem, known)] = None
+    return "\n".join(shown)
+
+
+def _is_union_tag(part: int | str) -> bool:
+    return isinstance(part, str) and (
+        part in {"Rule", "float", "[key]"} or part.startswith(("constrained", "literal["))
+    )
+
+
+def _known_keys(path: tuple[int | str, ...]) -> tuple[str, ...]:
+    annotation: Any = Config
+    for part in path:
+        model = _model_in(annotation)
+        if get_origin(annotation) in {dict, list}:
+            annotation = get_args(annotation)[-1]
+        elif model is not None and part in model.model_fields:
+            annotation = model.model_fields[str(part)].annotation
+        else:
+            return ()
+    model = _model_in(annotation)
+    return tuple(model.model_fields) if model and get_origin(annotation) is not dict else ()
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

@@ -1,0 +1,78 @@
+"""What a baseline file says twice: its means and the values they are of, its content and its digest. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, written
+
+_WHOLE = re.compile(rb"\.0(?=[,\]}])")
+
+Means = dict[tuple[str, str, str], tuple[float | None, int]]
+"""By mode, slice and metric: the mean, and how many cases it is of."""
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Give the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
+    kept = {key: value for key, value in content.items() if key != "digest"}
+    # other JSON tools write 1.0 as 1, which changes nothing
+    return hashlib.sha256(_WHOLE.sub(b"", dumps(kept))).hexdigest()
+
+
+def problem(content: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with a baseline whose layout is right, None when nothing is.
+
+    A file that somebody edited does not have the digest of its content. One from before there was a digest is held to
+    itself alone: its means and counts are those of its cases.
+    """
+    if content.get("digest", own := digest(content)) != own:
+        return "changed by hand: its digest is not that of its content"
+    found = next(_contradictions(content), None)
+    return None if found is None else f"damaged at {found}"
+
+
+def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
+    counts = {(mode, name): n for mode, found in content["counts"].items() for name, n in found.items()}
+    means: Means = {
+        (mode, name, metric): (mean, n)
+        for mode, slices in content["aggregates"].items()
+        for name, metrics in slices.items()
+        for metric, (mean, n) in metrics.items()
+    }
+    sizes: dict[tuple[str, str], int] = {}
+    values: dict[tuple[str, str, str], list[float]] = {}
+    seen: set[tuple[str, str]] = set()
+    for case in content["cases"]:
+        # a merge of two baselines can leave both lines
+        if (case["mode"], case["id"]) in seen:
+            yield f"cases: {plain(case['id'])!r} ({plain(case['mode'])}) stands twice"
+        seen.add((case["mode"], case["id"]))
+        for name in dict.fromkeys((OVERALL, *case["slices"])):
+            sizes[case["mode"], name] = sizes.get((case["mode"], name), 0) + 1
+            for metric, value in case["values"].items():
+                if value is not None:
+                    values.setdefault((case["mode"], name, metric), []).append(value)
+    for (mode, name, metric), found in values.items():
+        if name == OVERALL and not -EPSILON <= min(found) <= max(found) <= 1 + EPSILON:
+            worst = min(found) if min(found) < 0 else max(found)
+            yield f"cases: {plain(metric)} ({plain(mode)}): expected values from 0 to 1, found {written(worst)}"
+    for place in sorted({*counts, *sizes}):
+        if counts.get(place, 0) != sizes.get(place, 0):
+            yield _said(("counts", *place), str(counts.get(place, 0)), f"there are {sizes.get(place, 0)} such cases")
+    for key in sorted({*means, *values}):
+        found = values.get(key, [])
+        mean, n = means.get(key, (None, 0))
+        own = sum(found) / len(found) if found else None
+        if n != len(found) or (mean is None) != (own is None) or abs((mean or 0.0) - (own or 0.0)) > EPSILON:
+            yield _said(
+                ("aggregates", *key), f"{written(mean)} of {n}", f"the cases make {written(own)} of {len(found)}"
+            )
+
+
+def _said(place: tuple[str, ...], stored: str, own: str) -> str:
+    return f"{plain('.'.join(place))}: says {stored}, but {own}"

@@ -1,0 +1,78 @@
+"""How the API behaved beside what it found: answers nobody asked for, other answers to the same, none in time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raggate.gate import wording
+from raggate.models.comparison import Comparison
+from raggate.models.scorecard import Operations
+from raggate.models.verdict import Reason
+from raggate.scoring.repeats import Repeated
+
+FOLDERS_MS = 100.0
+"""Median milliseconds of folder selection from which on a language model may be behind it."""
+
+
+def warnings(comparison: Comparison) -> Iterator[Reason]:
+    """Say what of the API's conduct costs money, time or certainty. None of it is red by itself."""
+    operations = comparison.scorecard.operations
+    if operations is not None:
+        yield from _paid_for(operations)
+        yield from _late(operations)
+    yield from _unsteady(comparison)
+
+
+def _paid_for(operations: Operations) -> Iterator[Reason]:
+    rate = operations.rates.get("unasked_answer_rate")
+    if rate is not None and rate.value:
+        times = operations.latency.get("generation_ms", {})
+        took = f" (generation p50 {times['p50']:.0f} ms)" if times.get("p50") else ""
+        message = (
+            f"the API generated an answer in {round(rate.value * rate.n)} of {wording.count(rate.n, 'call')}{took} "
+            "although only retrieval was asked for: it does not honour retrieval_only, and every run costs what its "
+            "language model costs; switch generation off on its side, or give it a stub of the model in `env`"
+        )
+        yield Reason(code="unasked-answers", message=message)
+    folders = operations.latency.get("folder_selection_ms", {})
+    if folders.get("p50", 0.0) >= FOLDERS_MS:
+        message = (
+            f"choosing folders took p50 {folders['p50']:.0f} ms: a language model may rank them, which costs one of "
+            "its calls for each question and may come out otherwise each time; give the API a stub of it in `env`"
+        )
+        yield Reason(code="slow-folders", message=message)
+
+
+def _late(operations: Operations) -> Iterator[Reason]:
+    late = operations.failures.get("timeout", 0)
+    if late:
+        message = (
+            f"{late} of {wording.count(operations.calls, 'call')} timed out: lower ask.concurrency, so that fewer are "
+            "under way at once, or raise ask.read_timeout and ask.total_timeout"
+        )
+        yield Reason(code="timeouts", message=message)
+
+
+def _unsteady(comparison: Comparison) -> Iterator[Reason]:
+    repeated = Repeated.of(comparison.scorecard.fingerprint)
+    if repeated is None:
+        return
+    if repeated.differ:
+        names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
+        message = (
+            f"asked twice, {repeated.differ} of {wording.count(repeated.compared, 'question')} came back with other "
+            f"chunks or in another order{_before(comparison)}: a difference of this size may be noise{names}"
+        )
+        yield Reason(code="not-deterministic", message=message)
+    if repeated.failed:
+        message = (
+            f"{repeated.failed} of {wording.count(repeated.asked, 'question')} got no answer when asked a second time, "
+            "which counts for nothing else"
+        )
+        yield Reason(code="repeat-failed", message=message)
+
+
+def _before(comparison: Comparison) -> str:
+    held = comparison.baseline
+    then = Repeated.of(held.scorecard.fingerprint) if held is not None else None
+    return "" if then is None else f" ({then.differ} of {then.compared} in the baseline's run)"

@@ -1,0 +1,242 @@
+"""A scorecard held against a baseline: deltas over the same cases, the questions that flipped, what else changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from raggate.gate.completeness import idle, not_asked, other_questions
+from raggate.gate.flips import find_flips
+from raggate.gate.restated import Restated, restate
+from raggate.gate.stand_ins import uncompared
+from raggate.models.baseline import Baseline
+from raggate.models.case_hash import first_part
+from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.retrieval_modes import asked_in
+from raggate.models.run import Run
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard
+
+# told elsewhere, or different in every run
+_NOT_CONFIGURATION = frozenset(("chunks", "fields", "golden", "notes", "repeated", "vault"))
+
+
+def compare(
+    run: Run,
+    scorecard: Scorecard,
+    baseline: Baseline | None,
+    *,
+    flip_at: int,
+    min_slice: int = 10,
+    incomparable: tuple[str, ...] = (),
+    waived: AbstractSet[tuple[str, str]] = frozenset(),
+) -> Comparison:
+    """Compare a scored run with a baseline over the cases that are the same on both sides; others have stand-ins.
+
+    Args:
+        run: the run the scorecard was made of, for the reasons behind flips.
+        scorecard: its scores.
+        baseline: what to hold it against, None when there is none.
+        flip_at: rank within which a question counts as found.
+        min_slice: values from which a slice of the baseline has a mean that an added case can be held to.
+        incomparable: why the two must not be compared, beside a baseline that is unfit; then nothing is.
+        waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
+    """
+    theirs = None
+    if baseline is not None:
+        theirs = None if baseline.paired else restate(run, scorecard, baseline)
+        incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
+    bare = replace(_bare(run, scorecard), baseline=baseline, incomparable=incomparable)
+    if baseline is None or incomparable:
+        return bare
+    before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
+    sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
+    pairs = [(old, new) for old, new in sides if old is not None and _same(old.hash, new.hash, baseline)]
+    counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
+    deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
+    return replace(
+        bare,
+        baseline=theirs.baseline if theirs else baseline,
+        deltas=tuple(deltas),
+        flips=tuple(
+            replace(flip, waived=(flip.mode, flip.case_id) in waived) for flip in find_flips(run, pairs, flip_at)
+        ),
+        golden=_golden_changes(run, scorecard, baseline, pairs),
+        vault_changes=_vault_changes(scorecard, baseline),
+        config_changes=_config_changes(scorecard, baseline),
+        compared=len({new.case_id for _, new in pairs}),
+    )
+
+
+def _bare(run: Run, scorecard: Scorecard) -> Comparison:
+    """Say what was not asked of a run, whatever it is held against."""
+    questions, modes = idle(run)
+    file = run.config.get("baseline") or f"baselines/{run.suite}.json"
+    return Comparison(
+        baseline=None,
+        scorecard=scorecard,
+        not_asked=not_asked(run),
+        idle=questions,
+        idle_modes=modes,
+        uncommitted=file if file in run.config.get("ignored", ()) else "",
+    )
+
+
+def _same(old: str, new: str, baseline: Baseline) -> bool:
+    """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
+    return old == new or (baseline.early and old == first_part(new))
+
+
+def _paired(
+    sides: Sequence[tuple[CaseScore | None, CaseScore]], scorecard: Scorecard, baseline: Baseline, min_slice: int
+) -> Iterable[Delta]:
+    members: dict[tuple[str, str], list[tuple[CaseScore, CaseScore]]] = {}
+    others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
+    for old, new in sides:
+        for name in new.slices:
+            if old is not None and _same(old.hash, new.hash, baseline):
+                members.setdefault((new.mode, name), []).append((old, new))
+            else:
+                others.setdefault((new.mode, name), []).append((old, new))
+    for mode, name, metric, stored in _all_rows(scorecard, baseline):
+        pairs = members.get((mode, name), [])
+        row = _over_pairs(mode, name, metric, stored, pairs)
+        if name not in scorecard.slices.get(mode, {}):
+            # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
+            row = replace(row, baseline=stored)
+        if name == OVERALL:
+            whole = _mean([new.values.get(metric) for _, new in sides if new.mode == mode], stored)
+            if mode not in baseline.scorecard.slices:
+                # nothing of a mode without a past can be compared, and all of it is shown
+                row = replace(row, current=whole)
+            row = row if whole.n == row.current.n else replace(row, whole=whole)
+        if left := others.get((mode, name)):
+            held, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
+            row = replace(row, uncompared=held, fell=tuple(sorted({*row.fell, *fell})))
+        yield row
+
+
+def _over_pairs(
+    mode: str, name: str, metric: str, like: MetricValue, pairs: Sequence[tuple[CaseScore, CaseScore]]
+) -> Delta:
+    """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
+    both = [(old.values.get(metric), new.values.get(metric)) for old, new in pairs]
+    shared = [(was, now) for was, now in both if was is not None and now is not None]
+    had = [was for was, _ in both if was is not None]
+    before = _mean([was if now is not None or not shared else None for was, now in both], like)
+    after = _mean([now if was is not None or not had else None for was, now in both], like)
+    sign = 1 if like.direction == "higher" else -1
+    changes = [sign * (now - was) for was, now in shared]
+    row = _delta(mode, name, metric, before, after)
+    lost = sum(change < -EPSILON for change in changes)
+    return replace(
+        row,
+        lost=lost,
+        gained=sum(change > EPSILON for change in changes),
+        binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
+        lapsed=len(had) - len(shared),
+        fell=tuple(_fallen(pairs, metric, sign)) if lost else (),
+    )
+
+
+def _fallen(pairs: Sequence[tuple[CaseScore, CaseScore]], metric: str, sign: int) -> Iterator[str]:
+    """Name the cases whose value of a metric got worse."""
+    for old, new in pairs:
+        was, now = old.values.get(metric), new.values.get(metric)
+        if was is not None and now is not None and sign * (now - was) < -EPSILON:
+            yield new.case_id
+
+
+def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
+    for mode, name, metric, stored in _all_rows(scorecard, theirs.baseline):
+        own = scorecard.slices.get(mode, {}).get(name, {}).get(metric) or _nothing(stored)
+        restated = theirs.current.get(mode, {}).get(name, {}).get(metric)
+        # what raggate does not measure in this run, such as answers that were not asked for, is no loss by other terms
+        row = _delta(mode, name, metric, stored, restated if restated and own.n else own)
+        if restated and own.n and name == OVERALL:
+            row = replace(row, whole=own)
+        # means over other numbers of questions say nothing of each other
+        yield replace(row, delta=None) if other_questions(row) else row
+
+
+def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, str, str, MetricValue]]:
+    """Give every mode, slice and metric of the baseline, and those of the run that it does not have."""
+    for mode, slices in baseline.scorecard.slices.items():
+        for name, metrics in slices.items():
+            for metric, stored in metrics.items():
+                yield mode, name, metric, stored
+    for mode, slices in scorecard.slices.items():
+        for name, metrics in slices.items():
+            known = baseline.scorecard.slices.get(mode, {}).get(name, {})
+            for metric, current in metrics.items():
+                if metric not in known:
+                    yield mode, name, metric, _nothing(current)
+
+
+def _delta(mode: str, name: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
+    known = before.value is not None and after.value is not None
+    delta = after.value - before.value if known else None  # type: ignore[operator]
+    return Delta(mode=mode, slice=name, metric=metric, baseline=before, current=after, delta=delta)
+
+
+def _mean(values: Sequence[float | None], like: MetricValue) -> MetricValue:
+    known = [value for value in values if value is not None]
+    mean = sum(known) / len(known) if known else None
+    return MetricValue(value=mean, n=len(known), unscored=len(values) - len(known), direction=like.direction)
+
+
+def _nothing(like: MetricValue) -> MetricValue:
+    return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
+
+
+def _golden_changes(
+    run: Run, scorecard: Scorecard, baseline: Baseline, pairs: Sequence[tuple[CaseScore, CaseScore]]
+) -> GoldenChanges:
+    """Compare the golden sets, not what was asked of them: a run may have been cut short."""
+    if not baseline.paired:
+        return GoldenChanges()
+    before = {case.case_id: case.hash for case in baseline.scorecard.cases}
+    now = {case.id: case.hash for case in run.golden.cases}
+    both = set(before) & set(now)
+    modes = set(baseline.scorecard.slices) & set(scorecard.slices)
+    refiled = {new.case_id for old, new in pairs if set(old.slices) != set(new.slices)}
+    pairs_before = {(case.mode, case.case_id) for case in baseline.scorecard.cases}
+    pairs_now = {(mode, case.id) for case in run.golden.cases for mode in modes if asked_in(case.modes, mode)}
+
+    def limited(pairs: set[tuple[str, str]]) -> set[str]:
+        return {f"{case} ({mode})" for mode, case in pairs if mode in modes and case in both}
+
+    return GoldenChanges(
+        added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
+        removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
+        relabelled=tuple(sorted(case for case in both if not _same(before[case], now[case], baseline))),
+        refiled=tuple(sorted(refiled)),
+        released=tuple(sorted({new.case_id for old, new in pairs if old.must_pass and not new.must_pass})),
+    )
+
+
+def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
+    before = baseline.scorecard.fingerprint.get("notes")
+    now = scorecard.fingerprint.get("notes")
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return ()
+    return note_changes(before, now)
+
+
+def note_changes(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the notes that were added, removed and changed; both map `vault/rel_path` to a hash of the text."""
+    changes = [f"added {note}" for note in now if note not in before]
+    changes += [f"removed {note}" for note in before if note not in now]
+    changes += [f"changed {note}" for note in now if note in before and before[note] != now[note]]
+    return tuple(sorted(changes))
+
+
+def _config_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[tuple[str, str, str], ...]:
+    before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
+    if not before:
+        return ()
+    return tuple(
+        (key, str(before.get(key, "not known")), str(now.get(key, "not known")))
+        for key in sorted((set(before) | set(now)) - _NOT_CONFIGURATION)
+        if before.get(key) != now.get(key)
+    )

@@ -1,0 +1,318 @@
+"""A comparison and the policy -> what is missing from it and what is not the same on both sides, as reasons. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate.config.schema import Gate
+from raggate.gate import wording
+from raggate.models.comparison import Comparison, Delta
+from raggate.models.retrieval_modes import asked_in
+from raggate.models.run import Run
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
+from raggate.models.verdict import Judged, Reason
+from raggate.scoring import answer_fields
+
+_SYSTEMS = {"helloworld": "the note system", "substrate": "the search-improver"}
+
+
+def failed_too_often(operations: Operations, gate: Gate) -> bool:
+    """Say whether more calls failed than a run may have and still count as measured."""
+    return operations.failed > gate.max_error_rate * operations.calls + EPSILON
+
+
+def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
+    """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
+
+    A case that names modes is expected in those of them only. A failed call is a result. A run that stopped early lacks
+    questions for that reason; this does not tell it from one whose results were lost.
+    """
+    asked = {(item.result.mode, item.case.id) for item in run.results}
+    modes = dict.fromkeys([*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)])
+    expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))
+    return tuple(one for one in expected if one not in asked)
+
+
+def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Name the questions that are for none of the modes that are asked, and the modes that no question is for."""
+    modes = run.fingerprint.get("modes", ())
+    questions = (case.id for case in run.golden.cases if not any(asked_in(case.modes, mode) for mode in modes))
+    without = (mode for mode in modes if not any(asked_in(case.modes, mode) for case in run.golden.cases))
+    return (tuple(questions), tuple(without)) if modes else ((), ())
+
+
+def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+    """Say what is missing that keeps an otherwise green comparison from being one."""
+    removed = comparison.golden.removed
+    if removed and gate.on_removed_cases == "refuse":
+        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
+    if comparison.vault_changes and gate.on_vault_change == "refuse":
+        yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
+    if gate.on_removed_cases == "refuse":
+        for message in fewer_cases(comparison):
+            yield Reason(code="fewer-cases", message=message)
+    for message in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
+        yield Reason(code="vanished", message=message)
+    for row in _thinned(rows):
+        if _too_thin(row.delta, gate):
+            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    for message in lost_fields(comparison, gate):
+        yield Reason(code="field-vanished", message=message)
+    decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
+    if comparison.baseline is not None and not comparison.incomparable and not decides:
+        yield Reason(
+            code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
+        )
+
+
+def _put_back(number: int) -> str:
+    """Say what to do about cases that are gone."""
+    them = "it" if number == 1 else "them"
+    return f"put {them} back, or promote a run without {them}, with --allow-regression and a --reason"
+
+
+def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
+    """Name the fields that the baseline's answers had and these do not, but for as many as calls may fail."""
+    if comparison.baseline is None or comparison.incomparable:
+        return
+    before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
+    for lost in answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate):
+        answers = wording.count(lost.answers, "answer")
+        yield (
+            f"the API told {lost.field} ({lost.mode}) in the baseline's run and does not in {lost.missing} of "
+            f"{answers}, so what depends on it is not checked"
+        )
+
+
+def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
+    """Say that an index of the same notes holds fewer chunks than the baseline's, cut the same way or not.
+
+    What a part of an index does not find, nobody made worse.
+    """
+    if comparison.baseline is None or comparison.incomparable:
+        return
+    before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
+    was, is_now = before.get("chunks"), now.get("chunks")
+    if before.get("vault") != now.get("vault") or type(was) is not int or type(is_now) is not int or is_now >= was:
+        return
+    versions = [side.get("chunker_version") for side in (before, now)]
+    if same_chunker == (versions[0] is not None and versions[0] == versions[1]):
+        message = (
+            f"the index holds {wording.count(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
+            "was still growing, raise api.ready.settle"
+        )
+        yield Reason(code="index-smaller", message=message)
+
+
+def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    yield from smaller_index(comparison, same_chunker=False)
+    if comparison.vault_changes and gate.on_vault_change == "warn":
+        changes = comparison.vault_changes
+        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
+        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
+
+
+def unwatched(comparison: Comparison) -> Iterator[Reason]:
+    """Say what the golden set and the modes leave out: questions never asked, modes without any, or without a past."""
+    if comparison.idle:
+        cases = f"{wording.count(len(comparison.idle), 'question')} {wording.are(len(comparison.idle))}"
+        message = f"{cases} for other modes than those of ask.modes and never asked: {wording.some(comparison.idle)}"
+        yield Reason(code="never-asked", message=message)
+    for mode in comparison.idle_modes:
+        yield Reason(code="idle-mode", message=f"no question is for mode {mode}, so nothing of it is measured")
+    for mode in new_modes(comparison):
+        message = f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted"
+        yield Reason(code="new-mode", message=message)
+
+
+def new_modes(comparison: Comparison) -> tuple[str, ...]:
+    """Name the modes that the run was asked in and the baseline it is compared with was not."""
+    held = comparison.baseline
+    if held is None or comparison.incomparable or not held.scorecard.slices:
+        return ()
+    return tuple(mode for mode in comparison.scorecard.slices if mode not in held.scorecard.slices)
+
+
+def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Say what the policy lets be different between the two sides, for warnings."""
+    yield from _other_index(comparison, gate)
+    system = comparison.baseline.provenance.get("means_of") if comparison.baseline is not None else None
+    if system in _SYSTEMS and comparison.deltas:
+        whose = _SYSTEMS[system]
+        message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
+        yield Reason(code="other-definitions", message=message)
+    removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
+    if gate.on_removed_cases == "warn":
+        if removed:
+            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
+        for message in fewer_cases(comparison):
+            yield Reason(code="fewer-cases", message=message)
+    if relabelled:
+        cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
+        message = f"{cases} relabelled and not compared one by one: {wording.some(relabelled)}"
+        yield Reason(code="relabelled-cases", message=message)
+    held = comparison.baseline
+    if held is not None and held.early and any("-" in case.hash for case in comparison.scorecard.cases):
+        message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
+        yield Reason(code="early-baseline", message=message)
+    refiled, released = comparison.golden.refiled, comparison.golden.released
+    if refiled:
+        cases = wording.count(len(refiled), "case")
+        message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(refiled)}"
+        yield Reason(code="refiled-cases", message=message)
+    if released:
+        message = f"{wording.count(len(released), 'case')} no longer must-pass: {wording.some(released)}"
+        yield Reason(code="released-cases", message=message)
+    known = comparison.baseline.scorecard.fingerprint if comparison.baseline is not None else {}
+    if known and "fields" not in known and not comparison.incomparable:
+        message = (
+            "the baseline does not say which fields its API told, so none can be missed; promote a run to keep that"
+        )
+        yield Reason(code="fields-unknown", message=message)
+    if comparison.golden.added:
+        added = comparison.golden.added
+        cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
+        told = wording.some(_stand(comparison, added))
+        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {told}")
+
+
+def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Say of cases, by mode where there are several, whether what they expect was found; those that miss it first."""
+    several = len(comparison.scorecard.slices) > 1
+    found: dict[str, list[str]] = {name: [] for name in names}
+    missed = set()
+    for case in comparison.scorecard.cases:
+        if case.case_id in found:
+            says, passed = _outcome(case)
+            found[case.case_id].append(f"{says} in {case.mode}" if several else says)
+            missed |= set() if passed else {case.case_id}
+    ordered = sorted(names, key=lambda name: name not in missed)
+    return [f"{name} ({', '.join(found[name])})" if found[name] else f"{name} (not asked)" for name in ordered]
+
+
+def _outcome(case: CaseScore) -> tuple[str, bool]:
+    if case.failure is not None:
+        return "the call failed", False
+    abstained = case.values.get("abstention_accuracy")
+    if abstained is not None:
+        return ("abstained", True) if abstained == 1 else ("did not abstain", False)
+    return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
+
+
+def thinner(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+    """Name the metrics that apply to somewhat fewer cases than in the baseline, and those new since it."""
+    whole = new_modes(comparison)
+    for row in _thinned(rows):
+        if not _too_thin(row.delta, gate):
+            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    for row in rows:
+        others = row.delta.uncompared
+        if others is None or row.allowed is None or row.delta.slice != OVERALL:
+            continue
+        if row.status in {"worse", "below floor"}:
+            continue
+        if others.drop > row.allowed + EPSILON:
+            message = f"{wording.shortfall(row.delta, others)}, allowed {row.allowed:g}; by so few it may be chance"
+            yield Reason(code="uncompared", message=message)
+    new = [
+        wording.name(row.delta)
+        for row in rows
+        if row.delta.slice == OVERALL
+        and gate.rule(row.delta.metric)
+        and row.delta.current.n
+        and not row.delta.baseline.n
+        and not (row.delta.uncompared and row.delta.uncompared.n)
+        and row.delta.mode not in whole
+    ]
+    if new:
+        yield Reason(
+            code="new-metrics", message=f"without a value in the baseline, so not compared: {wording.some(new)}"
+        )
+
+
+def emptied(delta: Delta) -> bool:
+    """Say whether a slice or mode of the baseline has no case at all any more."""
+    return delta.baseline.n > 0 and delta.current.n == 0 and delta.current.unscored == 0
+
+
+def before(delta: Delta) -> int:
+    """Say to how many cases a row's metric applied in the baseline, of those that are compared."""
+    # without a case that has a value on both sides, the baseline's own value stands there, over all that had one
+    return delta.baseline.n + (delta.lapsed if delta.delta is not None else 0)
+
+
+def other_questions(delta: Delta) -> bool:
+    """Say whether two means of a baseline without cases are over different numbers of questions."""
+    return 0 < delta.baseline.n != delta.current.n > 0
+
+
+def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Name the gated metrics of a baseline without cases whose means are over other numbers of questions."""
+    if comparison.baseline is None or comparison.baseline.paired:
+        return
+    for delta in comparison.deltas:
+        if delta.slice == OVERALL and gate.rule(delta.metric) is not None and other_questions(delta):
+            now = wording.count(delta.current.n, "question")
+            message = f"{wording.name(delta)} is a mean over {now}, in the baseline over {delta.baseline.n}"
+            yield Reason(code="other-denominator", message=message)
+
+
+def _too_thin(delta: Delta, gate: Gate) -> bool:
+    now, was = _scored(delta)
+    return now < gate.min_overlap * was - EPSILON
+
+
+def _scored(delta: Delta) -> tuple[int, int]:
+    """Say to how many cases of the baseline a metric applies now, and to how many it did, relabelled ones included."""
+    others = delta.uncompared
+    relabelled, retired = (others.relabelled, len(others.retired)) if others is not None else (0, 0)
+    return delta.current.n + relabelled, before(delta) + relabelled + retired
+
+
+def _small(delta: Delta, gate: Gate) -> bool:
+    """Say whether a row is of a slice with too few cases to be judged."""
+    return delta.slice != OVERALL and before(delta) < gate.min_slice
+
+
+def _vanished(deltas: Sequence[Delta]) -> list[str]:
+    """Say what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
+    modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
+    whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
+    left = [delta for delta in deltas if delta.mode not in modes]
+    whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
+    metrics = [delta for delta in left if not emptied(delta)]
+    whole |= dict.fromkeys(wording.name(delta) for delta in metrics if not delta.own.n)
+    elsewhere = (wording.name(delta) for delta in metrics if delta.own.n)
+    return [
+        *(f"{name} was measured in the baseline and is not any more" for name in whole),
+        *(f"{name} has a value in none of the cases it had one in before, only in others" for name in elsewhere),
+    ]
+
+
+def fewer_cases(comparison: Comparison) -> Iterator[str]:
+    """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
+    baseline = comparison.baseline
+    if baseline is None or baseline.paired or comparison.incomparable:
+        return
+    for mode, counts in comparison.scorecard.counts.items():
+        before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
+        if now < before:
+            yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
+
+
+def _thinned(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
+    return [
+        row
+        for row in rows
+        if row.gated and row.delta.slice == OVERALL and row.status != "vanished"
+        for now, was in [_scored(row.delta)]
+        if 0 < now < was
+    ]
+
+
+def _thinning(delta: Delta) -> str:
+    now, was = _scored(delta)
+    if delta.lapsed or delta.uncompared is not None:
+        return f"{wording.name(delta)} applies to {now} of the {was} cases it applied to before"
+    return f"{wording.name(delta)} applies to {wording.count(now, 'case')}, in the baseline to {delta.baseline.n}"

@@ -1,0 +1,179 @@
+"""Questions that broke or were fixed, and why: what was expected, where it went, and what took its place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from raggate.gate.causes import Asked, cause, of_chunk, place, unmatched
+from raggate.models.comparison import Comparison, Flip
+from raggate.models.golden import Case, Support
+from raggate.models.run import Labelled, Run
+from raggate.models.scorecard import CaseScore
+
+
+def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: int) -> tuple[Flip, ...]:
+    """Find the cases found before and not now, or the other way round.
+
+    A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
+    does; an unanswerable one when the API abstains. A question that a run did not come to, as it stopped before, is
+    neither. Broken ones come first, must-pass and largest falls on top.
+    """
+    items = {(item.result.mode, item.case.id): item for item in run.results}
+    left = {key for key, item in items.items() if _aborted(item)} if run.stopped is not None else set()
+    notes = _notes(run)
+    flips = []
+    for old, new in pairs:
+        if (new.mode, new.case_id) in left:
+            continue
+        flip = _flip(old, new, items[new.mode, new.case_id], flip_at, notes)
+        if flip is not None:
+            flips.append(flip)
+    return tuple(sorted(flips, key=_order))
+
+
+def find_fallen(
+    run: Run,
+    comparison: Comparison,
+    fell: Mapping[tuple[str, str], str],
+    missed: Mapping[tuple[str, str], str] | None = None,
+) -> tuple[Flip, ...]:
+    """Describe cases that got worse, or must pass and do not, without having broken; largest falls first.
+
+    Args:
+        run: the run, for the reasons.
+        comparison: it held against the baseline.
+        fell: by mode and case id, the metric to tell it by.
+        missed: those that must pass and do not, likewise.
+    """
+    if comparison.baseline is None or run.stopped is not None:
+        return ()
+    before = {(case.mode, case.case_id): case for case in comparison.baseline.scorecard.cases}
+    now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
+    told = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
+    changed = frozenset(comparison.golden.relabelled)
+    lost = missed or {}
+    notes = _notes(run)
+    wanted = {**fell, **lost}
+    return tuple(
+        sorted(
+            (
+                replace(
+                    _fallen(item, before.get(key), now[key], wanted[key], notes),
+                    kind="missed" if key in lost else "fell",
+                    since="added" if key not in before else "relabelled" if item.case.id in changed else "same",
+                )
+                for item in run.results
+                for key in [(item.result.mode, item.case.id)]
+                if key in wanted and key not in told
+            ),
+            key=lambda flip: (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id),
+        )
+    )
+
+
+def _fallen(item: Labelled, old: CaseScore | None, new: CaseScore, metric: str, notes: Collection[str]) -> Flip:
+    grouped = metric.startswith("recall_all")
+    after = new.rank_all if grouped else new.rank
+    before = None if old is None else old.rank_all if grouped else old.rank
+    supports = _wanted(item, metric, after)
+    return Flip(
+        case_id=new.case_id,
+        mode=new.mode,
+        kind="fell",
+        metric=metric,
+        question=item.case.question,
+        gold=_gold(item.case, supports),
+        before=before,
+        after=after,
+        why=cause(Asked(item=item, metric=metric, before=before, after=after, notes=notes)),
+        displaced_by=None if metric in _ABSTENTION else _displaced(item, before),
+        must_pass=item.case.must_pass,
+        support=supports[0] if supports else None,
+    )
+
+
+def _notes(run: Run) -> Collection[str]:
+    """Name the notes of the vaults; none where a run does not tell them."""
+    notes = run.fingerprint.get("notes")
+    return notes if isinstance(notes, Mapping) else ()
+
+
+def _aborted(item: Labelled) -> bool:
+    return item.result.failure is not None and item.result.failure.kind == "aborted"
+
+
+def _order(flip: Flip) -> tuple[object, ...]:
+    best = flip.before if flip.kind == "broke" else flip.after
+    return (flip.kind, not flip.must_pass, best or 0, flip.mode, flip.case_id)
+
+
+def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int, notes: Collection[str]) -> Flip | None:
+    case = item.case
+    before, after = old.rank, new.rank
+    if not case.answerable:
+        metric = "abstention_accuracy"
+        was, now = old.values.get(metric) == 1, new.values.get(metric) == 1
+    elif _within(old.rank, flip_at) != _within(new.rank, flip_at) or not case.required_support_groups:
+        metric = f"hit_at_{flip_at}"
+        was, now = _within(old.rank, flip_at), _within(new.rank, flip_at)
+    else:
+        metric = f"recall_all_at_{flip_at}"
+        before, after = old.rank_all, new.rank_all
+        was, now = _within(before, flip_at), _within(after, flip_at)
+    if was and now and case.answerable:
+        # found as before, but refused: the user sees the refusal
+        metric = "false_abstention_rate"
+        was, now = old.values.get(metric) == 0, new.values.get(metric) == 0
+    if was == now:
+        return None
+    broke = was
+    supports = _wanted(item, metric, after)
+    return Flip(
+        case_id=case.id,
+        mode=new.mode,
+        kind="broke" if broke else "fixed",
+        metric=metric,
+        question=case.question,
+        gold=_gold(case, supports),
+        before=before,
+        after=after,
+        why=cause(Asked(item=item, metric=metric, before=before, after=after, notes=notes)) if broke else "",
+        displaced_by=_displaced(item, before) if broke and metric not in _ABSTENTION else None,
+        must_pass=case.must_pass,
+        support=supports[0] if supports else None,
+    )
+
+
+_ABSTENTION = frozenset(("abstention_accuracy", "false_abstention_rate"))
+
+
+def _within(rank: int | None, depth: int) -> bool:
+    return rank is not None and rank <= depth
+
+
+def _wanted(item: Labelled, metric: str, after: int | None) -> tuple[Support, ...]:
+    """Give the supports to look for: those that are missing from an incomplete group, else all."""
+    if not item.case.answerable:
+        return ()
+    incomplete = metric.startswith("recall_all") and after is None
+    return (unmatched(item) if incomplete else ()) or item.case.gold_supports
+
+
+def _gold(case: Case, supports: Sequence[Support]) -> str:
+    """Name the first of them."""
+    if not supports:
+        return "(should abstain)"
+    more = f" (+{len(supports) - 1} more)" if len(supports) > 1 else ""
+    return place(supports[0], case) + more
+
+
+def _displaced(item: Labelled, before: int | None) -> str | None:
+    response = item.result.response
+    if before is None or response is None:
+        return None
+    dropped = set(item.labels.duplicates)
+    left = [position for position in range(len(response.chunks)) if position not in dropped]
+    if len(left) < before or item.labels.matches[left[before - 1]]:
+        return None
+    return of_chunk(response.chunks[left[before - 1]])

@@ -1,0 +1,167 @@
+"""A baseline file in a git repository -> its versions, newest first. What cannot be read is listed with its reason."""
+
+from __future__ import annotations
+
+import posixpath
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from raggate.errors import UsageError
+from raggate.gate import baseline
+from raggate.inputs import git
+from raggate.inputs.git import Reader
+from raggate.models import case_hash
+from raggate.models.baseline import Baseline
+from raggate.models.history import History, Revision
+from raggate.scoring import score
+from raggate.text.escape import plain
+
+MAX_RENAMES = 20
+"""A file that was renamed more often is followed no further."""
+MAX_CUTOFF = 1000
+_PURPOSE = "the history of a baseline is read from it"
+_LONGEST_HEADER = 4096
+
+
+def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int]) -> History:
+    """Read the history of a baseline file up to the commit that is checked out, across renames.
+
+    Args:
+        root: directory that `path` is relative to, anywhere in a repository.
+        path: the file, with `/`.
+        limit: how many versions are read, at least 1.
+        cutoffs: the k of the ranked metrics; those a version names itself are read too.
+
+    Raises:
+        UsageError: without git, outside a repository, or when the file was never committed.
+    """
+    root = root.resolve()
+    if not root.is_dir():
+        raise UsageError(f"no directory {plain(root.name or str(root))}")
+    checkout = git.find(root)
+    if checkout is None:
+        raise UsageError(
+            "the history of a baseline is read from git, and no git repository is here",
+            hint="Run it in a clone of the repository.",
+        )
+    head = git.resolve(checkout, "HEAD", purpose=_PURPOSE)
+    if head is None:
+        raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
+    # a path that is followed through renames is one from the top
+    whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
+    shallow = (checkout.common / "shallow").exists()
+    with git.reading(checkout, like=head, purpose=_PURPOSE) as reader:
+        return _history(reader, head, path, whole, limit=limit, cutoffs=cutoffs, shallow=shallow)
+
+
+def _history(
+    reader: Reader, head: str, path: str, whole: str, *, limit: int, cutoffs: Sequence[int], shallow: bool
+) -> History:
+    versions: list[Revision] = []
+    for commit, name, header in _touching(reader, head, whole, limit + 1):
+        if len(versions) == limit:
+            return History(path=path, revisions=tuple(versions), more=True, shallow=shallow)
+        versions.append(_revision(reader, commit, name, header, cutoffs))
+    if not versions:
+        raise UsageError(
+            f"{plain(path)}: no commit here has it",
+            hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
+        )
+    return History(path=path, revisions=tuple(versions), shallow=shallow)
+
+
+DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
+"""What to do about a shallow clone."""
+
+
+def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
+    """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
+
+    Args:
+        data: the content of the file.
+        source: the file's name for messages.
+        cutoffs: the configured k of the ranked metrics.
+
+    Raises:
+        UsageError: when the file is damaged, from a newer version, or no baseline.
+    """
+    found = baseline.read(data, source, score.directions(cutoffs))
+    own = found.scorecard.fingerprint.get("cutoffs")
+    named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
+    if named <= set(cutoffs):
+        return found
+    return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))))
+
+
+def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
+    """Give the commits that changed a file, newest first, with its path then and git's line on author and subject.
+
+    `git log --follow` is not used: it leaves merges out, and shows versions of branches that a merge did not take.
+    """
+    start = head
+    for _ in range(MAX_RENAMES + 1):
+        options = (f"--max-count={limit}", "--format=%at %s", "--encoding=UTF-8")
+        done = reader.run("rev-list", *options, start, "--", path)
+        if done.returncode != 0:
+            raise UsageError(f"git cannot list the history of {plain(path)}: {_message(done)}")
+        lines = done.stdout.split(b"\n")
+        commit = ""
+        for line, header in zip(lines[::2], lines[1::2], strict=False):
+            commit = line.removeprefix(b"commit ").decode()
+            limit -= 1
+            yield commit, path, header
+        before = _renamed_from(reader, commit, path) if commit else None
+        if before is None or limit <= 0:
+            return
+        start, path = f"{commit}^", before
+
+
+def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
+    """Say what a file was called before the commit that its history begins with, None when it is new there."""
+    options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
+    # a shallow clone's oldest commit and a first commit have no parent, and then there is no output
+    fields = reader.run("diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
+    pairs = dict(zip(fields[2::3], fields[1::3], strict=False))
+    return pairs.get(path)
+
+
+def _revision(reader: Reader, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
+    seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
+    at, stamp = _moment(seconds)
+    empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
+    size = reader.run("cat-file", "-s", f"{commit}:{path}")
+    if size.returncode != 0:
+        return replace(empty, problem=_missing(reader, commit, path))
+    if int(size.stdout) > baseline.MAX_BYTES:
+        return replace(empty, problem=f"larger than {baseline.MAX_BYTES} bytes")
+    content = reader.run("cat-file", "blob", f"{commit}:{path}")
+    if content.returncode != 0:
+        return replace(empty, problem="not a file in this commit")
+    source = f"{plain(path)}@{commit[:12]}"
+    try:
+        found = read(content.stdout, source, cutoffs)
+    except UsageError as error:
+        return replace(empty, problem=error.message.removeprefix(f"{source}: "))
+    asked = case_hash.asked((case.case_id, case.hash) for case in found.scorecard.cases)
+    # the cases of many versions are much memory, and a history shows means
+    return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())), asked=asked)
+
+
+def _missing(reader: Reader, commit: str, path: str) -> str:
+    listed = reader.run("ls-tree", "-z", commit, "--", path).stdout
+    return "its content is not in this clone" if listed else "deleted by this commit"
+
+
+def _moment(seconds: str) -> tuple[int | None, str]:
+    try:
+        at = int(seconds)
+        return at, datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return None, ""
+
+
+def _message(done: subprocess.CompletedProcess[bytes]) -> str:
+    return git.said(done) or f"git ended with {done.returncode}"

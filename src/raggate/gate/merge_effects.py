@@ -1,0 +1,50 @@
+"""What merging a change would do to the gate, added to the verdict on the change. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from raggate.errors import ExitCode
+from raggate.gate import wording
+from raggate.models.comparison import Comparison
+from raggate.models.verdict import Preview, Reason, Verdict
+
+
+def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) -> Verdict:
+    """Add what the preview of a change found; a pass after which nothing could be measured any more is none.
+
+    Args:
+        decided: the verdict on the API, by the trusted files alone.
+        preview: what the change's own files would mean, None where they are what counted.
+        comparison: what was compared, for the headline.
+    """
+    if preview is None:
+        return decided
+    breaks = [
+        Reason(code="breaks-gate", message=f"merging this change would break the gate for everyone: {problem}")
+        for problem in preview.breaks
+    ]
+    warnings = (*decided.warnings, *_warnings(preview))
+    if breaks and decided.outcome == "pass":
+        headline = f"Nothing gated is worse than allowed, but {breaks[0].message.rstrip('.')}."
+        return replace(
+            decided,
+            outcome="cannot tell",
+            exit_code=ExitCode.CANNOT_TELL,
+            headline=headline,
+            reasons=tuple(breaks),
+            warnings=warnings,
+        )
+    headline = decided.headline
+    if decided.outcome == "pass":
+        headline = wording.headline("pass", (), comparison, warnings)
+    return replace(decided, headline=headline, reasons=(*decided.reasons, *breaks), warnings=warnings)
+
+
+def _warnings(preview: Preview) -> Iterator[Reason]:
+    for problem in preview.problems:
+        yield Reason(code="preview", message=f"what this change would mean if merged is not known in full: {problem}")
+    if preview.baseline == "removed":
+        message = "merging this change removes the baseline: every run then ends with exit 3 until one is promoted"
+        yield Reason(code="baseline-removed", message=message)

@@ -1,0 +1,314 @@
+"""A run becomes the baseline: what refuses it, what it changes, and where it came from. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from raggate.config.schema import Gate
+from raggate.errors import CannotTell, UsageError
+from raggate.gate import baseline, compare, completeness, ratchet, wording
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison, Delta, Finding
+from raggate.models.promotion import NOTES, Proposal, Replacement
+from raggate.models.provenance import image_in
+from raggate.models.retrieval_modes import asked_in
+from raggate.models.run import Run
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
+from raggate.models.verdict import Reason
+from raggate.text.dates import day
+from raggate.text.escape import plain
+from raggate.text.jsonio import written
+
+ALLOW = '--allow-regression --reason "..."'
+"""What accepts a lower value, on a command line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The terms of a promotion.
+
+    Attributes:
+        reason: why, one line; recorded.
+        by: who, one line; recorded.
+        allow_regression: whether a gated metric may go down and cases may be gone. Needs a reason.
+    """
+
+    reason: str = ""
+    by: str = ""
+    allow_regression: bool = False
+
+    @classmethod
+    def of(cls, reason: str, by: str, *, allow_regression: bool) -> Terms:
+        """Make the terms of what a person typed: text of one printable line each."""
+        return cls(reason=plain(reason, limit=500), by=plain(by, limit=100), allow_regression=allow_regression)
+
+
+def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate) -> None:
+    """Refuse a run that must not become a baseline.
+
+    Raises:
+        CannotTell: when it was cut short, asked nothing, lacks cases, had too many failed calls or broke an invariant.
+    """
+    operations = scorecard.operations
+    reasons = []
+    if run.stopped is not None:
+        reasons.append(f"it did not finish: {run.stopped}")
+    reasons += _not_asked(run)
+    if operations is None or not operations.calls:
+        reasons.append("no question was asked")
+    elif completeness.failed_too_often(operations, gate):
+        reasons.append(f"{operations.failed} of {operations.calls} calls failed")
+    reasons += [
+        f"invariant {item.invariant} does not hold: {item.examples[0]}" for item in findings if item.level == "error"
+    ]
+    if reasons:
+        raise CannotTell(
+            f"run {run.run_id} cannot become a baseline: {'; '.join(reasons)}", hint="Measure again, then promote."
+        )
+
+
+def provenance(run: Run) -> dict[str, Any]:
+    """Say where a run came from. Only facts of the run itself, so that promoting it twice gives the same bytes."""
+    image = image_in(run.config)
+    return {
+        **({"image": image} if image else {}),
+        "run_id": run.run_id,
+        "measured": run.started,
+        "raggate_version": run.config.get("raggate_version"),
+        "checkout": run.config.get("checkout") or {},
+        "against": run.config.get("against"),
+    }
+
+
+def proposal(
+    run: Run,
+    scorecard: Scorecard,
+    present: Baseline | None,
+    gate: Gate,
+    terms: Terms,
+    *,
+    incomparable: tuple[str, ...] = (),
+    unreadable: str = "",
+) -> Proposal:
+    """Say what the baseline will be once a run that was measured well enough is promoted, and what that changes.
+
+    Args:
+        run: the run, which `refuse_unmeasured` let pass.
+        scorecard: its scores.
+        present: the baseline it replaces, None when there is none.
+        gate: the policy.
+        terms: why, by whom, and whether a lower value is accepted.
+        incomparable: why the two must not be compared; then their means decide.
+        unreadable: why the present baseline cannot be read, which was accepted.
+
+    Raises:
+        UsageError: for a baseline of another suite; for a gated metric that goes down by any amount, whatever it is
+            judged by, or cases that are gone, unless a regression is allowed and has a reason.
+    """
+    _refuse_another_suite(run, present)
+    # waivers excuse a change before the gate; they never make what is promoted look better
+    comparison = compare.compare(
+        run, scorecard, present, flip_at=gate.flip_at, min_slice=gate.min_slice, incomparable=incomparable
+    )
+    changes = tuple(replacements(comparison, gate))
+    rows = tuple(row for row in changes if row.before.n or row.after.n)
+    down = [*_down(rows, comparison), *_gone(run, comparison, gate), *_unknown(comparison, gate)]
+    notes = (*_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
+    if down and not (terms.allow_regression and terms.reason.strip()):
+        raise UsageError(
+            f"run {run.run_id} is worse than the present baseline: "
+            f"{'; '.join(reason.message for reason in (*down, *notes))}",
+            hint=f"If that is accepted: {ALLOW}.",
+        )
+    known = _provenance(run, present, terms)
+    promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
+    accepted = ratchet.advance(changes, comparison, gate, promotion)
+    return Proposal(
+        data=baseline.write(scorecard, known, accepted),
+        provenance=known,
+        comparison=comparison,
+        rows=rows,
+        reasons=(*down, *notes),
+    )
+
+
+def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[str, ...]:
+    """Say what of a run would replace something better in the baseline, which promoting it needs permission for."""
+    if comparison.baseline is None:
+        return ()
+    rows = [row for row in replacements(comparison, gate) if row.before.n or row.after.n]
+    return tuple(reason.message for reason in (*_down(rows, comparison), *_gone(run, comparison, gate)))
+
+
+def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
+    if present is not None and present.scorecard.suite not in {"", run.suite}:
+        raise UsageError(
+            f"{plain(present.source)} is the baseline of suite {plain(present.scorecard.suite)!r}, the run is of "
+            f"{plain(run.suite)!r}"
+        )
+
+
+def table(proposed: Proposal) -> list[str]:
+    """Set the values before and after side by side, one line per gated metric, for a terminal."""
+    names = [plain(wording.name(row.change)) for row in proposed.rows]
+    width = max((len(name) for name in names), default=0)
+    lines = []
+    for name, row in zip(names, proposed.rows, strict=True):
+        delta = row.change.delta
+        change = "" if delta is None else f"  {written(delta, sign=True)}{_over(row, proposed.comparison)}"
+        lines.append(f"{name:{width}}  {written(row.before.value):>7} → {written(row.after.value):>7}{change}".rstrip())
+    for kind, verb in (("broke", "lost"), ("fixed", "gained")):
+        found = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
+        if found:
+            lines.append(f"{wording.count(len(found), 'question')} {verb}: {plain(wording.some(found))}")
+    said = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
+    return [*lines, *(plain(line, limit=500) for line in said)]
+
+
+def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, Any]:
+    said = {"reason": terms.reason or None, "promoted_by": terms.by or None}
+    if present is None:
+        return {**provenance(run), **said, "previous": None}
+    if present.scorecard.run_id != run.run_id:
+        return {**provenance(run), **said, "previous": present.scorecard.run_id}
+    # promoted once more: what was said the first time stays, unless something else is said now
+    kept = {key: value or present.provenance.get(key) for key, value in said.items()}
+    return {**provenance(run), **kept, "previous": present.provenance.get("previous")}
+
+
+def replacements(comparison: Comparison, gate: Gate) -> Iterator[Replacement]:
+    """Set the gated metrics over all cases of the present baseline beside those of the run, in every mode of either."""
+    stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
+    paired = {(row.mode, row.metric): row for row in comparison.deltas if row.slice == OVERALL}
+    now = comparison.scorecard.slices
+    for mode in dict.fromkeys((*stored, *now)):
+        old, new = (side.get(mode, {}).get(OVERALL, {}) for side in (stored, now))
+        for metric in dict.fromkeys((*old, *new)):
+            if gate.rule(metric) is not None:
+                before = old.get(metric) or _nothing(new[metric])
+                after = new.get(metric) or _nothing(before)
+                means = _means(mode, metric, before, after)
+                row = _replacement(means, paired.get((mode, metric)), comparison, gate)
+                yield replace(row, sunk=ratchet.sinks(row, comparison, gate))
+
+
+def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> Replacement:
+    """Choose what decides: the shared cases, or the means where too few are shared to speak for the metric."""
+    before, after = means.baseline, means.current
+    whole = Replacement(before=before, after=after, change=means, shared=False)
+    held = comparison.baseline
+    if paired is None or held is None:
+        return whole
+    if not held.paired:
+        # means of another system are held against those of the run by its definitions
+        return whole if paired.delta is None else replace(whole, change=paired)
+    part = replace(whole, change=paired, shared=True)
+    if paired.delta is None:
+        return part if part.vanished and paired.baseline.n else whole
+    few = _little_overlap(comparison, gate) or paired.current.n < gate.min_overlap * before.n - EPSILON
+    # a loss over the few that are shared is one all the same
+    return whole if few and (whole.down or not part.down) else part
+
+
+def _little_overlap(comparison: Comparison, gate: Gate) -> str:
+    """Say that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
+    held = comparison.baseline
+    if held is None or not held.paired or comparison.incomparable:
+        return ""
+    known = len({case.case_id for case in held.scorecard.cases})
+    if comparison.compared >= gate.min_overlap * known - EPSILON:
+        return ""
+    return f"only {comparison.compared} of the present baseline's {known} cases are still the same"
+
+
+def _means(mode: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
+    delta = None if before.value is None or after.value is None else after.value - before.value
+    return Delta(mode=mode, slice=OVERALL, metric=metric, baseline=before, current=after, delta=delta)
+
+
+def _nothing(like: MetricValue) -> MetricValue:
+    return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
+
+
+def _not_asked(run: Run) -> Iterator[str]:
+    missing = Counter(mode for mode, _ in completeness.not_asked(run))
+    several = len({*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)}) > 1
+    for mode, count in missing.items():
+        of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
+        yield f"{count} of {of} cases not asked{f' in mode {plain(mode)}' if several else ''}"
+
+
+def _down(rows: Sequence[Replacement], comparison: Comparison) -> Iterator[Reason]:
+    for row in rows:
+        if row.down:
+            values = f"{written(row.change.baseline.value)} → {written(row.change.current.value)}"
+            yield Reason(code="metric-down", message=f"{wording.name(row.change)} {values}{_over(row, comparison)}")
+        elif row.sunk:
+            others, means = row.change.uncompared, f"{written(row.before.value)} → {written(row.after.value)}"
+            why = f"; {wording.beside(others)}" if others is not None and others.n else ""
+            message = f"{wording.name(row.change)} {means} over all questions of each side{why}"
+            yield Reason(code="mean-down", message=message)
+    retired = {case for row in rows if row.change.uncompared is not None for case in row.change.uncompared.retired}
+    if retired:
+        names = wording.some(sorted(retired))
+        message = f"{wording.count(len(retired), 'relabelled question')} left a gated metric: {names}"
+        yield Reason(code="retired-cases", message=message)
+
+
+def _over(row: Replacement, comparison: Comparison) -> str:
+    """Say what a change is over where that is not simply the cases of both sides."""
+    held = comparison.baseline
+    if row.same_cases or held is None or row.after.n == 0 or row.before.n == 0:
+        return ""
+    if row.shared:
+        shared = row.change.current.n or row.change.baseline.n
+        return f" over {wording.count(shared, 'shared question')}"
+    # of a baseline that cannot be compared with, or holds no cases, that is said once and for all
+    return ", means over different questions" if held.paired and not comparison.incomparable else ""
+
+
+def _unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Say why means of a baseline without cases are of other questions, so that no rise of them is one."""
+    if comparison.baseline is not None and not comparison.baseline.paired:
+        for cause in comparison.incomparable:
+            yield Reason(code="incomparable", message=cause)
+        yield from completeness.other_denominators(comparison, gate)
+
+
+def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    removed = comparison.golden.removed
+    if comparison.incomparable and comparison.baseline is not None:
+        # nothing was compared, but cases have names
+        known = {case.case_id for case in comparison.baseline.scorecard.cases}
+        removed = tuple(sorted(known - {case.id for case in run.golden.cases}))
+    if removed:
+        yield Reason(code="removed-cases", message=wording.removed(removed))
+    for message in completeness.fewer_cases(comparison):
+        yield Reason(code="fewer-cases", message=message)
+    for message in completeness.lost_fields(comparison, gate):
+        yield Reason(code="field-vanished", message=message)
+
+
+def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
+    few = _little_overlap(comparison, gate)
+    if few:
+        yield Reason(code="little-overlap", message=few)
+    for cause in comparison.incomparable:
+        yield Reason(code="starts-over", message=f"the present baseline cannot be compared with: {cause}")
+    if unreadable:
+        yield Reason(code="starts-over", message=f"the present baseline cannot be read: {unreadable}")
+
+
+def _beyond_limits(rows: Sequence[Replacement], gate: Gate) -> Iterator[Reason]:
+    """Name what will be beyond its floor or ceiling: promoting it cannot make a check green."""
+    for row in rows:
+        rule, value = gate.rule(row.change.metric), row.after.value
+        higher = row.after.direction == "higher"
+        limit = None if rule is None else rule.floor if higher else rule.ceiling
+        if limit is not None and value is not None and not (1 if higher else -1) * (value - limit) >= -EPSILON:
+            bound = f"its {'floor' if higher else 'ceiling'} {limit:g}"
+            said = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
+            yield Reason(code="beyond-limit", message=f"{said}, which the next check fails for")

@@ -1,0 +1,198 @@
+"""What was accepted of each gated metric -> whether small accepted drops have added up to a large one. Pure.
+
+A drop within the tolerance passes the gate, and once it is promoted the next one is measured from there. So the
+baseline keeps, beside the values of its run, the best value accepted and what has been given up since. Drops are
+counted over the same questions, and over relabelled and added ones by what stands in for them. The best value is a mean
+over the questions of its day; it becomes a worse one only when a person accepts that, and with a record of why: a loss,
+or other questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from raggate.config.schema import Gate
+from raggate.models.baseline import Accepted, Lowered
+from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.promotion import Replacement
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue
+from raggate.models.verdict import Judged
+from raggate.text.dates import day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What a promotion says of itself: the day of the promoted run, and why and by whom it is accepted."""
+
+    on: str
+    reason: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creep:
+    """A metric whose accepted drops exceed its tolerance, together with this change's own. `total` is above 0.
+
+    `adds` says whether this change drops the metric too.
+    """
+
+    row: Judged
+    total: float
+    since: str
+    adds: bool
+
+
+def creeping(rows: Sequence[Judged], accepted: Mapping[str, Mapping[str, Accepted]]) -> Iterator[Creep]:
+    """Find the gated metrics over all cases that crept beyond their tolerance without being worse by it at once."""
+    for row in rows:
+        delta = row.delta
+        entry = accepted.get(delta.mode, {}).get(delta.metric)
+        if entry is None or row.allowed is None or not row.gated or delta.slice != OVERALL or row.status == "worse":
+            continue
+        drop = _lost(delta)
+        # what falls by that much at once, such as a value that is beyond its floor too, did not creep there
+        if drop <= row.allowed + EPSILON < entry.drops + drop:
+            proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
+            adds = max(-gain(delta), proven) > EPSILON
+            yield Creep(row=row, total=entry.drops + drop, since=entry.since, adds=adds)
+
+
+def _lost(delta: Delta) -> float:
+    """Say by how much a row got worse, over the compared cases or with those that are not; 0 where it did not."""
+    return max(0.0, -gain(delta), delta.uncompared.drop if delta.uncompared is not None else 0.0)
+
+
+def sinks(row: Replacement, comparison: Comparison, gate: Gate) -> bool:
+    """Say whether a promotion makes the mean worse by more than is tolerated, at once or with what was given up.
+
+    Both means are over all cases of their day, so this sees what is lost among questions that are not the same.
+    """
+    mode, metric = row.change.mode, row.change.metric
+    rule, entry = gate.rule(metric), _before(comparison, mode, metric)
+    if rule is None or entry is None or not (_known(row.before) and _known(row.after)):
+        return False
+    value, lost = row.after.value or 0.0, _lost(row.change)
+    falls = max(_behind(value, row.before.value or 0.0, row), lost)
+    given = max(falls, entry.drops + lost, _behind(value, entry.best, row))
+    return falls > EPSILON and given > (rule.tolerance or 0.0) + EPSILON
+
+
+def gain(delta: Delta) -> float:
+    """Say by how much a row got better, negative when it got worse; 0 where that is not known."""
+    return (1 if delta.current.direction == "higher" else -1) * (delta.delta or 0.0)
+
+
+def advance(
+    rows: Sequence[Replacement], comparison: Comparison, gate: Gate, promotion: Promotion
+) -> dict[str, dict[str, Accepted]]:
+    """Say what will have been accepted of every gated metric once the run is the baseline.
+
+    Of one that is not gated any more it stays as it was: it counts again when the metric does.
+
+    Args:
+        rows: every gated metric beside what it replaces.
+        comparison: the run to promote, held against the present baseline without waivers.
+        gate: the policy, for what is tolerated.
+        promotion: the day, the reason and the name that a lower value is recorded with.
+    """
+    changed = _changes(comparison.golden)
+    result = _resting(comparison, gate)
+    for row in rows:
+        mode, metric = row.change.mode, row.change.metric
+        rule = gate.rule(metric)
+        if rule is None or mode not in comparison.scorecard.slices:
+            continue
+        entry = _before(comparison, mode, metric)
+        after = _step(entry, row, rule.tolerance or 0.0, promotion, changed)
+        if after is not None:
+            result.setdefault(mode, {})[metric] = after
+    return result
+
+
+def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, Accepted]]:
+    held = comparison.baseline.accepted if comparison.baseline is not None else {}
+    kept = {
+        mode: {metric: entry for metric, entry in metrics.items() if gate.rule(metric) is None}
+        for mode, metrics in held.items()
+    }
+    return {mode: metrics for mode, metrics in kept.items() if metrics}
+
+
+def _before(comparison: Comparison, mode: str, metric: str) -> Accepted | None:
+    """Give what is accepted so far; the baseline's own value where it keeps nothing yet."""
+    baseline = comparison.baseline
+    if baseline is None:
+        return None
+    kept = baseline.accepted.get(mode, {}).get(metric)
+    if kept is not None:
+        return kept
+    stored = baseline.scorecard.slices.get(mode, {}).get(OVERALL, {}).get(metric)
+    if stored is None or not _known(stored):
+        return None
+    return Accepted(best=stored.value or 0.0, drops=0.0, since=day(baseline.provenance.get("measured")) or "")
+
+
+def _step(
+    entry: Accepted | None, row: Replacement, tolerance: float, promotion: Promotion, changed: str
+) -> Accepted | None:
+    if row.vanished or not _known(row.after):
+        # it applies to no case any more, or to others: what was accepted stays until it is measured again
+        return entry
+    value = row.after.value or 0.0
+    if entry is None:
+        return Accepted(best=value, drops=0.0, since=promotion.on)
+    if not isfinite(row.gain):
+        return entry
+    lost = _lost(row.change) if row.shared else -row.gain
+    # what is not of the same questions is no small drop that could be added up, so it is recorded whatever its size
+    if lost > EPSILON + (tolerance if row.shared else 0.0):
+        return _begun(_lowered(entry, row, lost, promotion), row, promotion, changed)
+    if not row.shared:
+        # nor does it show that anything was won back, unless the value is the best there was
+        return entry if _worse(value, entry.best, row) else _begun(entry, row, promotion, changed)
+    if lost > EPSILON:
+        return replace(entry, drops=entry.drops + lost)
+    # noise of floats is no gain: promoting one run twice must change nothing
+    left = entry.drops - (row.gain if row.gain > EPSILON else 0.0)
+    if left > EPSILON:
+        return replace(entry, drops=left)
+    # a best value that nobody was asked about stays what everything later is measured by
+    held = _worse(value, entry.best, row) and not row.sunk
+    return replace(entry, drops=0.0) if held else _begun(entry, row, promotion, changed)
+
+
+def _lowered(entry: Accepted, row: Replacement, lost: float, promotion: Promotion) -> Accepted:
+    """Record a lower value; both ends are over the same cases where such decided, and else the means."""
+    ends = (row.change.baseline, row.change.current) if lost <= -row.gain + EPSILON else (row.before, row.after)
+    before, after = (end.value or 0.0 for end in ends)
+    low = Lowered(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
+    return replace(entry, best=after, lowered=low)
+
+
+def _begun(entry: Accepted, row: Replacement, promotion: Promotion, changed: str) -> Accepted:
+    """Begin at the new value; where that is worse than what was accepted, other questions are why, and it is said."""
+    value = row.after.value or 0.0
+    moved = entry.moved
+    if _worse(value, entry.best, row):
+        moved = Lowered(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
+    return replace(entry, best=value, drops=0.0, since=promotion.on, moved=moved)
+
+
+def _changes(golden: GoldenChanges) -> str:
+    counts = {"added": golden.added, "removed": golden.removed, "changed": golden.relabelled}
+    told = ", ".join(f"{len(names)} {word}" for word, names in counts.items() if names)
+    return f"other questions: {told}" if told else "other questions"
+
+
+def _worse(value: float, than: float, row: Replacement) -> bool:
+    return _behind(value, than, row) > EPSILON
+
+
+def _behind(value: float, than: float, row: Replacement) -> float:
+    return than - value if row.after.direction == "higher" else value - than
+
+
+def _known(value: MetricValue) -> bool:
+    return value.value is not None and value.n > 0 and isfinite(value.value)

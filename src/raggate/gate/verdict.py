@@ -1,0 +1,313 @@
+"""A comparison and the policy -> the verdict with its reasons. Pure: no I/O, no clock, no randomness.
+
+Order of the clauses: what could not be measured (3), what the API must never do (4), a part of the index (3), what got
+worse (1), what is missing from an otherwise green comparison (3), pass (0). So a red run names its worst cause first,
+and nothing that is incomplete can be green.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from raggate.config.schema import Gate
+from raggate.errors import ExitCode
+from raggate.gate import behaviour, completeness, ratchet, waivers, wording
+from raggate.gate.row_status import judge
+from raggate.models.comparison import Comparison, Finding
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
+from raggate.models.verdict import Judged, Outcome, Reason, Verdict
+from raggate.models.waiver import Waived
+from raggate.text import dates
+
+_EXIT_CODES: dict[Outcome, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "regression": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "invariant broken": ExitCode.INVARIANT,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+
+
+def decide(
+    comparison: Comparison,
+    findings: Sequence[Finding],
+    gate: Gate,
+    *,
+    stopped: str | None = None,
+    interrupted: bool = False,
+    first_run: bool = False,
+    started: str = "",
+    waived: Sequence[Waived] = (),
+    waivers_settled: bool = False,
+) -> Verdict:
+    """Decide.
+
+    Args:
+        comparison: the run held against the baseline.
+        findings: invariants that do not hold.
+        gate: the policy.
+        stopped: why the run ended early, None when every question was asked.
+        interrupted: whether a signal is why.
+        first_run: whether there is no baseline because the trusted commit does not have raggate yet.
+        started: when the run started, ISO 8601; empty when that is not known.
+        waived: the waivers as they stand on that day.
+        waivers_settled: whether the change itself removes or renews every waiver that has expired.
+    """
+    rows = tuple(_excuse(judge(delta, gate), gate, waived) for delta in comparison.deltas)
+    complaints = _complaints(comparison, rows, gate, waived)
+    told = _used(comparison, complaints, waived, stopped)
+    complaints += _left_over(told, settled=waivers_settled)
+    warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
+    clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
+        ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
+        ("invariant broken", list(_finding_reasons(findings, "error"))),
+        ("cannot tell", list(completeness.smaller_index(comparison, same_chunker=True))),
+        ("regression", [item.reason for item in complaints if item.red]),
+        ("cannot tell", _incomplete_unless_cut_short(comparison, rows, gate, stopped)),
+    )
+    outcome, reasons = _first(clauses, interrupted=interrupted)
+    return Verdict(
+        outcome=outcome,
+        exit_code=_EXIT_CODES[outcome],
+        headline=wording.headline(outcome, reasons, comparison, warnings),
+        reasons=tuple(reasons),
+        warnings=tuple(warnings),
+        rows=rows,
+        waivers=told,
+        fell=_fell(complaints),
+        missed=dict(item.missed for item in complaints if item.missed is not None),
+    )
+
+
+def _incomplete_unless_cut_short(
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, stopped: str | None
+) -> list[Reason]:
+    # a run that was cut short lacks cases and slices for that reason alone
+    return list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []
+
+
+def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
+    """Name the cases that got worse in the metrics that are complained of, each with the first such metric."""
+    found: dict[tuple[str, str], str] = {}
+    for delta in (item.row.delta for item in complaints if item.red and item.row is not None):
+        for case in sorted(delta.fell):
+            found.setdefault((delta.mode, case), delta.metric)
+    return found
+
+
+def _warnings(
+    comparison: Comparison,
+    findings: Sequence[Finding],
+    rows: Sequence[Judged],
+    gate: Gate,
+    started: str,
+    complaints: Sequence[_Complaint],
+) -> Iterator[Reason]:
+    """Say what a reader must know of but the policy lets pass."""
+    yield from _finding_reasons(findings, "warn")
+    yield from _stale(comparison, gate, started)
+    yield from completeness.drift(comparison, gate)
+    yield from completeness.thinner(comparison, rows, gate)
+    yield from completeness.unwatched(comparison)
+    yield from behaviour.warnings(comparison)
+    yield from _slice_warnings(rows, gate)
+    yield from (item.reason for item in complaints if not item.red)
+
+
+def _first(clauses: Sequence[tuple[Outcome, list[Reason]]], *, interrupted: bool) -> tuple[Outcome, list[Reason]]:
+    """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
+    first: Outcome = next((name for name, reasons in clauses if reasons), "pass")
+    # what else is wrong is told too, after the clause that decided
+    reasons = [reason for name, found in clauses if name == first for reason in found]
+    reasons += [reason for name, found in clauses if name != first for reason in found]
+    return "interrupted" if interrupted and first == "cannot tell" else first, reasons
+
+
+def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, first_run: bool) -> Iterator[Reason]:
+    problems = list(_incomplete(comparison, gate, stopped))
+    yield from problems
+    if first_run:
+        message = "this is a first run: the commit that would judge the change does not have raggate yet"
+        yield Reason(code="first-run", message=message)
+    elif comparison.baseline is None:
+        yield Reason(code="no-baseline", message=wording.no_baseline(comparison.uncommitted, promotable=not problems))
+    for cause in comparison.incomparable:
+        yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
+    yield from completeness.other_denominators(comparison, gate)
+    if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
+        known = len({case.case_id for case in comparison.baseline.scorecard.cases})
+        if comparison.compared < gate.min_overlap * known - EPSILON:
+            yield Reason(
+                code="little-overlap",
+                message=f"only {comparison.compared} of the baseline's {known} cases are still the same",
+            )
+
+
+def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
+    scorecard = comparison.scorecard
+    if not scorecard.cases:
+        yield Reason(code="zero-cases", message="no question was asked")
+    if stopped is not None:
+        yield Reason(code="stopped", message=stopped)
+    if comparison.not_asked and scorecard.cases and stopped is None:
+        yield Reason(code="not-asked", message=wording.not_asked(comparison.not_asked))
+    operations = scorecard.operations
+    left = operations.failures.get("aborted", 0) if operations is not None else 0
+    # what a run that was cut short did not come to is told already
+    short = stopped is not None and operations is not None and operations.failed == left
+    if operations is not None and not short and completeness.failed_too_often(operations, gate):
+        yield Reason(code="too-many-errors", message=wording.failures(operations, gate.max_error_rate))
+
+
+def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason]:
+    for finding in findings:
+        if finding.level == level:
+            times = f" ({finding.count} times)" if finding.count > 1 else ""
+            yield Reason(
+                code=f"invariant-{finding.invariant}",
+                message=f"“{finding.message.rstrip('.')}” does not hold{times}: {finding.examples[0]}",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Complaint:
+    """Something that got worse: red, unless a waiver or the policy makes it a warning."""
+
+    reason: Reason
+    red: bool = True
+    waiver: Waived | None = None
+    row: Judged | None = None
+    missed: tuple[tuple[str, str], str] | None = None
+
+
+def _complaints(
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]
+) -> list[_Complaint]:
+    return [
+        *_must_pass(comparison, gate, waived),
+        *_worse(rows, gate, waived),
+        *_creep(comparison, rows, gate, waived),
+    ]
+
+
+def _used(
+    comparison: Comparison, complaints: Sequence[_Complaint], waived: Sequence[Waived], stopped: str | None
+) -> tuple[Waived, ...]:
+    """Say how each waiver stands after all; where nothing was compared, none counts as unused."""
+    if comparison.baseline is None or comparison.incomparable or stopped is not None:
+        return tuple(waived)
+    return waivers.settled(waived, {item.waiver for item in complaints if item.waiver})
+
+
+def _complain(code: str, message: str, waiver: Waived | None, row: Judged | None = None) -> _Complaint:
+    if waiver is None:
+        return _Complaint(reason=Reason(code=code, message=message), row=row)
+    told = Reason(code="waived", message=f"{message}; {wording.waived(waiver)}")
+    return _Complaint(reason=told, red=False, waiver=waiver)
+
+
+def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
+    """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
+    excused = set()
+    for case in comparison.scorecard.cases:
+        missed = _missed(case, gate.flip_at) if case.must_pass else None
+        if missed is not None:
+            message, metric = missed
+            waiver = waivers.for_case(waived, case.case_id, case.mode)
+            excused.add((case.mode, case.case_id))
+            complaint = _complain("must-pass", f"must-pass question {case.case_id} ({case.mode}): {message}", waiver)
+            yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
+    found = [("got worse", *item) for item in waivers.worsened(waived, comparison, gate)]
+    found += [("is beyond a floor or ceiling", *item) for item in waivers.limited(waived, comparison, gate)]
+    for what, case, one in found:
+        if (case.mode, case.case_id) not in excused:
+            excused.add((case.mode, case.case_id))
+            message = f"question {case.case_id} ({case.mode}) {what} and is left out of the means"
+            yield _complain("worse", message, one)
+
+
+def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
+    """Say what a question that must pass lacks, and by which metric that is seen; None when it passes."""
+    if case.failure is not None:
+        message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
+        return message, f"hit_at_{depth}"
+    abstained = "abstention_accuracy"
+    if case.values.get(abstained) is not None:
+        return None if case.values[abstained] == 1 else ("the API answered and should have abstained", abstained)
+    if case.values.get("false_abstention_rate") == 1:
+        return "the API abstained", "false_abstention_rate"
+    grouped = any(name.startswith("recall_all_at_") and value is not None for name, value in case.values.items())
+    rank = case.rank_all if grouped else case.rank
+    if rank is not None and rank <= depth:
+        return None
+    what = "not all that it needs stands" if grouped else "nothing expected stands"
+    return f"{what} within rank {depth}", f"{'recall_all' if grouped else 'hit'}_at_{depth}"
+
+
+def _excuse(row: Judged, gate: Gate, waived: Sequence[Waived]) -> Judged:
+    """Mark a row that would be red but for a waiver."""
+    counts = row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")
+    if not counts or row.status not in {"worse", "below floor"}:
+        return row
+    return replace(row, waived=waivers.for_metric(waived, row.delta.metric, row.delta.mode) is not None)
+
+
+def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
+    for row in rows:
+        if row.delta.slice != OVERALL and gate.slices != "fail":
+            continue
+        waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
+        if row.gated and row.status == "worse":
+            yield _complain("worse", wording.change(row), waiver, row)
+        if row.gated and row.status == "below floor":
+            yield _complain("below-floor", wording.beyond(row), waiver, row)
+
+
+def _creep(
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]
+) -> Iterator[_Complaint]:
+    if comparison.baseline is None or gate.ratchet == "off":
+        return
+    for creep in ratchet.creeping(rows, comparison.baseline.accepted):
+        message = wording.crept(creep.row, creep.total, creep.since)
+        # what was given up before is no fault of a change that gives up nothing
+        if gate.ratchet == "fail" and creep.adds:
+            delta = creep.row.delta
+            yield _complain("creep", message, waivers.for_metric(waived, delta.metric, delta.mode), creep.row)
+        else:
+            yield _Complaint(reason=Reason(code="creep", message=message), red=False)
+
+
+def _left_over(waived: Sequence[Waived], *, settled: bool) -> Iterator[_Complaint]:
+    """Name the waivers that have expired, and those that excuse nothing."""
+    for one in waived:
+        if one.state == "expired":
+            reason = Reason(code="waiver-expired", message=wording.expired(one, settled=settled))
+            yield _Complaint(reason=reason, red=not settled)
+        elif one.state == "unused":
+            yield _Complaint(reason=Reason(code="waiver-unused", message=wording.unused(one)), red=False)
+
+
+def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
+    measured = comparison.baseline.provenance.get("measured") if comparison.baseline is not None else None
+    age = dates.days_between(measured, started)
+    if gate.stale_after_days is not None and age is not None and age > gate.stale_after_days:
+        yield Reason(
+            code="stale-baseline", message=wording.stale(dates.day(measured) or "", age, gate.stale_after_days)
+        )
+
+
+def _slice_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+    """One warning a slice, by its worst metric; a slice of all cases would only repeat what is said of them."""
+    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
+    slices: dict[tuple[str, str], list[Judged]] = {}
+    for row in rows if gate.slices == "warn" else ():
+        delta = row.delta
+        part = delta.slice != OVERALL and delta.current.n != whole.get((delta.mode, delta.metric))
+        if part and row.gated and row.status == "worse":
+            slices.setdefault((delta.mode, delta.slice), []).append(row)
+    for found in slices.values():
+        worst = max(found, key=lambda row: abs(row.delta.delta or 0.0))
+        more = f"; {wording.count(len(found) - 1, 'other metric')} of it got worse too" if len(found) > 1 else ""
+        yield Reason(code="slice-worse", message=wording.change(worst) + more)

@@ -1,0 +1,149 @@
+"""The waivers of a configuration x the day of a run -> which hold, what they excuse, and which are left over. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from raggate.config.schema import Config, Gate, Waiver
+from raggate.errors import UsageError
+from raggate.models.comparison import Comparison
+from raggate.models.golden import Golden
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard
+from raggate.models.waiver import Waived
+from raggate.text.dates import days_until
+from raggate.text.escape import plain
+
+
+def standing(waivers: Sequence[Waiver], started: str) -> tuple[Waived, ...]:
+    """Say which waivers hold on the day a run started. Where that day is not known, none does.
+
+    Args:
+        waivers: those of the configuration that counts.
+        started: when the run started, ISO 8601.
+    """
+    return tuple(_waived(waiver, days_until(waiver.expires, started)) for waiver in waivers)
+
+
+def _waived(waiver: Waiver, left: int | None) -> Waived:
+    return Waived(
+        metric=waiver.metric,
+        case=waiver.case,
+        mode=waiver.mode,
+        owner=waiver.owner,
+        reason=waiver.reason,
+        expires=waiver.expires,
+        state="active" if left is not None and left >= 0 else "expired",
+        days_left=left,
+    )
+
+
+def for_metric(waived: Iterable[Waived], metric: str, mode: str) -> Waived | None:
+    """Give the waiver that holds for a metric in a mode."""
+    return next((one for one in _active(waived) if one.metric == metric and one.mode in {None, mode}), None)
+
+
+def for_case(waived: Iterable[Waived], case_id: str, mode: str) -> Waived | None:
+    """Give the waiver that holds for a case in a mode."""
+    return next((one for one in _active(waived) if one.case == case_id and one.mode in {None, mode}), None)
+
+
+def excused(waived: Sequence[Waived], scorecard: Scorecard) -> frozenset[tuple[str, str]]:
+    """Name the cases that are left out of the means, by mode and case id."""
+    return frozenset(
+        (case.mode, case.case_id) for case in scorecard.cases if for_case(waived, case.case_id, case.mode) is not None
+    )
+
+
+def worsened(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> Iterator[tuple[CaseScore, Waived]]:
+    """Find the waived cases with a gated metric that is worse than in the baseline, each with its waiver."""
+    baseline = comparison.baseline
+    if baseline is None or comparison.incomparable:
+        return
+    before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
+    for case in comparison.scorecard.cases:
+        waiver = for_case(waived, case.case_id, case.mode)
+        old = before.get((case.mode, case.case_id))
+        if waiver is not None and old is not None and _worse(old, case, comparison, gate):
+            yield case, waiver
+
+
+def limited(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> Iterator[tuple[CaseScore, Waived]]:
+    """Find the waived cases that a floor or ceiling would count against the run, each with its waiver."""
+    if comparison.baseline is None or comparison.incomparable or not comparison.baseline.paired:
+        return
+    for case in comparison.scorecard.cases:
+        waiver = for_case(waived, case.case_id, case.mode)
+        if waiver is not None and _beyond(case, comparison, gate):
+            yield case, waiver
+
+
+def _beyond(case: CaseScore, comparison: Comparison, gate: Gate) -> bool:
+    for metric, mean in comparison.scorecard.slices.get(case.mode, {}).get(OVERALL, {}).items():
+        rule, value = gate.rule(metric), case.values.get(metric)
+        limit = None if rule is None else rule.floor if mean.direction == "higher" else rule.ceiling
+        sign = 1 if mean.direction == "higher" else -1
+        if limit is not None and value is not None and sign * (value - limit) < -EPSILON:
+            return True
+    return False
+
+
+def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -> bool:
+    values = comparison.scorecard.slices.get(new.mode, {}).get(OVERALL, {})
+    for metric, value in values.items():
+        was, now = old.values.get(metric), new.values.get(metric)
+        sign = 1 if value.direction == "higher" else -1
+        if gate.rule(metric) and was is not None and now is not None and sign * (now - was) < -EPSILON:
+            return True
+    return False
+
+
+def settled(waived: Sequence[Waived], used: Iterable[Waived]) -> tuple[Waived, ...]:
+    """Mark the waivers that hold but had nothing to excuse as unused."""
+    known = set(used)
+    return tuple(replace(one, state="unused") if one.state == "active" and one not in known else one for one in waived)
+
+
+def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
+    """Check the metrics and modes that waivers name.
+
+    Args:
+        settings: the configuration.
+        metrics: every metric there is at its cut-offs.
+        name: the configuration's name for messages.
+
+    Raises:
+        UsageError: for a metric or a mode that is not known.
+    """
+    known = list(metrics)
+    for number, waiver in enumerate(settings.waivers):
+        if waiver.metric is not None and waiver.metric not in known:
+            raise UsageError(
+                f"{name}: waivers[{number}].metric: no metric {plain(waiver.metric)!r} at the cut-offs "
+                f"{settings.score.k}",
+                hint=f"Known: {', '.join(known)}.",
+            )
+        if waiver.mode is not None and waiver.mode not in settings.ask.modes:
+            raise UsageError(
+                f"{name}: waivers[{number}].mode: expected one of {', '.join(settings.ask.modes)}; "
+                f"found {plain(waiver.mode)!r}"
+            )
+
+
+def check_cases(settings: Config, golden: Golden, name: str) -> None:
+    """Check the cases that waivers name.
+
+    Raises:
+        UsageError: for a case that is not in the golden set.
+    """
+    known = {case.id for case in golden.cases}
+    for number, waiver in enumerate(settings.waivers):
+        if waiver.case is not None and waiver.case not in known:
+            raise UsageError(
+                f"{name}: waivers[{number}].case: no case {plain(waiver.case)!r} in the golden set {settings.golden}",
+                hint="Remove the waiver, or name a case of the golden set.",
+            )
+
+
+def _active(waived: Iterable[Waived]) -> Iterator[Waived]:
+    return (one for one in waived if one.state == "active")

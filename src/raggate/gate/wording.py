@@ -1,0 +1,200 @@
+"""The sentences of a verdict: how changes, counts and the headline are put into words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.models.comparison import Comparison, Delta, Uncompared
+from raggate.models.scorecard import OVERALL, Operations
+from raggate.models.verdict import Judged, Outcome, Reason
+from raggate.models.waiver import Waived
+from raggate.text.escape import plain
+from raggate.text.jsonio import written
+
+_PLAIN_QUOTES = str.maketrans("“”", '""')
+
+SOON = 14
+"""Days before its last one from which on a waiver is said to expire soon."""
+
+
+def change(row: Judged) -> str:
+    """Say how a metric went from one value to another, and what was allowed."""
+    before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
+    if row.by_others and row.delta.uncompared is not None:
+        return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {row.allowed or 0.0:g}"
+    return (
+        f"{name(row.delta)} went from {written(before)} to {written(after)} "
+        f"({written(row.delta.delta or 0.0, sign=True)}, allowed {row.allowed or 0.0:g})"
+    )
+
+
+def shortfall(delta: Delta, others: Uncompared) -> str:
+    """Say how a metric stands over the cases that could not be compared, and what that makes of the whole."""
+    worse = written(-others.drop if delta.current.direction == "higher" else others.drop, sign=True)
+    return f"{name(delta)} is {beside(others)}: with the compared ones that is {worse}"
+
+
+def beside(others: Uncompared) -> str:
+    """Set the mean of the cases that could not be compared beside that of their stand-ins."""
+    new = others.n - others.relabelled
+    kinds = [f"{count(others.relabelled, 'question')} relabelled"] if others.relabelled else []
+    kinds += [f"{new if kinds else count(new, 'question')} added"] if new else []
+    over = f"{written(others.value)} over the {' and '.join(kinds)} since the baseline"
+    return f"{over}, where {written(others.expected)} stands for them"
+
+
+def beyond(row: Judged) -> str:
+    """Say that a metric is beyond its floor or ceiling."""
+    limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
+    whole = row.delta.whole
+    over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
+    return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {row.floor:g}"
+
+
+def failures(operations: Operations, allowed: float) -> str:
+    """Say how many calls failed, by kind, and how many questions were not asked; `allowed` is a share of all."""
+    left = operations.failures.get("aborted", 0)
+    kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
+    told = [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
+    told += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
+    return f"{' and '.join(told)}, more than the allowed share of {allowed:g}{failing(operations.said)}"
+
+
+def failing(said: str) -> str:
+    """Quote what most of the failed calls said, to be appended; nothing where that is not known."""
+    # the words are the API's, or a run's that nobody has to believe: none of them may look like raggate's own
+    return f"; most often: “{plain(said, limit=160).translate(_PLAIN_QUOTES)}”" if said else ""
+
+
+def crept(row: Judged, total: float, since: str) -> str:
+    """Say by how much a metric got worse in steps that were each small enough to be accepted."""
+    way = "down" if row.delta.current.direction == "higher" else "up"
+    allowed = f"{row.allowed or 0.0:g}"
+    return (
+        f"{name(row.delta)} has crept {way} {written(total)}{f' since {since}' if since else ''} in accepted steps "
+        f"of at most {allowed} each, more than the allowed {allowed}"
+    )
+
+
+def stale(measured: str, age: float, allowed: int) -> str:
+    """Say how old a baseline is; `age` and `allowed` are days."""
+    return (
+        f"the baseline was measured on {measured}, {count(int(age), 'day')} before this run, and counts as stale after "
+        f"{allowed}: promote a newer run"
+    )
+
+
+def waived(one: Waived) -> str:
+    """Say who waives something, until when, and why."""
+    return f"waived by {_owner(one)} until {one.expires}{_soon(one)}: {plain(one.reason)}"
+
+
+def unused(one: Waived) -> str:
+    """Say that a waiver excuses nothing."""
+    return f"the waiver of {target(one)} by {_owner(one)} until {one.expires}{_soon(one)} excuses nothing: remove it"
+
+
+def expired(one: Waived, *, settled: bool) -> str:
+    """Say that a waiver has expired, and whether the change settles it."""
+    advice = "; this change removes or renews it" if settled else ": remove or renew it"
+    return f"the waiver of {target(one)} by {_owner(one)} expired on {one.expires}{advice}"
+
+
+def target(one: Waived) -> str:
+    """Name what a waiver is for."""
+    what = f"case {plain(one.case)}" if one.case is not None else plain(one.metric or "")
+    return what if one.mode is None else f"{what} ({one.mode})"
+
+
+def _owner(one: Waived) -> str:
+    return plain(one.owner, limit=100)
+
+
+def _soon(one: Waived) -> str:
+    if one.days_left is None or not 0 <= one.days_left <= SOON:
+        return ""
+    return " (today)" if one.days_left == 0 else f" (in {count(one.days_left, 'day')})"
+
+
+def name(delta: Delta) -> str:
+    """Name a row: metric, mode and slice."""
+    where = "" if delta.slice == OVERALL else f" for {delta.slice}"
+    return f"{delta.metric} ({delta.mode}){where}"
+
+
+def removed(names: Sequence[str]) -> str:
+    """Say which cases of the baseline are gone."""
+    return f"{count(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
+
+
+def instead(comparison: Comparison) -> str:
+    """Say what to do about a baseline that must not be compared with."""
+    held = comparison.baseline
+    if held is not None and held.scorecard.suite not in {"", comparison.scorecard.suite}:
+        return "name this suite's own baseline"
+    return "undo that, or promote a run that is measured so"
+
+
+def not_asked(missing: Sequence[tuple[str, str]]) -> str:
+    """Say which questions, by mode and case id, a run has no result for."""
+    names = [f"{plain(case)} ({plain(mode)})" for mode, case in missing]
+    return (
+        f"{count(len(names), 'question')} of the golden set {'has' if len(names) == 1 else 'have'} no result: "
+        + some(names)
+    )
+
+
+def no_baseline(uncommitted: str, *, promotable: bool) -> str:
+    """Say that there is no baseline, and what to do: `uncommitted` is one that only the working tree has."""
+    if uncommitted:
+        return f"the commit that judges has no baseline: commit {plain(uncommitted)}, or check without --against"
+    # what was not measured well cannot be promoted either
+    return "there is no baseline to compare with" + ("; review this run and promote it" if promotable else "")
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def are(number: int) -> str:
+    """Choose the verb for a number."""
+    return "is" if number == 1 else "are"
+
+
+def differ(number: int) -> str:
+    """Say how many notes differ."""
+    return f"{count(number, 'note')} differ{'s' if number == 1 else ''}"
+
+
+def some(names: Sequence[str]) -> str:
+    """List the first five names."""
+    shown = ", ".join(names[:5])
+    return f"{shown}, …" if len(names) > 5 else shown
+
+
+def headline(outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]) -> str:
+    """Say the verdict in one sentence, for a reader in a hurry."""
+    if outcome == "pass":
+        compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
+        note = f", with {count(len(warnings), 'warning')}" if warnings else ""
+        return f"Nothing gated is worse than allowed, over {count(compared, 'question')}{note}."
+    if outcome == "regression":
+        return _regression(reasons, sum(flip.kind == "broke" for flip in comparison.flips))
+    cause = reasons[0].message.rstrip(".")
+    if outcome == "invariant broken":
+        return f"The API's answers cannot be right: {cause}."
+    return f"No verdict is possible: {cause}."
+
+
+def _regression(reasons: Sequence[Reason], broke: int) -> str:
+    codes = [reason.code for reason in reasons]
+    worse, lost = sum(code in {"worse", "below-floor"} for code in codes), codes.count("must-pass")
+    parts = [count(worse, "gated metric")] if worse else []
+    parts += [count(lost, "must-pass question")] if lost else []
+    sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
+    if crept_down := codes.count("creep"):
+        sentences.append(f"Crept beyond the tolerance in small steps: {count(crept_down, 'gated metric')}.")
+    if left := codes.count("waiver-expired"):
+        sentences.append(f"{count(left, 'waiver')} expired.")
+    return " ".join([*sentences, *([f"{count(broke, 'question')} broke."] if broke else [])])

@@ -1,0 +1,229 @@
+"""A workflow run that measured earlier -> its run, verified to be one that may become the baseline, and the evidence.
+
+What GitHub says of the workflow run is checked first, then the artifact, then the run in it against the trusted inputs
+at the head of the target branch. Every refusal says which of them it was.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from raggate.errors import CannotTell, RaggateError
+from raggate.github import eligibility, workflow_files
+from raggate.github.rest import artifacts, commits
+from raggate.github.rest.artifacts import Artifact
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import Evidence
+from raggate.models.run import Run
+from raggate.pipeline import check, run_directory
+from raggate.text.dates import days_between
+from raggate.text.escape import plain
+
+EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
+"""What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
+
+_QUEUE = "gh-readonly-queue"
+_AGAIN = "Promote without `run-id`, which measures at the head of the branch, or name a run of that branch."
+_SAME = "Measure again at the head of the branch: promote without `run-id`."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The workflow run that is to be adopted.
+
+    Attributes:
+        repository: `owner/name`; it must have run here.
+        target: the branch the baseline is for.
+        head: full id of the commit the target is at, of which the trusted inputs are.
+        run: the id of the workflow run.
+        attempt: which attempt is meant; it must be the latest. None for the latest, whichever that is.
+        artifact: name of the artifact with the run directory.
+        workflow: name of the workflow file that must have run.
+        max_age_days: the oldest run that is taken, in days; None for any.
+        now: ISO 8601 timestamp in UTC.
+    """
+
+    repository: str
+    target: str
+    head: str
+    run: int
+    attempt: int | None
+    artifact: str
+    max_age_days: float | None
+    now: str
+    workflow: str = workflow_files.DEFAULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A measured run, as its artifact holds it, and what vouches for it."""
+
+    run: Run
+    evidence: Evidence
+
+
+def adopt(github: GitHub, wanted: Wanted, inputs: Inputs) -> Adopted:
+    """Verify a workflow run and take what it measured.
+
+    Args:
+        github: the API, with a token that may read actions and contents.
+        wanted: the workflow run.
+        inputs: the trusted inputs at the head of the target branch.
+
+    Raises:
+        CannotTell: for the first condition that does not hold.
+        GitHubError: when GitHub refuses, or does not answer in time.
+    """
+    record = _record(github, wanted)
+    _check_origin(record, wanted)
+    _check_outcome(record, wanted)
+    _check_commit(github, record, wanted)
+    artifact = _artifact(github, record, wanted)
+    run = _read(artifacts.download(github, wanted.repository, artifact), wanted)
+    eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {wanted.run}")
+    return Adopted(
+        run=run,
+        evidence=Evidence(
+            run=wanted.run,
+            attempt=_attempt(record),
+            event=str(record["event"]),
+            commit=str(record["head_sha"]),
+            url=plain(str(record.get("html_url") or ""), limit=500),
+            adopted=True,
+            artifact=wanted.artifact,
+            digest=plain(str(artifact.digest), limit=100),
+            image=eligibility.image_of(run),
+        ),
+    )
+
+
+def _record(github: GitHub, wanted: Wanted) -> dict[str, Any]:
+    try:
+        found = github.get(f"/repos/{quote(wanted.repository)}/actions/runs/{wanted.run}")
+    except GitHubError as error:
+        if error.status == 404:
+            raise CannotTell(
+                f"there is no workflow run {wanted.run} in {plain(wanted.repository)}",
+                hint="The number is in the address of the run; its permission is `actions: read`.",
+            ) from error
+        raise
+    if not isinstance(found, dict) or found.get("id") != wanted.run:
+        raise GitHubError(f"GitHub: expected workflow run {wanted.run}; found something else")
+    return found
+
+
+def _check_origin(record: Mapping[str, Any], wanted: Wanted) -> None:
+    """Check where the run comes from: the repository itself, an event that may be promoted, and the target branch."""
+    home = wanted.repository.lower()
+    if _full_name(record.get("repository")).lower() != home:
+        raise _refusal(wanted, f"it belongs to another repository: {plain(_full_name(record.get('repository')))!r}")
+    origin = _full_name(record.get("head_repository"))
+    if origin.lower() != home:
+        shown = repr(plain(origin)) if origin else "a repository that was deleted"
+        raise _refusal(wanted, f"it measured code of {shown}: a run from a fork is never promoted")
+    event = str(record.get("event"))
+    if event not in EVENTS:
+        raise _refusal(
+            wanted, f"it was started by {plain(event)!r}; expected one of {', '.join(sorted(EVENTS))}", hint=_AGAIN
+        )
+    branch = str(record.get("head_branch") or "")
+    queued = event == "merge_group" and branch.startswith(f"{_QUEUE}/{wanted.target}/")
+    if branch != wanted.target and not queued:
+        raise _refusal(wanted, f"it is of the branch {plain(branch)!r}, not of {plain(wanted.target)!r}", hint=_AGAIN)
+    path = str(record.get("path") or "")
+    if not workflow_files.is_of(path, wanted.workflow, branch):
+        raise _refusal(
+            wanted,
+            f"it is of the workflow {plain(path)!r}, not of {plain(wanted.workflow)!r}: another workflow can leave an "
+            f"artifact of any content under the name {plain(wanted.artifact)!r}",
+            hint="Where the gate's workflow is another file, name it in the input `workflow`.",
+        )
+
+
+def _check_outcome(record: Mapping[str, Any], wanted: Wanted) -> None:
+    """Check how the run ended, that no later attempt replaced the one that is meant, and its age."""
+    latest = _attempt(record)
+    if wanted.attempt is not None and wanted.attempt != latest:
+        raise _refusal(wanted, f"attempt {wanted.attempt} is not its latest, which is {latest}")
+    if record.get("status") != "completed":
+        raise _refusal(wanted, f"it has not ended: it is {plain(str(record.get('status')), limit=40)!r}")
+    if record.get("conclusion") != "success":
+        raise _refusal(
+            wanted, f"it ended with {plain(str(record.get('conclusion')), limit=40)!r}, not with 'success'", hint=_AGAIN
+        )
+    begun = record.get("run_started_at") or record.get("created_at")
+    age = days_between(begun, wanted.now)
+    if wanted.max_age_days is not None and (age is None or age > wanted.max_age_days):
+        shown = "of unknown age" if age is None else f"{age:.1f} days old"
+        raise _refusal(wanted, f"it is {shown}; at most {wanted.max_age_days:g} days are taken", hint=_SAME)
+
+
+def _check_commit(github: GitHub, record: Mapping[str, Any], wanted: Wanted) -> None:
+    commit = str(record.get("head_sha"))
+    if not commits.contains(github, wanted.repository, commit=commit, head=wanted.head):
+        raise _refusal(
+            wanted,
+            f"its commit {plain(commit, limit=12)} cannot be reached from {plain(wanted.target)} at {wanted.head[:12]}",
+            hint=_AGAIN,
+        )
+
+
+def _artifact(github: GitHub, record: Mapping[str, Any], wanted: Wanted) -> Artifact:
+    """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
+    latest = _attempt(record)
+    since = str(record.get("run_started_at") or "")
+    if not since and latest > 1:
+        raise _refusal(wanted, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
+    name = repr(plain(wanted.artifact))
+    found = artifacts.find(github, wanted.repository, wanted.run, wanted.artifact, since=since)
+    if found is None and latest > 1:
+        raise _refusal(
+            wanted,
+            f"its attempt {latest} left no artifact {name}, and what an earlier attempt left is not taken",
+            hint=f"Run all jobs of the workflow again, not only those that failed. {_AGAIN}",
+        )
+    if found is None:
+        raise _refusal(wanted, f"it left no artifact {name}", hint=_AGAIN)
+    if not found.digest:
+        raise _refusal(
+            wanted,
+            f"GitHub knows no digest of its artifact {name}, so nothing vouches for what is downloaded",
+            hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
+        )
+    return found
+
+
+def _read(files: Mapping[str, bytes], wanted: Wanted) -> Run:
+    if "results.jsonl" not in files:
+        raise _refusal(wanted, "its artifact holds no results: nothing was measured", hint=_AGAIN)
+    with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
+        directory = Path(scratch)
+        artifacts.write_run(files, directory)
+        try:
+            run = run_directory.read(directory)
+            check.config_of(run)
+        except RaggateError as error:
+            # where it was unpacked says nothing to anybody
+            said = error.message.replace(f"{directory}/", "")
+            raise _refusal(wanted, f"the run directory in its artifact cannot be read: {said}") from None
+    return run
+
+
+def _attempt(record: Mapping[str, Any]) -> int:
+    found = record.get("run_attempt")
+    return found if type(found) is int else 1
+
+
+def _full_name(repository: object) -> str:
+    return str(repository.get("full_name") or "") if isinstance(repository, dict) else ""
+
+
+def _refusal(wanted: Wanted, why: str, *, hint: str = "") -> CannotTell:
+    return CannotTell(f"workflow run {wanted.run} cannot become the baseline: {why}", hint=hint)

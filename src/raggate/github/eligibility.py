@@ -1,0 +1,118 @@
+"""A measured run and the trusted inputs of a branch -> whether they made it, and the baseline it would be."""
+
+from __future__ import annotations
+
+import hashlib
+
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, UsageError
+from raggate.gate import promote
+from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
+from raggate.models.promotion import Proposal
+from raggate.models.provenance import image_in
+from raggate.models.run import Run
+from raggate.pipeline import check
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps
+
+ALLOW = "`allow-regression: true`, with a reason that says why"
+"""What accepts a lower value, in a workflow."""
+
+_SAME = "Measure again at the head of the branch: promote without `run-id`."
+
+
+def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
+    """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit.
+
+    Args:
+        run: the run.
+        inputs: the trusted inputs.
+        commit: full id of the commit that was checked out.
+        which: names the run in messages.
+
+    Raises:
+        CannotTell: naming what differs.
+    """
+    settings = check.config_of(run)
+    differing = {
+        "it is of another suite": (run.suite, inputs.config.suite),
+        "it was measured by another golden set than the branch has now": (
+            run.fingerprint.get("golden"),
+            inputs.golden.hash,
+        ),
+        "its questions are not those of the golden set it names": (run.golden.hash, inputs.golden.hash),
+        "it was measured by another vault than the branch has now": (run.fingerprint.get("vault"), inputs.vault.hash),
+        "it was measured by another configuration than the branch has now": (
+            configuration_hash(settings),
+            configuration_hash(inputs.config),
+        ),
+    }
+    for what, (found, expected) in differing.items():
+        if found != expected:
+            shown = f"expected {plain(str(expected), limit=80)}, found {plain(str(found), limit=80)}"
+            raise CannotTell(f"{which} cannot become the baseline: {what}: {shown}", hint=_SAME)
+    checkout = run.config.get("checkout")
+    checkout = checkout if isinstance(checkout, dict) else {}
+    if checkout.get("commit") != commit:
+        raise CannotTell(
+            f"{which} cannot become the baseline: it measured a checkout of "
+            f"{plain(str(checkout.get('commit')), limit=12)}, expected {commit[:12]}",
+            hint=_SAME,
+        )
+    if checkout.get("dirty") is not False:
+        raise CannotTell(
+            f"{which} cannot become the baseline: files of its checkout had been changed",
+            hint="Let no step before raggate change files that are in git.",
+        )
+
+
+def configuration_hash(settings: Config) -> str:
+    """Give the hash of everything in a configuration that decides what is measured and how it is judged.
+
+    Where run directories go, what is waived, and which build of the API is measured are not part of it.
+    """
+    said = settings.model_dump(mode="json", exclude={"out", "waivers"})
+    api = {key: part for key, part in said["api"].items() if key != "url"}
+    if isinstance(api.get("container"), dict):
+        api["container"] = {key: part for key, part in api["container"].items() if key not in {"image", "build"}}
+    return hashlib.sha256(dumps({**said, "api": api})).hexdigest()
+
+
+def image_of(run: Run) -> str:
+    """Give the container image of the API: as the engine knew it, or as the configuration names it by digest.
+
+    Empty when neither is known, as in run directories of earlier versions.
+    """
+    if found := image_in(run.config):
+        return found
+    container = check.config_of(run).api.container
+    image = container.image if container is not None else None
+    return image if image is not None and "@sha256:" in image else ""
+
+
+def propose(run: Run, trusted: Inputs, terms: promote.Terms) -> Proposal:
+    """Say what the baseline will be: what `raggate promote` says and writes, to the byte, of the same run.
+
+    Args:
+        run: the run.
+        trusted: the inputs at the head of the branch; their policy and baseline count.
+        terms: why, by whom, and whether lower values are accepted.
+
+    Raises:
+        CannotTell: for a run that was not measured well enough.
+        UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
+    """
+    try:
+        return check.propose(run, trusted.config, terms, lambda: _present(trusted, terms))
+    except UsageError as error:
+        raise UsageError(error.message, hint=error.hint.replace(promote.ALLOW, ALLOW)) from None
+
+
+def _present(trusted: Inputs, terms: promote.Terms) -> tuple[Baseline | None, str]:
+    try:
+        return check.read_baseline(trusted), ""
+    except UsageError as error:
+        if terms.allow_regression and terms.reason:
+            return None, error.message
+        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {promote.ALLOW}.") from None

@@ -1,0 +1,268 @@
+"""What was decided -> GitHub: the comment, the check run, annotations and the step summary. It changes no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from raggate.errors import ExitCode, RaggateError
+from raggate.github import sticky
+from raggate.github.rest import checks
+from raggate.github.rest.client import GitHub
+from raggate.github.runner import commands, secrets
+from raggate.github.runner.event import Event
+from raggate.github.runner.results import name_of
+from raggate.models.publication import Ended, Links, Publication, Push
+from raggate.models.verdict import Review
+from raggate.reports import comment, markdown
+from raggate.reports.annotations import Annotation, for_log
+from raggate.reports.annotations import annotations as annotated
+from raggate.reports.budget import COMMENT_LIMIT
+
+CHECK_SUMMARY_BYTES = 60_000
+"""GitHub takes 65,535 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a workflow asks for.
+
+    Attributes:
+        comment: `always`, `on-change` (only when something differs from the baseline or did not pass) or `never`.
+        check_run: the name of a check run of its own, empty for none.
+        prefix: directory of the configuration in the repository, `` or `folder/`.
+        relayed: whether an untrusted run measured what is told.
+        login: who writes with the token, where that is an app's own.
+        secrets: values that must stand in nothing that is shown.
+    """
+
+    comment: str = "always"
+    check_run: str = ""
+    prefix: str = ""
+    relayed: bool = False
+    secrets: tuple[str, ...] = ()
+    login: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How a run ended: its exit code, with a review or with the reason there is none; trusted sentences go beside."""
+
+    code: int
+    review: Review | None = None
+    ended: Ended | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def suite(self) -> str:
+        """The suite, as far as it is known."""
+        return self.review.run.suite if self.review is not None else self.reason.suite or ""
+
+    @property
+    def reason(self) -> Ended:
+        """Why there is no review."""
+        return self.ended or Ended(label=name_of(self.code), exit_code=self.code, message="The log says more.")
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is anything to tell: no pass, or something that moved."""
+        review = self.review
+        if self.code != ExitCode.PASS or review is None:
+            return True
+        moved = any(row.delta.delta for row in review.verdict.rows if row.gated and row.status != "same")
+        previewed = review.preview is not None and not review.preview.empty
+        return bool(moved or previewed or review.verdict.warnings or review.comparison.flips)
+
+
+class Surface:
+    """The GitHub surface of one run: what is shown where, to whom. Failing to show it is said and nothing more.
+
+    Args:
+        event: what started the run.
+        github: the API; None without a token.
+        settings: what the workflow asks for.
+        say: takes a line about what could not be shown.
+
+    `failed` tells whether something could not, `said` how many lines `say` took, and `check` is the check run while it
+    is open.
+    """
+
+    def __init__(self, event: Event, github: GitHub | None, settings: Settings, say: Callable[[str], None]) -> None:
+        self.event = event
+        self.github = github
+        self.settings = settings
+        self.say = say
+        self.check: int | None = None
+        self.failed = False
+        self.said = 0
+
+    def begin(self) -> int | None:
+        """Open the check run before anything is started, if there is to be one. Returns its id."""
+        event = self.event
+        if self.github is None or not self.settings.check_run:
+            return None
+        try:
+            self.check = checks.begin(
+                self.github,
+                event.repository,
+                head=event.head,
+                name=self.settings.check_run,
+                external_id=f"{event.run_id}.{event.attempt}",
+                details_url=event.run_url,
+            )
+        except RaggateError as error:
+            self._could_not("open the check run", error)
+        return self.check
+
+    def finish(self, told: Told) -> dict[str, str]:
+        """Show how the run ended: check run and comment. Returns the outputs that tell where."""
+        found = {"comment-url": ""}
+        if self.github is None:
+            return found
+        self.complete(told)
+        number = self.event.number
+        if self.settings.comment != "never" and self.event.comments and number is not None:
+            try:
+                found["comment-url"] = self._comment(self.github, number, told) or ""
+            except (RaggateError, ValueError) as error:
+                self._could_not("comment on the pull request", error)
+        return found
+
+    def complete(self, told: Told) -> None:
+        """Complete the check run, if there is one open."""
+        if self.github is None or self.check is None:
+            return
+        base = self.event.base_ref
+        try:
+            checks.complete(
+                self.github,
+                self.event.repository,
+                run_id=self.check,
+                conclusion=checks.conclusion_of(told.code),
+                title=f"{name_of(told.code)}{f' (base {base})' if base else ''}",
+                summary=self.summary(told, limit=CHECK_SUMMARY_BYTES),
+                annotations=self._check_annotations(told),
+            )
+            self.check = None
+        except (RaggateError, ValueError) as error:
+            self._could_not("complete the check run", error)
+
+    def summary(self, told: Told, *, limit: int) -> str:
+        """Render the report of the whole run: the step summary, and that of the check run.
+
+        Args:
+            told: how it ended.
+            limit: most bytes of UTF-8.
+        """
+        publication = self._publication(told)
+        if told.review is not None:
+            return self._clean(markdown.render_summary(told.review, publication, limit=limit))
+        return self._clean(comment.render_ended(told.reason, publication, limit=limit))
+
+    def annotate(self, told: Told, *, lenient: bool) -> list[str]:
+        """Give the log commands for the annotations of the step, as many as the runner shows.
+
+        Args:
+            told: how it ended.
+            lenient: whether the step is green all the same: then none is an error, and a warning says so already.
+        """
+        if told.review is None:
+            return []
+        found = _annotations(told.review, self._links(told))
+        if lenient:
+            found = [replace(note, level="warning") if note.level == "error" else note for note in found]
+        # what could not be shown has been said by warnings too
+        kept = for_log(found, taken={"warning": self.said + int(lenient)})
+        return [
+            commands.annotation(note.level, note.title, self._clean(note.message), path=note.path, line=note.line)
+            for note in kept
+        ]
+
+    def _check_annotations(self, told: Told) -> list[checks.CheckAnnotation]:
+        if told.review is None:
+            return []
+        return [
+            checks.CheckAnnotation(
+                path=note.path,
+                line=note.line or 1,
+                level="failure" if note.level == "error" else note.level,
+                title=note.title,
+                message=self._clean(note.message),
+            )
+            for note in _annotations(told.review, self._links(told))
+            if note.path is not None
+        ]
+
+    def _comment(self, github: GitHub, number: int, told: Told) -> str | None:
+        event = self.event
+        publication = self._publication(told)
+        push = Push(head=event.head, verdict=name_of(told.code), run=event.run_id, attempt=event.attempt)
+        room = COMMENT_LIMIT
+
+        def render(pushes: Sequence[Push]) -> str:
+            shown = replace(publication, pushes=tuple(pushes))
+            if told.review is not None:
+                return self._clean(comment.render(told.review, shown, limit=room))
+            return self._clean(comment.render_ended(told.reason, shown, limit=room))
+
+        def alert(url: str, passed: Push) -> str:
+            rerun = passed.head == push.head
+            if told.review is not None:
+                return self._clean(comment.render_alert(told.review, publication, sticky=url, rerun=rerun))
+            return self._clean(comment.render_ended_alert(told.reason, publication, sticky=url, rerun=rerun))
+
+        update = sticky.Update(
+            suite=told.suite,
+            push=push,
+            render=render,
+            alert=alert,
+            mode="on-change" if self.settings.comment == "on-change" else "always",
+            notable=told.notable,
+            # a run that could comment itself has done so, with all that only its own workspace tells
+            again=not self.settings.relayed,
+        )
+        done = sticky.publish(github, event.repository, number=number, update=update, login=self.settings.login or None)
+        for note in done.notes:
+            self._say(note)
+        if done.state in {"stale", "closed"}:
+            self._say(f"did not comment on pull request {number}: {_WHY_NOT[done.state]}")
+        return done.url
+
+    def _publication(self, told: Told) -> Publication:
+        # where nothing was judged, no policy was applied
+        judged = self.settings.relayed and told.review is not None
+        return Publication(links=self._links(told), relayed=judged, notes=told.notes, base=self.event.base_ref)
+
+    def _links(self, told: Told) -> Links:
+        event = self.event
+        trusted = told.review.against if told.review is not None and not told.review.first_run else None
+        return Links(
+            server=event.server_url,
+            repository=event.repository,
+            commit=trusted or event.head,
+            head=event.head,
+            prefix=self.settings.prefix,
+            run=event.run_url,
+        )
+
+    def _clean(self, text: str) -> str:
+        return secrets.redact(text, self.settings.secrets)
+
+    def _could_not(self, what: str, error: RaggateError | ValueError) -> None:
+        self.failed = True
+        hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
+        self._say(f"could not {what}: {error}{hint}")
+
+    def _say(self, text: str) -> None:
+        self.said += 1
+        self.say(text)
+
+
+_WHY_NOT: Mapping[str, str] = {
+    "stale": "a newer push is being judged, or has been",
+    "closed": "it is not open any more",
+}
+
+
+def _annotations(review: Review, links: Links) -> list[Annotation]:
+    return annotated(review, links, changed=frozenset(review.run.config.get("ignored") or ()))

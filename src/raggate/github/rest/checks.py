@@ -1,0 +1,167 @@
+"""The check run on the head commit: begun before there is a verdict, completed with it, its title, text and places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+from raggate.errors import ExitCode
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+from raggate.text.escape import plain
+
+SUMMARY_CHARACTERS = 65_535
+TITLE_CHARACTERS = 255
+BATCH = 50
+"""Annotations in one request."""
+
+_MESSAGE_BYTES = 64_000
+
+Conclusion = Literal["success", "failure", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckAnnotation:
+    """One message at a line, from 1, of a file of the repository. Texts that are too long for GitHub are cut."""
+
+    path: str
+    line: int
+    level: Literal["notice", "warning", "failure"]
+    title: str
+    message: str
+
+
+def conclusion_of(exit_code: int) -> Conclusion:
+    """Give what a run that ended with an exit code is to GitHub: what could not be measured is never a success."""
+    if exit_code == ExitCode.PASS:
+        return "success"
+    return "cancelled" if exit_code == ExitCode.INTERRUPTED else "failure"
+
+
+def begin(
+    github: GitHub, repository: str, *, head: str, name: str, external_id: str, details_url: str | None = None
+) -> int:
+    """Begin a check run, in progress, and give its id.
+
+    Args:
+        github: the API, with a token that may write checks.
+        repository: `owner/name`.
+        head: the commit under test, never the merge commit.
+        name: what a required check is known by; the same on every run.
+        external_id: what tells this run and attempt from all others.
+        details_url: where the check leads to.
+
+    Raises:
+        GitHubError: when GitHub refuses.
+    """
+
+    def already() -> Any | None:
+        found = _runs(github, repository, head, name)
+        return next((run for run in found if run.get("name") == name and run.get("external_id") == external_id), None)
+
+    body = {"name": name, "head_sha": head, "status": "in_progress", "external_id": external_id}
+    if details_url:
+        body["details_url"] = details_url
+    made = github.send("POST", f"/repos/{repository}/check-runs", body, already=already)
+    if not isinstance(made, dict) or type(made.get("id")) is not int:
+        raise GitHubError(f"GitHub: POST /repos/{repository}/check-runs: expected a check run; found something else")
+    return int(made["id"])
+
+
+def complete(
+    github: GitHub,
+    repository: str,
+    *,
+    run_id: int,
+    conclusion: Conclusion,
+    title: str,
+    summary: str,
+    annotations: Sequence[CheckAnnotation] = (),
+) -> None:
+    """Complete a check run. It is complete only after its annotations are there, or GitHub has refused them.
+
+    Args:
+        github: the API, with a token that may write checks.
+        repository: `owner/name`.
+        run_id: as `begin` gave it.
+        conclusion: see `conclusion_of`.
+        title: one line, cut after 255 characters.
+        summary: Markdown of at most 65,535 characters.
+        annotations: those that have a place, the most important first.
+
+    Raises:
+        GitHubError: when GitHub refuses; if it were the annotations alone, the check run is complete all the same.
+        ValueError: for a summary that is too long.
+    """
+    summary = _encodable(summary)
+    if len(summary) > SUMMARY_CHARACTERS:
+        raise ValueError(f"a summary of {len(summary)} characters was rendered, and GitHub takes {SUMMARY_CHARACTERS}")
+    path = f"/repos/{repository}/check-runs/{run_id}"
+    output = {"title": plain(title, limit=TITLE_CHARACTERS), "summary": summary}
+    end = {"status": "completed", "conclusion": conclusion, "output": output}
+    placed = [_shown(annotation) for annotation in annotations if annotation.path]
+    refused: GitHubError | None = None
+    try:
+        _annotate(github, repository, path, output=output, placed=placed)
+    except GitHubError as error:
+        refused = error
+    github.send("PATCH", path, end)
+    if refused:
+        raise refused
+
+
+def _annotate(
+    github: GitHub, repository: str, path: str, *, output: dict[str, str], placed: list[dict[str, object]]
+) -> None:
+    """Add annotations batch by batch. GitHub adds what comes to what is there, so no batch may be sent twice."""
+    if not placed:
+        return
+    begun = github.send("PATCH", path, {"status": "in_progress", "output": output})
+    head, there = (begun.get("head_sha"), _count(begun)) if isinstance(begun, dict) else (None, 0)
+    for start in range(0, len(placed), BATCH):
+        batch = placed[start : start + BATCH]
+        there += len(batch)
+
+        def already(expected: int = there) -> Any | None:
+            if not isinstance(head, str):
+                return None
+            runs = _runs(github, repository, head)
+            return next((run for run in runs if run.get("id") == begun["id"] and _count(run) >= expected), None)
+
+        github.send("PATCH", path, {"output": {**output, "annotations": batch}}, already=already)
+
+
+def _runs(github: GitHub, repository: str, head: str, name: str | None = None) -> Iterator[dict[str, Any]]:
+    path = f"/repos/{repository}/commits/{quote(head, safe='')}/check-runs"
+    found = github.pages(path, key="check_runs", filter="all", check_name=name)
+    return (run for run in found if isinstance(run, dict))
+
+
+def _count(run: dict[str, Any]) -> int:
+    output = run.get("output")
+    count = output.get("annotations_count") if isinstance(output, dict) else None
+    return count if type(count) is int else 0
+
+
+def _shown(annotation: CheckAnnotation) -> dict[str, object]:
+    line = max(annotation.line, 1)
+    return {
+        "path": _encodable(annotation.path),
+        "start_line": line,
+        "end_line": line,
+        "annotation_level": annotation.level,
+        "title": plain(annotation.title, limit=TITLE_CHARACTERS),
+        # GitHub wants a message that says something
+        "message": _cut(annotation.message) or plain(annotation.title, limit=TITLE_CHARACTERS) or "-",
+    }
+
+
+def _cut(text: str) -> str:
+    data = _encodable(text).encode()
+    return _encodable(text) if len(data) <= _MESSAGE_BYTES else data[:_MESSAGE_BYTES].decode("utf-8", "ignore") + "…"
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

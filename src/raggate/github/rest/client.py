@@ -1,0 +1,261 @@
+"""Requests to GitHub -> JSON or bytes: paced, repeated where that is safe, within one budget of waiting."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from raggate.errors import UsageError
+from raggate.github.rest.exchange import Answer, Connection, Request
+from raggate.github.rest.failures import said
+from raggate.github.rest.tries import Call, Found, Tries
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, loads
+
+MOST_JSON_BYTES = 64 << 20
+"""The largest JSON answer that is read: a page of a hundred comments of full length has about half."""
+
+RAW = "application/vnd.github.raw+json"
+
+_MOST_PAGES = 1000
+_PER_PAGE = 100
+_PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
+
+
+class GitHub:
+    """GitHub's API, with one token, one request at a time. To be used as a context manager.
+
+    Args:
+        api_url: as GITHUB_API_URL says; an Enterprise Server's has a path.
+        token: goes to the origin of `api_url` only and into no message.
+        graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
+        transport: carries the requests instead of the network.
+        sleep: waits so many seconds.
+        clock: seconds that never go back.
+        now: seconds since 1970.
+        budget_s: the most seconds of waiting for retries and rate limits in all. The short pauses between writes,
+            which GitHub asks every client to make, are not part of it.
+        say: is told, in one harmless line, before a wait for a retry.
+        ca_file: certificates in PEM to trust beside the usual ones. Proxies are those of the environment.
+
+    Raises:
+        UsageError: when URLs, token, proxies or certificates cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        token: str,
+        graphql_url: str = "",
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        budget_s: float = 120,
+        say: Callable[[str], None] = lambda line: None,
+        ca_file: Path | None = None,
+    ) -> None:
+        self._connection = Connection(api_url, token, transport=transport, ca_file=ca_file, clock=clock)
+        self._base = str(self._connection.base).rstrip("/")
+        self._graphql_url = graphql_url or f"{self._base.removesuffix('/v3')}/graphql"
+        self._tries = Tries(self._connection, token, sleep=sleep, clock=clock, now=now, budget_s=budget_s, say=say)
+
+    def __repr__(self) -> str:
+        return f"GitHub({self._base!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def get(self, path: str, **params: object) -> Any:
+        """Read a JSON value; None when the answer is empty. A parameter that is None is left out.
+
+        Args:
+            path: below the API's base, its foreign parts percent-encoded.
+            params: of the query.
+
+        Raises:
+            GitHubError: when GitHub refuses, or does not answer in time.
+        """
+        call = self._call("GET", path, params=params)
+        return self._json(call, self._answer(call))
+
+    def pages(self, path: str, *, key: str | None = None, most: int = 100_000, **params: object) -> Iterator[Any]:
+        """Read a list page by page, as far as the caller goes.
+
+        Args:
+            path: below the API's base.
+            key: where the list stands when it is wrapped in an object, such as `check_runs`.
+            most: entries that may come; a longer list is an error, never cut.
+            params: of the query.
+
+        Raises:
+            GitHubError: when a page cannot be read or is no list, or the list does not end.
+        """
+        call = self._call("GET", path, params={"per_page": _PER_PAGE, **params})
+        count, seen = 0, {str(call.request.url)}
+        while True:
+            answer = self._answer(call)
+            items = self._json(call, answer)
+            if key is not None:
+                items = items.get(key) if isinstance(items, dict) else None
+            if not isinstance(items, list):
+                raise self._tries.error(call, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status)
+            for item in items:
+                count += 1
+                if count > most:
+                    raise self._tries.error(call, f"the list has more than {most} entries", status=answer.status)
+                yield item
+            if not answer.onward:
+                return
+            url = self._connection.locate(answer.onward, start=call.request.url)
+            if not self._connection.home(url):
+                raise self._tries.error(call, f"its next page is at {plain(url.host)}, which is not followed")
+            if str(url) in seen or len(seen) >= _MOST_PAGES:
+                raise self._tries.error(call, "its pages do not end")
+            seen.add(str(url))
+            call = Call(request=Request(method="GET", url=url, limit=MOST_JSON_BYTES), path=path)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        already: Callable[[], Any | None] | None = None,
+        repeatable: bool = False,
+    ) -> Any:
+        """Write, and give the JSON answer; None when the answer is empty.
+
+        A failure that leaves open whether GitHub did it (no answer, or 5xx) is followed by another try for PUT, PATCH
+        and DELETE, which do the same again. A POST would do it twice: it is tried again only when the caller can look.
+
+        Args:
+            method: POST, PUT, PATCH or DELETE.
+            path: below the API's base, its foreign parts percent-encoded.
+            body: becomes JSON.
+            already: looks whether an earlier try has been done after all and gives what `send` then returns, or
+                None. Asked before every further try once it is open, and before giving up.
+            repeatable: a POST without `already` that may be done twice all the same.
+
+        Raises:
+            GitHubError: when GitHub refuses, or does not answer in time; `uncertain` when it may have been done.
+        """
+        content = None if body is None else dumps(body)
+        repeatable = repeatable or already is not None
+        call = self._call(method.upper(), path, content=content, repeatable=repeatable, already=already)
+        done = self._tries.perform(call)
+        return done.value if isinstance(done, Found) else self._json(call, done)
+
+    def graphql(
+        self, query: str, variables: dict[str, object], *, already: Callable[[], Any | None] | None = None
+    ) -> Any:
+        """Ask the GraphQL API and give what stands in `data`. A mutation is repeated as a POST is: see `send`.
+
+        Raises:
+            GitHubError: also for errors in the body of the answer.
+            UsageError: when the GraphQL API is not where the API is.
+        """
+        content = dumps({"query": query, "variables": variables})
+        request = Request(method="POST", url=self._graphql_address(), content=content, limit=MOST_JSON_BYTES)
+        repeatable = already is not None or not query.lstrip().startswith("mutation")
+        call = Call(request=request, path="/graphql", repeatable=repeatable, already=already, graphql=True)
+        done = self._tries.perform(call)
+        if isinstance(done, Found):
+            return done.value
+        found = self._json(call, done)
+        if not isinstance(found, dict) or found.get("errors") or not isinstance(found.get("data"), dict):
+            raise self._tries.error(call, said(done.body) or "expected `data` and no errors", status=done.status)
+        return found["data"]
+
+    def download(
+        self, path: str, *, limit: int, accept: str = "application/vnd.github+json", **params: object
+    ) -> bytes:
+        """Read bytes such as an artifact's, also from where GitHub redirects to, which does not get the token.
+
+        Args:
+            path: below the API's base.
+            limit: the most bytes that are read.
+            accept: the media type that is asked for.
+            params: of the query.
+
+        Raises:
+            GitHubError: when GitHub refuses, does not answer in time, or sends more than `limit` bytes.
+        """
+        call = self._call("GET", path, params=params, accept=accept, limit=limit, leave=True)
+        return self._answer(call).body
+
+    def raw(self, path: str, *, limit: int, **params: object) -> bytes:
+        """Read a file of a repository by the contents API, up to `limit` bytes and the API's own 100 MB.
+
+        Raises:
+            GitHubError: as for `download`.
+        """
+        return self.download(path, limit=limit, accept=RAW, **params)
+
+    def _graphql_address(self) -> httpx.URL:
+        try:
+            url = httpx.URL(self._graphql_url)
+        except httpx.InvalidURL:
+            url = httpx.URL()
+        if not self._connection.home(url):
+            raise UsageError(
+                f"GITHUB_GRAPHQL_URL: expected a URL at {plain(self._base)}, where the token may be sent; "
+                f"found {plain(self._graphql_url)!r}"
+            )
+        return url
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: dict[str, object] | None = None,
+        content: bytes | None = None,
+        repeatable: bool = True,
+        already: Callable[[], Any | None] | None = None,
+        accept: str = "application/vnd.github+json",
+        limit: int = MOST_JSON_BYTES,
+        leave: bool = False,
+    ) -> Call:
+        if not _PATH.fullmatch(path) or {"..", "."} & set(path.lower().replace("%2e", ".").split("/")):
+            raise ValueError(f"not a path of the API, or not percent-encoded: {path!r}")
+        query = {name: _shown(value) for name, value in (params or {}).items() if value is not None}
+        url = httpx.URL(self._base + path, params=query) if query else httpx.URL(self._base + path)
+        request = Request(method=method, url=url, content=content, accept=accept, limit=limit, leave=leave)
+        return Call(request=request, path=path, repeatable=repeatable, already=already)
+
+    def _answer(self, call: Call) -> Answer:
+        done = self._tries.perform(call)
+        if isinstance(done, Found):
+            raise TypeError("a read has nothing to look for")
+        return done
+
+    def _json(self, call: Call, answer: Answer) -> Any:
+        if not answer.body.strip():
+            return None
+        try:
+            return loads(answer.body)
+        except ValueError as error:
+            excerpt = plain(answer.body[:200].decode("utf-8", "replace"), limit=80)
+            raise self._tries.error(
+                call,
+                f"expected JSON; found {excerpt!r}",
+                status=answer.status,
+                hint="Is GITHUB_API_URL the API's URL, and does no proxy answer in its place?",
+            ) from error
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,286 @@
+"""Files and a branch -> one commit on it through GitHub's git data API, by compare-and-swap. Never by force."""
+
+from __future__ import annotations
+
+import base64
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from raggate.errors import CannotTell, UsageError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.git_objects import Objects
+from raggate.inputs.git_objects import Entry, find, is_id
+from raggate.text.escape import plain
+
+MOST_FILE_BYTES = 40 << 20
+"""GitHub takes no larger blob."""
+
+MOST_PATH_BYTES = 4000
+"""Of a path: git's own limit is the 4096 of most file systems."""
+
+_PLACED = "The key `baseline` of the configuration says where a baseline lies; one of a smaller suite is smaller."
+_NO_LETTERS = frozenset(("Cc", "Cs", "Zl", "Zp"))
+_REFUSED = (
+    "The branch is protected, or a rule of the repository refuses the commit. A protected branch changes by pull "
+    "requests only: leave `direct-commit` at `false`, and let no rule restrict branches named `raggate/**`."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """A commit that stands on a branch.
+
+    Attributes:
+        sha: its full id.
+        verified: whether GitHub signed it and says so.
+        reason: why it is verified or not, in GitHub's words, such as `valid` or `unsigned`.
+        changed: whether it was made now; else the branch had exactly these files already.
+    """
+
+    sha: str
+    verified: bool
+    reason: str
+    changed: bool = True
+
+
+class Moved(CannotTell):
+    """A branch is not where it was expected, so nothing was written onto it.
+
+    Args:
+        branch: its name.
+        expected: full id of the commit it should have been at; None for no such branch.
+        found: full id of the commit it is at; None for no such branch.
+        hint: what to do about it.
+    """
+
+    def __init__(self, branch: str, expected: str | None, found: str | None, *, hint: str = "") -> None:
+        super().__init__(
+            f"the branch {plain(branch)!r} moved meanwhile: expected {_named(expected)}, found {_named(found)}; "
+            "nothing was written onto it",
+            hint=hint or "Somebody else wrote at the same time. Look at what stands there, then start again.",
+        )
+        self.branch = branch
+        self.expected = expected
+        self.found = found
+
+
+def update(
+    github: GitHub,
+    repository: str,
+    *,
+    branch: str,
+    expected_head: str | None,
+    files: Mapping[str, bytes],
+    message: str,
+    onto: str | None = None,
+) -> Committed:
+    """Put several files onto a branch in one commit, if the branch is still where it is expected.
+
+    No author is named, as GitHub signs only what a bot commits in its own name.
+
+    Args:
+        github: the API, with a token that may write contents.
+        repository: `owner/name`.
+        branch: its name without `refs/heads/`.
+        expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
+        files: path in the repository -> content.
+        message: of the commit.
+        onto: full id of the commit whose other files the new one has; by default `expected_head`, and needed without
+            it. One that the branch does not have yet becomes a parent too, so the branch still only goes forward.
+
+    Returns:
+        The commit; the branch's own when that has these files already and is not a part of `onto`.
+
+    Raises:
+        Moved: when the branch is, or gets, elsewhere.
+        GitHubError: when GitHub refuses, also because the branch is protected or the token may not write.
+        UsageError: for a file that cannot be written.
+        ValueError: for no commit to start from.
+    """
+    start = _start(onto, expected_head)
+    for path, content in files.items():
+        check_file(path, content)
+    if (found := head_of(github, repository, branch)) != expected_head:
+        raise Moved(branch, expected_head, found)
+    base = f"/repos/{quote(repository)}/git"
+    objects = Objects(github, repository)
+    tree = _tree(github, base, objects.tree_of(start), files)
+    standing = expected_head or start
+    parents = _parents(github, repository, standing, start, tree, objects)
+    if not parents:
+        return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
+    body = {"message": message, "tree": tree, "parents": parents}
+    # a second one that nothing points at does no harm
+    made = _committed(github.send("POST", f"{base}/commits", body, repeatable=True), changed=True)
+    _point(github, repository, branch, expected_head, made.sha)
+    return made
+
+
+def check_file(path: str, content: bytes = b"") -> None:
+    """Refuse a file that `update` cannot write.
+
+    Args:
+        path: of the file in the repository.
+        content: what it is to hold.
+
+    Raises:
+        UsageError: saying what is in the way.
+    """
+    if problem := _problem(path, content):
+        raise UsageError(f"the file {plain(path)!r} cannot be committed: {problem}", hint=_PLACED)
+
+
+def _problem(path: str, content: bytes) -> str:
+    parts = path.split("/")
+    if "" in parts or "\\" in path or any(unicodedata.category(letter) in _NO_LETTERS for letter in path):
+        return "expected names between slashes, without a backslash or a control character"
+    if {".", ".."} & set(parts) or any(_means_git(part) for part in parts):
+        return "expected a path without `.`, `..` and `.git`"
+    if len(path.encode()) > MOST_PATH_BYTES:
+        return f"expected a path of at most {MOST_PATH_BYTES} bytes"
+    if len(content) > MOST_FILE_BYTES:
+        return f"it is larger than {MOST_FILE_BYTES} bytes, the most that GitHub takes"
+    return ""
+
+
+def _means_git(name: str) -> bool:
+    """Tell whether a name is `.git` on some machine, where git refuses to check it out and GitHub to take it."""
+    # macOS ignores characters that do not show, Windows spaces and dots at the end and what follows a colon
+    bare = "".join(letter for letter in name.lower() if unicodedata.category(letter) != "Cf")
+    return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
+
+
+def head_of(github: GitHub, repository: str, branch: str) -> str | None:
+    """Give the full id of the commit a branch is at, None when there is no such branch.
+
+    Raises:
+        GitHubError: when GitHub refuses.
+    """
+    try:
+        found = github.get(f"/repos/{quote(repository)}/git/ref/heads/{quote(branch)}")
+    except GitHubError as error:
+        if error.status == 404:
+            return None
+        raise
+    target = found.get("object") if isinstance(found, dict) else None
+    return _id(target, "the ref of a branch")
+
+
+def contains(github: GitHub, repository: str, *, commit: str, head: str) -> bool:
+    """Tell whether a commit is another one, or can be reached from it.
+
+    Args:
+        github: the API, with a token that may read contents.
+        repository: `owner/name`.
+        commit: full id of the commit that is looked for.
+        head: full id of the commit from which on.
+
+    Raises:
+        GitHubError: when GitHub refuses, or answers with something else than a comparison.
+    """
+    try:
+        found = github.get(f"/repos/{quote(repository)}/compare/{quote(commit)}...{quote(head)}", per_page=1)
+    except GitHubError as error:
+        # so GitHub says that it does not have the commit, or that the two have nothing in common
+        if error.status == 404:
+            return False
+        raise
+    status = found.get("status") if isinstance(found, dict) else None
+    if status not in {"ahead", "behind", "identical", "diverged"}:
+        raise _strange("a comparison of two commits")
+    return status in {"ahead", "identical"}
+
+
+def entry_at(github: GitHub, repository: str, *, commit: str, path: str) -> Entry | None:
+    """Give what stands at a path of a commit, None for nothing.
+
+    Raises:
+        GitHubError: when the commit cannot be read.
+    """
+    objects = Objects(github, repository)
+    return find(objects, objects.tree_of(commit), path)
+
+
+def _start(onto: str | None, expected_head: str | None) -> str:
+    start = onto or expected_head
+    if start is None or not all(is_id(one) for one in (start, expected_head) if one is not None):
+        raise ValueError("expected the full id of a commit to start from")
+    return start
+
+
+def _parents(github: GitHub, repository: str, standing: str, start: str, tree: str, objects: Objects) -> list[str]:
+    """Give the parents of a commit with a tree on top of a branch, so that it has `start` too; none for no commit."""
+    if tree != objects.tree_of(standing):
+        newer = start != standing and not contains(github, repository, commit=start, head=standing)
+        return [standing, start] if newer else [standing]
+    # what was merged and taken back has to be proposed by a commit that the other branch does not have yet
+    merged = start != standing and contains(github, repository, commit=standing, head=start)
+    return [start] if merged and tree != objects.tree_of(start) else []
+
+
+def _tree(github: GitHub, base: str, start: str, files: Mapping[str, bytes]) -> str:
+    entries = []
+    for path in sorted(files):
+        content = {"content": base64.b64encode(files[path]).decode(), "encoding": "base64"}
+        # blobs and trees are named by their content: twice is once
+        blob = _id(github.send("POST", f"{base}/blobs", content, repeatable=True), "a blob")
+        entries.append({"path": path, "mode": "100644", "type": "blob", "sha": blob})
+    body = {"base_tree": start, "tree": entries}
+    return _id(github.send("POST", f"{base}/trees", body, repeatable=True), "a tree")
+
+
+def _point(github: GitHub, repository: str, branch: str, expected: str | None, sha: str) -> None:
+    """Let the branch point at a commit that has its present head as a parent."""
+    base = f"/repos/{quote(repository)}/git/refs"
+
+    def done() -> object:
+        return True if head_of(github, repository, branch) == sha else None
+
+    try:
+        if expected is None:
+            github.send("POST", base, {"ref": f"refs/heads/{branch}", "sha": sha}, already=done)
+        else:
+            github.send("PATCH", f"{base}/heads/{quote(branch)}", {"sha": sha, "force": False})
+    except GitHubError as error:
+        if error.status not in {409, 422}:
+            raise
+        _explain(error, github, repository, branch, expected, sha)
+
+
+def _explain(error: GitHubError, github: GitHub, repository: str, branch: str, expected: str | None, sha: str) -> None:
+    found = head_of(github, repository, branch)
+    if found == sha:
+        return
+    if found != expected:
+        raise Moved(branch, expected, found) from error
+    raise GitHubError(error.message, status=error.status, hint=_REFUSED) from error
+
+
+def _committed(found: Any, *, changed: bool) -> Committed:
+    signed = found.get("verification") if isinstance(found, dict) else None
+    signed = signed if isinstance(signed, dict) else {}
+    return Committed(
+        sha=_id(found, "a commit"),
+        verified=signed.get("verified") is True,
+        reason=plain(str(signed.get("reason") or "GitHub does not say"), limit=80),
+        changed=changed,
+    )
+
+
+def _id(found: Any, expected: str) -> str:
+    value = found.get("sha") if isinstance(found, dict) else None
+    if not is_id(value):
+        raise _strange(expected)
+    return str(value)
+
+
+def _strange(expected: str) -> GitHubError:
+    return GitHubError(f"GitHub: expected {expected}; found something else")
+
+
+def _named(sha: str | None) -> str:
+    return "no such branch" if sha is None else sha[:12]

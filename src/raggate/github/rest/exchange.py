@@ -1,0 +1,205 @@
+"""One HTTP request to GitHub with its redirects -> the whole answer, within a size, the token at its origin only."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import httpx
+
+from raggate import __version__
+from raggate.errors import UsageError
+from raggate.github.rest.failures import GitHubError
+from raggate.text.escape import plain
+
+API_VERSION = "2022-11-28"
+"""What the requests are written for. Servers from Enterprise Server 3.9 on know it, earlier ones ignore the header."""
+
+MOST_REDIRECTS = 3
+REQUEST_S = 120.0
+"""The most seconds one answer may take to arrive in full."""
+
+_ERROR_BYTES = 64 << 10
+_TIMEOUT = httpx.Timeout(connect=10, read=30, write=30, pool=10)
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_MOVED = frozenset((301, 302, 303, 307, 308))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of GitHub.
+
+    Args:
+        method: of HTTP, in capitals.
+        url: absolute, at the API's own origin.
+        content: the body; None for none.
+        accept: the media type that is asked for.
+        limit: the most bytes an answer may have.
+        leave: whether a redirect may lead to another origin, without the token.
+    """
+
+    method: str
+    url: httpx.URL
+    content: bytes | None = None
+    accept: str = "application/vnd.github+json"
+    limit: int
+    leave: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back. `abroad`: from another origin than the API's. `onward`: the link to the next page, if any."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    abroad: bool = False
+    onward: str = ""
+
+
+class Connection:
+    """Connections to one API, and to where it redirects.
+
+    Args:
+        api_url: where the API is, such as `https://api.github.com`; `http` only for a server of one's own.
+        token: sent to the origin of `api_url` and nowhere else.
+        transport: carries the requests instead of the network.
+        ca_file: certificates in PEM to trust beside the usual ones.
+        clock: seconds that never go back.
+
+    Raises:
+        UsageError: when URL, token, proxy or certificates cannot be used.
+    """
+
+    def __init__(
+        self,
+        api_url: str,
+        token: str,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        ca_file: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not _TOKEN.fullmatch(token):
+            found = "it has spaces or other characters no token has" if token else "it is empty"
+            raise UsageError(f"the GitHub token cannot be used: {found}", hint="Usually it is ${{ github.token }}.")
+        self.base = _base(api_url)
+        self._token = token
+        self._clock = clock
+        try:
+            verify = _certificates(ca_file) if self.base.scheme == "https" and transport is None else _usual()
+            self._client = httpx.Client(
+                transport=transport, timeout=_TIMEOUT, verify=verify, headers={"User-Agent": f"raggate/{__version__}"}
+            )
+        except (OSError, ValueError, ImportError) as error:
+            raise UsageError(
+                f"no connection to GitHub can be made: {plain(str(error))}",
+                hint="Look at the CA file, SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY.",
+            ) from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def home(self, url: httpx.URL) -> bool:
+        """Tell whether a URL is at the API's own origin: scheme, host and port."""
+        return not url.userinfo and _origin(url) == _origin(self.base)
+
+    def locate(self, text: str, *, start: httpx.URL | None = None) -> httpx.URL:
+        """Read a URL that GitHub sent, relative to another one if given.
+
+        Raises:
+            GitHubError: for what is no http(s) URL, holds a password, or would leave https.
+        """
+        try:
+            url = (start or self.base).join(text)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise GitHubError(f"GitHub sent a link that is no URL: {plain(text, limit=100)!r}") from error
+        if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
+            raise GitHubError(f"GitHub sent a link that is not followed: {plain(text, limit=100)!r}")
+        if self.base.scheme == "https" and url.scheme != "https":
+            raise GitHubError(f"GitHub sent a link to {plain(url.host)} without https, which is not followed")
+        return url
+
+    def exchange(self, request: Request) -> Answer:
+        """Send a request, follow at most three redirects, and read the answer whole.
+
+        Of an answer that is an error at most 64 KiB are read.
+
+        Raises:
+            httpx.HTTPError: when no whole answer came in time.
+            GitHubError: for a redirect that is not followed, or an answer larger than the limit.
+        """
+        url, home = request.url, True
+        for _ in range(MOST_REDIRECTS + 1):
+            # what has left the origin once gets no token, even if it comes back
+            home = home and self.home(url)
+            answer, location = self._send(request, url, home=home)
+            if not location:
+                return answer
+            url = self.locate(location, start=url)
+            if not request.leave and not self.home(url):
+                raise GitHubError(f"GitHub redirects to {plain(url.host)}, which is not followed")
+        raise GitHubError(f"GitHub redirects more than {MOST_REDIRECTS} times")
+
+    def _send(self, request: Request, url: httpx.URL, *, home: bool) -> tuple[Answer, str]:
+        end = self._clock() + REQUEST_S
+        headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
+        if home:
+            headers |= {"Accept": request.accept, "X-GitHub-Api-Version": API_VERSION}
+            headers |= {"Authorization": f"Bearer {self._token}"}
+            headers |= {"Content-Type": "application/json"} if request.content is not None else {}
+        with self._client.stream(request.method, url, headers=headers, content=request.content) as response:
+            status = response.status_code
+            moved = status in _MOVED and (request.method == "GET" or status in {307, 308})
+            location = response.headers.get("location", "") if moved else ""
+            body = b"" if location else self._body(response, request.limit, end)
+            onward = response.links.get("next", {}).get("url", "")
+            answer = Answer(status=status, headers=response.headers, body=body, abroad=not home, onward=onward)
+            return answer, location
+
+    def _body(self, response: httpx.Response, limit: int, end: float) -> bytes:
+        pieces, size = [], 0
+        bad = response.status_code >= 300
+        for piece in response.iter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if bad and size > _ERROR_BYTES:
+                break
+            if not bad and size > limit:
+                raise GitHubError(f"GitHub's answer is larger than {limit} bytes", status=response.status_code)
+            if self._clock() > end:
+                raise httpx.ReadTimeout(f"the answer is not complete after {REQUEST_S:.0f} seconds")
+        return b"".join(pieces)[:_ERROR_BYTES] if bad else b"".join(pieces)
+
+
+def _base(api_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(api_url.rstrip("/"))
+    except httpx.InvalidURL as error:
+        raise UsageError(f"GITHUB_API_URL is no URL: {plain(api_url)!r}") from error
+    if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
+        raise UsageError(f"GITHUB_API_URL: expected a URL with http or https; found {plain(url.host or api_url)!r}")
+    return url
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int]:
+    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
+
+
+@lru_cache(maxsize=1)
+def _usual() -> ssl.SSLContext:
+    """Give the usual certificates, which take long to load, for where an API without https may redirect to."""
+    return httpx.create_ssl_context()
+
+
+def _certificates(ca_file: Path | None) -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    if ca_file is not None:
+        context.load_verify_locations(cafile=ca_file)
+    return context

@@ -1,0 +1,168 @@
+"""Commits, trees and blobs of a repository through GitHub's git data API, each tree and blob verified by its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from raggate.errors import UsageError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
+from raggate.text.escape import plain
+
+MOST_ENTRIES = 50_000
+"""Entries of trees, directories among them, that are looked at below one directory."""
+
+MOST_BLOB_BYTES = 100 << 20
+"""What the API gives of one blob."""
+
+LIMITS = Limits(files=20_000, directory_bytes=512 << 20, file_bytes=MOST_BLOB_BYTES)
+"""What is read through the API."""
+
+_KEPT_BYTES = 64 << 20
+_HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
+
+
+class Objects:
+    """The git objects of one repository, read once each as far as they are small.
+
+    Args:
+        github: the API, with a token that may read contents.
+        repository: `owner/name`.
+    """
+
+    def __init__(self, github: GitHub, repository: str) -> None:
+        self._github = github
+        self._base = f"/repos/{quote(repository)}/git"
+        self._trees: dict[str, dict[str, Entry]] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._room = _KEPT_BYTES
+
+    @property
+    def limits(self) -> Limits:
+        """Say how much may be read; see `Store`."""
+        return LIMITS
+
+    def tree_of(self, commit: str) -> str:
+        """Give the id of a commit's tree. This is also where a token that may not read the repository is told so.
+
+        Raises:
+            GitHubError: when the commit is not there, or the token may not read it.
+        """
+        found = self._get(f"{self._base}/commits/{commit}")
+        tree = found.get("tree")
+        if found.get("sha") != commit or not isinstance(tree, dict):
+            raise self._strange("a commit")
+        return self._id(tree.get("sha"))
+
+    def tree(self, tree_id: str) -> dict[str, Entry]:
+        """Give what stands directly in a tree, by name.
+
+        Raises:
+            GitHubError: when it cannot be read.
+            UsageError: when it is too large for the API.
+        """
+        if tree_id not in self._trees:
+            entries, truncated = self._listed(tree_id, recursive=False)
+            if truncated:
+                raise UsageError(f"a directory has more than {len(entries)} entries, which GitHub does not list")
+            self._verify(tree_id, entries)
+            self._trees[tree_id] = entries
+        return self._trees[tree_id]
+
+    def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
+        """Give everything below a tree but directories, with its path below the tree.
+
+        Raises:
+            GitHubError: when a tree cannot be read.
+            UsageError: for more than `MOST_ENTRIES` entries.
+        """
+        waiting, count = [("", tree_id)], 0
+        while waiting:
+            prefix, one = waiting.pop()
+            entries, truncated = self._listed(one, recursive=True)
+            if truncated:
+                # too much for one answer: level by level
+                entries = self.tree(one)
+                waiting += [(f"{prefix}{name}/", entry.id) for name, entry in entries.items() if entry.kind == "tree"]
+            else:
+                self._verify_all(one, entries)
+            count += len(entries)
+            if count > MOST_ENTRIES:
+                raise UsageError(f"a directory of the commit holds more than {MOST_ENTRIES} files and directories")
+            yield from ((prefix + name, entry) for name, entry in entries.items() if entry.kind != "tree")
+
+    def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:
+        """Give the content of a file or a link.
+
+        Raises:
+            GitHubError: when it cannot be read, or is not what its id says.
+        """
+        known = self._blobs.get(entry.id)
+        if known is not None:
+            return known
+        content = self._github.raw(f"{self._base}/blobs/{entry.id}", limit=min(limit, MOST_BLOB_BYTES))
+        if object_id("blob", content, like=entry.id) != entry.id:
+            raise self._strange(f"the blob {entry.id[:12]}")
+        if len(content) <= self._room:
+            self._room -= len(content)
+            self._blobs[entry.id] = content
+        return content
+
+    def _listed(self, tree_id: str, *, recursive: bool) -> tuple[dict[str, Entry], bool]:
+        found = self._get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None)
+        items = found.get("tree")
+        if not isinstance(items, list):
+            raise self._strange("a tree")
+        entries: dict[str, Entry] = {}
+        for item in items:
+            name, entry = self._entry(item)
+            if name in entries or ("/" in name and not recursive):
+                raise self._strange("a tree with each name once")
+            entries[name] = entry
+        return entries, found.get("truncated") is not False
+
+    def _entry(self, item: Any) -> tuple[str, Entry]:
+        if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not isinstance(item.get("mode"), str):
+            raise self._strange("an entry of a tree")
+        # six digits here, and without the zero in git's own bytes
+        name, size, mode = item["path"], item.get("size", 0), item["mode"].removeprefix("0")
+        if type(size) is not int or size < 0 or not is_mode(mode):
+            raise self._strange("the size and the mode of a file")
+        return name, Entry(mode=mode, id=self._id(item.get("sha")), size=size)
+
+    def _verify_all(self, tree_id: str, entries: Mapping[str, Entry]) -> None:
+        """See that what a recursive answer lists is, level by level, what the ids of the trees say."""
+        levels: dict[str, dict[str, Entry]] = {"": {}}
+        levels |= {f"{name}/": {} for name, entry in entries.items() if entry.kind == "tree"}
+        for name, entry in entries.items():
+            above, slash, last = name.rpartition("/")
+            if f"{above}{slash}" not in levels:
+                raise self._strange("a tree whose directories are listed")
+            levels[f"{above}{slash}"][last] = entry
+        for level, inner in levels.items():
+            self._verify(entries[level[:-1]].id if level else tree_id, inner)
+
+    def _verify(self, tree_id: str, entries: Mapping[str, Entry]) -> None:
+        try:
+            content = tree_content(entries)
+        except UnicodeEncodeError:
+            content = b""
+        if object_id("tree", content, like=tree_id) != tree_id:
+            raise self._strange(f"the tree {tree_id[:12]}", hint=f"File names that are not UTF-8 end here. {_HINT}")
+
+    def _get(self, path: str, **params: object) -> dict[str, Any]:
+        found = self._github.get(path, **params)
+        if not isinstance(found, dict):
+            raise self._strange("an object")
+        return found
+
+    def _id(self, value: object) -> str:
+        if not is_id(value):
+            raise self._strange("the id of a git object")
+        return str(value)
+
+    def _strange(self, expected: str, *, hint: str = "") -> GitHubError:
+        return GitHubError(f"GitHub: {plain(self._base)}: expected {expected}; found something else", hint=hint)

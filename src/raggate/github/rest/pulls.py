@@ -1,0 +1,111 @@
+"""The commit a workflow run measured -> the open pull requests that have it as their head, by what GitHub says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """A pull request as GitHub shows it now.
+
+    Attributes:
+        number: of the pull request.
+        head_sha: full id of the commit it wants to bring in.
+        base_sha: full id of the commit it is compared with.
+        base_ref: name of the branch it wants to go into.
+        head_repository: `owner/name`; empty when the fork was deleted.
+        fork: whether its head is in another repository; a deleted one was.
+        open: whether it is open.
+        locked: whether only members may write to its conversation.
+    """
+
+    number: int
+    head_sha: str
+    base_sha: str
+    base_ref: str
+    head_repository: str
+    fork: bool
+    open: bool
+    locked: bool
+
+
+def find(
+    github: GitHub, repository: str, *, head_sha: str, head_repository: str | None, head_branch: str | None
+) -> Pull | None:
+    """Give the one of `find_all` with the lowest number, which is the oldest; None when there is none."""
+    found = find_all(github, repository, head_sha=head_sha, head_repository=head_repository, head_branch=head_branch)
+    return found[0] if found else None
+
+
+def find_all(
+    github: GitHub, repository: str, *, head_sha: str, head_repository: str | None, head_branch: str | None
+) -> tuple[Pull, ...]:
+    """Find the open pull requests into a repository whose head is, at this moment, one commit.
+
+    One head can be in several pull requests with different bases: the commit was measured for all of them. A pull
+    request that has moved on since, is closed, or comes from another repository is not among them.
+
+    Args:
+        github: the API, with a token that may read pull requests.
+        repository: `owner/name`, where the pull requests go into.
+        head_sha: full id of the commit.
+        head_repository: `owner/name` of where the commit was pushed to; empty or None when that is not known.
+        head_branch: the branch it was pushed to; empty or None when that is not known.
+
+    Returns:
+        The pull requests, by number.
+
+    Raises:
+        GitHubError: when GitHub refuses, or does not answer in time.
+    """
+    found: dict[int, Pull] = {}
+    for item in _listed(github, repository, head_sha, head_repository or "", head_branch or ""):
+        pull = _pull(item, repository)
+        if pull is None or not pull.open or pull.head_sha != head_sha:
+            continue
+        # a fork that was deleted since has no name any more; the commit still tells
+        if head_repository and pull.head_repository and pull.head_repository.lower() != head_repository.lower():
+            continue
+        found[pull.number] = pull
+    return tuple(found[number] for number in sorted(found))
+
+
+def _listed(github: GitHub, repository: str, sha: str, head_repository: str, branch: str) -> Iterator[Any]:
+    base = f"/repos/{quote(repository)}"
+    owner = head_repository.partition("/")[0]
+    if owner and branch:
+        yield from github.pages(f"{base}/pulls", state="open", head=f"{owner}:{branch}")
+        return
+    try:
+        yield from github.pages(f"{base}/commits/{quote(sha, safe='')}/pulls")
+    except GitHubError as error:
+        # so GitHub says that the repository does not have the commit
+        if error.status != 422:
+            raise
+
+
+def _pull(found: Any, repository: str) -> Pull | None:
+    try:
+        head, base = found["head"], found["base"]
+        into, origin = str(base["repo"]["full_name"]), head["repo"]
+        head_repository = str(origin["full_name"]) if origin else ""
+        pull = Pull(
+            number=found["number"],
+            head_sha=str(head["sha"]),
+            base_sha=str(base["sha"]),
+            base_ref=str(base["ref"]),
+            head_repository=head_repository,
+            fork=head_repository.lower() != into.lower(),
+            open=found["state"] == "open",
+            locked=found["locked"] is True,
+        )
+    except (KeyError, TypeError):
+        return None
+    return pull if type(pull.number) is int and into.lower() == repository.lower() else None

@@ -1,0 +1,202 @@
+"""A pull request's conversation -> the comments in it that are raggate's own, and changes to those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+from raggate.text.escape import plain
+
+ACTIONS_LOGIN = "github-actions[bot]"
+"""Who writes with the token of a workflow."""
+
+COMMENT_UNITS = 65_536
+"""GitHub refuses a comment of more UTF-16 units."""
+
+_OPENING = "<!-- raggate:"
+_GONE = frozenset((404, 410))
+_MINIMIZE = """mutation($id: ID!, $why: ReportedContentClassifiers!) {
+  minimizeComment(input: {subjectId: $id, classifier: $why}) { minimizedComment { isMinimized } }
+}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """One comment, as GitHub gives it. `author` is login and type, such as `Bot`. `body` is text of anybody's."""
+
+    id: int
+    node_id: str
+    url: str
+    body: str
+    author: tuple[str, str]
+
+
+class Thread:
+    """The conversation of one pull request, as far as it is raggate's.
+
+    Args:
+        github: where it is.
+        repository: `owner/name`.
+        number: of the pull request.
+        login: who writes with this token, for a token that cannot tell; None to ask GitHub.
+        locked: whether only members may write to it.
+    """
+
+    def __init__(
+        self, github: GitHub, repository: str, *, number: int, login: str | None = None, locked: bool = False
+    ) -> None:
+        self._github = github
+        self._number, self._locked = number, locked
+        self._comments = f"/repos/{repository}/issues/comments"
+        self._thread = f"/repos/{repository}/issues/{number}/comments"
+        self._author = None if login is None else (login, "Bot" if login.endswith("[bot]") else "User")
+
+    @property
+    def author(self) -> tuple[str, str]:
+        """Who writes with this token, and the type. The token of a workflow may not ask.
+
+        Raises:
+            GitHubError: when GitHub does not answer.
+        """
+        if self._author is None:
+            self._author = self._ask()
+        return self._author
+
+    def _ask(self) -> tuple[str, str]:
+        try:
+            found = self._github.get("/user")
+        except GitHubError as error:
+            if error.denied and error.status != 401:
+                return ACTIONS_LOGIN, "Bot"
+            raise
+        return _author(found)
+
+    def own(self) -> list[Comment]:
+        """List the comments by this token's author whose first line could be raggate's, oldest first.
+
+        Raises:
+            GitHubError: when a page cannot be read.
+        """
+        author = self.author
+        found = (_comment(item) for item in self._github.pages(self._thread))
+        mine = [one for one in found if one and one.author == author and one.body.startswith(_OPENING)]
+        return sorted(mine, key=lambda comment: comment.id)
+
+    def read(self, comment_id: int) -> Comment | None:
+        """Read one comment as it is now; None when it is gone.
+
+        Raises:
+            GitHubError: when GitHub refuses otherwise.
+        """
+        try:
+            return self._expected(self._github.get(f"{self._comments}/{comment_id}"))
+        except GitHubError as error:
+            if error.status in _GONE:
+                return None
+            raise
+
+    def create(self, body: str, already: Callable[[], Comment | None]) -> Comment:
+        """Write a comment, once.
+
+        Args:
+            body: whole, with its marker.
+            already: looks for the comment when an earlier try may have written it.
+
+        Raises:
+            GitHubError: when GitHub refuses.
+            ValueError: for a body that is too long.
+        """
+        try:
+            made = self._github.send("POST", self._thread, {"body": _checked(body)}, already=already)
+        except GitHubError as error:
+            raise self._explained(error) from error
+        return made if isinstance(made, Comment) else self._expected(made)
+
+    def edit(self, comment_id: int, body: str) -> bool:
+        """Replace the text of a comment. False when the comment is gone.
+
+        Raises:
+            GitHubError: when GitHub refuses.
+            ValueError: for a body that is too long.
+        """
+        try:
+            self._github.send("PATCH", f"{self._comments}/{comment_id}", {"body": _checked(body)})
+        except GitHubError as error:
+            # what a token may not change can look as if it were not there
+            if error.status in _GONE and self.read(comment_id) is None:
+                return False
+            raise self._explained(error) from error
+        return True
+
+    def remove(self, comment_id: int) -> None:
+        """Delete a comment, if it is still there.
+
+        Raises:
+            GitHubError: when GitHub refuses.
+        """
+        try:
+            self._github.send("DELETE", f"{self._comments}/{comment_id}")
+        except GitHubError as error:
+            if error.status not in _GONE:
+                raise
+
+    def minimize(self, comment: Comment) -> None:
+        """Fold a comment away as resolved.
+
+        Raises:
+            GitHubError: when GitHub refuses.
+        """
+        # it may be done twice, so there is never anything to look for
+        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"}, already=lambda: None)
+
+    def _expected(self, found: Any) -> Comment:
+        comment = _comment(found)
+        if comment is None:
+            raise GitHubError(f"GitHub: expected a comment of pull request {self._number}; found something else")
+        return comment
+
+    def _explained(self, error: GitHubError) -> GitHubError:
+        hint = ""
+        if error.status == 403 and (self._locked or "locked" in error.message):
+            hint = (
+                f"The conversation of pull request {self._number} is locked. Unlock it, or let the token be one of "
+                f"a collaborator. {error.hint}"
+            )
+        elif error.status == 422 and "too long" in error.message:
+            hint = "This is a bug of raggate, which has to keep its comments short enough: please report it."
+        if not hint:
+            return error
+        return GitHubError(
+            error.message, status=error.status, hint=hint.strip(), wait_s=error.wait_s, uncertain=error.uncertain
+        )
+
+
+def _checked(body: str) -> str:
+    text = body.encode("utf-8", "replace").decode()
+    units = len(text.encode("utf-16-le")) // 2
+    if units > COMMENT_UNITS:
+        raise ValueError(f"a comment of {units} UTF-16 units was rendered, and GitHub takes {COMMENT_UNITS}")
+    return text
+
+
+def _author(found: Any) -> tuple[str, str]:
+    if not isinstance(found, dict):
+        return "", ""
+    login, kind = found.get("login"), found.get("type")
+    return (login, kind) if isinstance(login, str) and isinstance(kind, str) else ("", "")
+
+
+def _comment(found: Any) -> Comment | None:
+    if not isinstance(found, dict) or type(found.get("id")) is not int:
+        return None
+    node_id, url, body = (found.get(name) for name in ("node_id", "html_url", "body"))
+    return Comment(
+        id=found["id"],
+        node_id=node_id if isinstance(node_id, str) else "",
+        url=plain(url, limit=1000) if isinstance(url, str) else "",
+        body=body if isinstance(body, str) else "",
+        author=_author(found.get("user")),
+    )

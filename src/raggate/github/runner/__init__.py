@@ -1,0 +1,1 @@
+"""GitHub's runner: its variables, files and log commands."""

@@ -1,0 +1,338 @@
+"""The runner's variables and its event file -> what happened, to which commits, and where it may be reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from raggate.errors import UsageError
+from raggate.text.escape import plain
+from raggate.text.jsonio import loads
+
+MOST_EVENT_BYTES = 32 << 20
+"""GitHub sends no event larger than 25 MB."""
+
+_REQUIRED = (
+    *("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"),
+    *("GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_SHA"),
+)
+_NAME = re.compile(r"[a-z][a-z_]{0,63}")
+_REPOSITORY = re.compile(r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?$)[A-Za-z0-9._-]{1,100}")
+_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
+_COUNT = re.compile(r"[1-9][0-9]{0,18}")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
+_LONGEST = 1024
+# they check out the merge of a pull request, as its own event does
+_REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRun:
+    """The run whose end started this one. `head_repository` and `head_branch` are empty when they were deleted.
+
+    `run_started_at` is when this attempt of it started, as `2026-01-01T00:00:00Z`; `path` is that of its workflow file.
+    Each is empty when the event does not say.
+    """
+
+    id: int
+    attempt: int
+    event: str
+    head_sha: str
+    head_branch: str
+    head_repository: str
+    conclusion: str
+    html_url: str
+    run_started_at: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
+
+    Attributes:
+        name: `pull_request`, which is what reviews are of too, `push`, `merge_group`, `workflow_dispatch`,
+            `workflow_run`, `schedule` or another.
+        action: what of it, such as `opened`; empty for events that have none.
+        repository: `owner/name`.
+        privileged: whether it is `pull_request_target`, whose token can write; `name` is then `pull_request`.
+        number: of the pull request.
+        base: the commit that the trusted inputs come from, of a pull request or a merge group.
+        head: the commit that checks and links belong to.
+        base_ref: the branch a pull request or merge group goes into; empty otherwise.
+        head_ref: the branch or ref of `head`.
+        head_repository: `owner/name` of `head`; empty when that repository was deleted.
+        fork: whether `head` is not of this repository.
+        open: whether the pull request is open.
+        locked: whether its conversation is locked.
+        graphql_url: empty when the runner names none.
+        workflow: its name; like `job`, `actor` and `triggering_actor` empty when the runner names none.
+        source_run: for `workflow_run`.
+        inputs: of `workflow_dispatch`; user text.
+    """
+
+    name: str
+    action: str
+    repository: str
+    run_id: int
+    attempt: int
+    server_url: str
+    api_url: str
+    graphql_url: str
+    workflow: str
+    job: str
+    actor: str
+    triggering_actor: str
+    default_branch: str
+    head: str
+    head_ref: str
+    head_repository: str
+    privileged: bool = False
+    number: int | None = None
+    base: str | None = None
+    base_ref: str = ""
+    fork: bool = False
+    open: bool = False
+    locked: bool = False
+    source_run: SourceRun | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def comments(self) -> bool:
+        """Whether there is an open pull request to comment on. A merge group gates and never comments."""
+        return self.number is not None and self.open
+
+    @property
+    def run_url(self) -> str:
+        """Where the run can be looked at."""
+        return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
+
+
+def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> Event:
+    """Read what started the run. An event that is not known gates like a push.
+
+    Args:
+        environment: the runner's variables.
+        allow_pull_request_target: take that event as a pull request, although its token can write.
+
+    Raises:
+        UsageError: when a variable is missing, the event cannot be read or is of another shape than GitHub's, or it
+            is `pull_request_target` and that is not allowed; naming variable or key.
+    """
+    missing = [name for name in _REQUIRED if not environment.get(name)]
+    if missing:
+        raise UsageError(
+            f"not in the environment: {', '.join(missing)}", hint="A runner of GitHub Actions sets these variables."
+        )
+    name = _matched(environment["GITHUB_EVENT_NAME"], _NAME, "GITHUB_EVENT_NAME", "the name of an event")
+    privileged = name == "pull_request_target"
+    if privileged and not allow_pull_request_target:
+        raise _refusal()
+    if privileged or name in _REVIEWS:
+        name = "pull_request"
+    payload = _payload(Path(environment["GITHUB_EVENT_PATH"]))
+    known = {
+        "name": name,
+        "privileged": privileged,
+        "action": payload.text("action"),
+        **_run(environment),
+        "default_branch": payload.part("repository", optional=True).text("default_branch"),
+        "head": _matched(environment["GITHUB_SHA"], _SHA, "GITHUB_SHA", "the hash of a commit").lower(),
+        "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
+        "head_repository": environment["GITHUB_REPOSITORY"],
+    }
+    extra = {
+        "pull_request": _pull_request,
+        "merge_group": _merge_group,
+        "workflow_run": _workflow_run,
+        "workflow_dispatch": _dispatch,
+    }.get(name)
+    return Event(**(known | (extra(payload) if extra else {})))
+
+
+def _run(environment: Mapping[str, str]) -> dict[str, Any]:
+    graphql_url = environment.get("GITHUB_GRAPHQL_URL", "")
+    actor = environment.get("GITHUB_ACTOR", "")
+    return {
+        "repository": _matched(environment["GITHUB_REPOSITORY"], _REPOSITORY, "GITHUB_REPOSITORY", "owner/name"),
+        "run_id": int(_matched(environment["GITHUB_RUN_ID"], _COUNT, "GITHUB_RUN_ID", "a number from 1")),
+        "attempt": int(_matched(environment["GITHUB_RUN_ATTEMPT"], _COUNT, "GITHUB_RUN_ATTEMPT", "a number from 1")),
+        "server_url": _url(environment["GITHUB_SERVER_URL"], "GITHUB_SERVER_URL"),
+        "api_url": _url(environment["GITHUB_API_URL"], "GITHUB_API_URL"),
+        "graphql_url": _url(graphql_url, "GITHUB_GRAPHQL_URL") if graphql_url else "",
+        "workflow": environment.get("GITHUB_WORKFLOW", ""),
+        "job": environment.get("GITHUB_JOB", ""),
+        "actor": actor,
+        "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR", "") or actor,
+    }
+
+
+def _pull_request(payload: _Part) -> dict[str, Any]:
+    found = payload.part("pull_request")
+    base, head = found.part("base"), found.part("head")
+    home = base.part("repo").matched("full_name", _REPOSITORY, "owner/name")
+    # null once the fork was deleted
+    fork = head.part("repo", optional=True)
+    repository = fork.matched("full_name", _REPOSITORY, "owner/name") if fork.found else ""
+    return {
+        "number": (payload if "number" in payload.found else found).count("number"),
+        "base": base.matched("sha", _SHA, "the hash of a commit").lower(),
+        "head": head.matched("sha", _SHA, "the hash of a commit").lower(),
+        "base_ref": base.text("ref"),
+        "head_ref": head.text("ref"),
+        "head_repository": repository,
+        "fork": repository.lower() != home.lower(),
+        "open": found.text("state") == "open",
+        "locked": found.flag("locked"),
+    }
+
+
+def _merge_group(payload: _Part) -> dict[str, Any]:
+    found = payload.part("merge_group")
+    return {
+        "base": found.matched("base_sha", _SHA, "the hash of a commit").lower(),
+        "head": found.matched("head_sha", _SHA, "the hash of a commit").lower(),
+        "base_ref": found.text("base_ref").removeprefix("refs/heads/"),
+        "head_ref": found.text("head_ref").removeprefix("refs/heads/"),
+    }
+
+
+def _workflow_run(payload: _Part) -> dict[str, Any]:
+    found = payload.part("workflow_run")
+    head = found.part("head_repository", optional=True)
+    run = SourceRun(
+        id=found.count("id"),
+        attempt=found.count("run_attempt"),
+        event=found.matched("event", _NAME, "the name of an event"),
+        head_sha=found.matched("head_sha", _SHA, "the hash of a commit").lower(),
+        head_branch=found.text("head_branch"),
+        head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.found else "",
+        conclusion=found.text("conclusion"),
+        html_url=_url(found.text("html_url"), found.where("html_url")),
+        run_started_at=found.moment("run_started_at"),
+        path=found.text("path") or payload.part("workflow", optional=True).text("path"),
+    )
+    return {"source_run": run}
+
+
+def _dispatch(payload: _Part) -> dict[str, Any]:
+    given = payload.part("inputs", optional=True)
+    return {"inputs": {name: given.shown(name) for name in given.found}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An object of the event file and the keys that lead to it. What is null is as good as missing."""
+
+    found: dict[str, Any]
+    keys: tuple[str, ...] = ()
+
+    def where(self, key: str) -> str:
+        return plain(".".join((*self.keys, key)))
+
+    def part(self, key: str, *, optional: bool = False) -> _Part:
+        value = self.found.get(key)
+        if value is None and optional:
+            value = {}
+        if not isinstance(value, dict):
+            raise _wrong(self.where(key), "an object", value)
+        return _Part(value, (*self.keys, key))
+
+    def text(self, key: str) -> str:
+        value = self.found.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str) or len(value) > _LONGEST or "\n" in value or "\r" in value or "\0" in value:
+            raise _wrong(self.where(key), f"one line of at most {_LONGEST} characters", value)
+        return value
+
+    def moment(self, key: str) -> str:
+        """Give a point in time in UTC, to the second; empty for none."""
+        if self.found.get(key) is None:
+            return ""
+        text = self.matched(key, _MOMENT, "a time such as 2026-01-01T00:00:00Z")
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise _wrong(self.where(key), "a time such as 2026-01-01T00:00:00Z", text) from None
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
+        return _matched(self.found.get(key), pattern, self.where(key), expected)
+
+    def count(self, key: str) -> int:
+        value = self.found.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise _wrong(self.where(key), "a number from 1", value)
+        return value
+
+    def flag(self, key: str) -> bool:
+        value = self.found.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise _wrong(self.where(key), "true or false", value)
+        return value is True
+
+    def shown(self, key: str) -> str:
+        value = self.found[key]
+        if isinstance(value, bool):
+            return str(value).lower()
+        if value is not None and not isinstance(value, str | int | float):
+            raise _wrong(self.where(key), "text", value)
+        return "" if value is None else str(value)
+
+
+def _payload(path: Path) -> _Part:
+    where = f"the event file {plain(str(path))} (GITHUB_EVENT_PATH)"
+    try:
+        if not path.is_file():
+            raise UsageError(f"{where} is no file")
+        with path.open("rb") as file:
+            data = file.read(MOST_EVENT_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{where} cannot be read: {plain(str(error))}") from error
+    if len(data) > MOST_EVENT_BYTES:
+        raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
+    try:
+        found = loads(data)
+    except ValueError as error:
+        raise UsageError(f"{where} is no JSON: {plain(str(error))}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{where}: expected an object; found {plain(repr(found), limit=40)}")
+    return _Part(found)
+
+
+def _matched(value: object, pattern: re.Pattern[str], where: str, expected: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise _wrong(where, expected, value)
+    return value
+
+
+def _url(text: str, where: str) -> str:
+    try:
+        url = urlsplit(text)
+        good = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+    except ValueError:
+        good = False
+    if not good or "@" in text or "?" in text or "#" in text or not text.isascii() or re.search(r"[\s\x00-\x20]", text):
+        raise _wrong(where, "a URL with http or https", text)
+    return text.rstrip("/")
+
+
+def _wrong(where: str, expected: str, value: object) -> UsageError:
+    found = "nothing" if value is None else plain(repr(value), limit=80)
+    source = "" if where.startswith("GITHUB_") else "the event's "
+    return UsageError(f"{source}{where}: expected {expected}; found {found}")
+
+
+def _refusal() -> UsageError:
+    return UsageError(
+        "the event pull_request_target is refused: its token can write to the repository, and the workflow would run "
+        "the pull request's code beside it",
+        hint="Use `on: pull_request` for the gate, which needs no rights to write, and a second workflow on "
+        "`workflow_run` to comment on pull requests from forks.",
+    )

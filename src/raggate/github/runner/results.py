@@ -1,0 +1,123 @@
+"""A run directory, or the lack of one -> outputs, step summary and file owners, for the steps that follow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from raggate.errors import ExitCode, RaggateError
+from raggate.text.escape import markdown as safe
+from raggate.text.jsonio import loads
+
+KILLED = (
+    "\n## ⏹️ raggate: killed\n\n> [!WARNING]\n> The step was killed before it had ended: nothing was decided. "
+    "What it had started was removed.\n"
+)
+
+_NAMES = {
+    ExitCode.PASS: "pass",
+    ExitCode.REGRESSION: "regression",
+    ExitCode.USAGE: "usage error",
+    ExitCode.CANNOT_TELL: "cannot tell",
+    ExitCode.INVARIANT: "invariant broken",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+
+
+def name_of(code: int) -> str:
+    """Name an exit code as the verdict of the step."""
+    return next((name for known, name in _NAMES.items() if known == code), "internal error")
+
+
+def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
+    """Give every output of the action; paths are relative to the workspace where they lie in it."""
+    decision = _decision(directory)
+    kinds = [flip.get("kind") for flip in decision.get("flips", ())]
+    return {
+        "verdict": name_of(code),
+        "exit-code": str(code),
+        "run-directory": shown(directory, workspace),
+        "metrics-file": shown(directory and directory / "metrics.json", workspace) if _lines(directory) else "",
+        "summary-file": shown(directory and directory / "summary.md", workspace),
+        "verdict-file": shown(directory and directory / "verdict.json", workspace),
+        "questions": str(_lines(directory)),
+        "broke": str(kinds.count("broke")),
+        "fixed": str(kinds.count("fixed")),
+        "warnings": str(len(decision.get("warnings", ()))),
+        **dict.fromkeys(("comment-url", "pull-request-url", "commit", "verified"), ""),
+    }
+
+
+def summary(directory: Path | None, error: RaggateError | None, code: int) -> str:
+    """Give the report of the run for the step summary; the reason when there is none."""
+    report = _report(directory)
+    if report and _decision(directory).get("exit_code") == code:
+        return report
+    parts = [f"## ❔ raggate: {name_of(code)}"]
+    if error is not None:
+        parts.append("<br>\n".join(f"> {safe(line, limit=1500)}" for line in error.message.split("\n")))
+        parts += [safe(error.hint, limit=600)] if error.hint else []
+    elif not report:
+        parts.append("There is no report. The log of the step says more.")
+    else:
+        parts += ["It ended so after its report was made, which does not count:", report]
+    return "\n\n".join(parts) + "\n"
+
+
+def give_back(directory: Path | None, workspace: Path) -> None:
+    """Make the workspace's owner the owner of what a run as root left in it. Links are changed, never followed.
+
+    Raises:
+        OSError: when a file cannot be given away.
+    """
+    owner = workspace.stat()
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    top = workspace.resolve()
+    for root in (directory, top / ".raggate"):
+        if root is None or root.is_symlink() or not root.is_dir() or not root.resolve().is_relative_to(top):
+            continue
+        above = [parent for parent in root.resolve().parents if parent != top and parent.is_relative_to(top)]
+        for path in [*above, *_tree(root)]:
+            if path.lstat().st_uid == 0:
+                os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+
+
+def _tree(root: Path) -> Iterator[Path]:
+    yield root
+    for folder, folders, files in os.walk(root):
+        yield from (Path(folder, name) for name in (*folders, *files))
+
+
+def _report(directory: Path | None) -> str:
+    try:
+        return (directory / "summary.md").read_text(encoding="utf-8", errors="replace") if directory else ""
+    except OSError:
+        return ""
+
+
+def _decision(directory: Path | None) -> dict[str, Any]:
+    if directory is None:
+        return {}
+    try:
+        found = loads((directory / "verdict.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _lines(directory: Path | None) -> int:
+    try:
+        return (directory / "results.jsonl").read_bytes().count(b"\n") if directory else 0
+    except OSError:
+        return 0
+
+
+def shown(path: Path | None, workspace: Path) -> str:
+    """Name a path for the steps that follow: relative to the workspace where it lies in it, empty where it is not."""
+    if path is None or not path.exists():
+        return ""
+    found, top = path.resolve(), workspace.resolve()
+    return str(found.relative_to(top) if found.is_relative_to(top) else found)

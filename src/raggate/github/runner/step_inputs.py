@@ -1,0 +1,130 @@
+"""The runner's INPUT_ variables -> the action's inputs, every one of them known and of a value it can have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from raggate.config import first_run
+from raggate.errors import UsageError
+from raggate.github import workflow_files
+from raggate.text.escape import plain
+from raggate.text.nearest import nearest
+
+DEFAULTS: Mapping[str, str] = {
+    "command": "check",
+    "config": "raggate.yml",
+    "suite": "",
+    "api-image": "",
+    "api-build": "",
+    "api-url": "",
+    "against": "",
+    "baseline": "",
+    "out": "",
+    "github-token": "",
+    "token-login": "",
+    "comment": "always",
+    "check-run": "",
+    "artifact": "raggate-run",
+    "workflow": workflow_files.DEFAULT,
+    "allow-pull-request-target": "false",
+    "allow-command": "false",
+    "allow-first-run": "",
+    "bases": "",
+    "reason": "",
+    "run-id": "",
+    "allow-regression": "false",
+    "dry-run": "false",
+    "direct-commit": "false",
+    "max-age-days": "14",
+    "ca-file": "",
+    "fail-on": "regression",
+    "store-full-text": "false",
+}
+"""Name -> default, as in action.yml. An input whose default is empty may be left empty."""
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "command": ("check", "comment", "promote"),
+    "fail-on": ("regression", "cannot-tell", "never"),
+    "store-full-text": ("true", "false"),
+    "comment": ("always", "on-change", "never"),
+    "allow-pull-request-target": ("true", "false"),
+    **dict.fromkeys(("allow-command", "allow-regression", "dry-run", "direct-commit"), ("true", "false")),
+}
+
+_PREFIX = "INPUT_"
+_SECRET = "github-token"  # noqa: S105 - its name, not its value
+
+
+def read(environment: Mapping[str, str]) -> dict[str, str]:
+    """Read every input, its default filled in and white space around it dropped.
+
+    The runner writes `api-url` as INPUT_API-URL, other implementations as INPUT_API_URL: both are read.
+
+    Raises:
+        UsageError: for an unknown input, one that is given twice with different values, an empty one that needs a
+            value, or a value it cannot have; naming the input.
+    """
+    given: dict[str, str] = {}
+    for variable in sorted(environment):
+        if not variable.startswith(_PREFIX):
+            continue
+        name = _name(variable)
+        if name not in DEFAULTS:
+            raise _unknown(name)
+        value = environment[variable].strip()
+        if given.setdefault(name, value) != value:
+            raise UsageError(
+                f"input {name!r} is given twice, as {_shown(name, given[name])} and as {_shown(name, value)}"
+            )
+    for name, value in given.items():
+        _check(name, value)
+    workflow_files.check_name(given.get(workflow_files.INPUT, workflow_files.DEFAULT))
+    return {**DEFAULTS, **given}
+
+
+def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
+    """Give the settings that `allow-first-run` lists, between commas or blanks.
+
+    Raises:
+        UsageError: for a word that is none of `first_run.SETTINGS`.
+    """
+    words = frozenset(re.split(r"[,\s]+", inputs[first_run.INPUT])) - {""}
+    unknown = sorted(words - set(first_run.SETTINGS))
+    if unknown:
+        raise UsageError(
+            f"input {first_run.INPUT!r}: expected any of {', '.join(first_run.SETTINGS)}; found {plain(unknown[0])!r}"
+        )
+    return words
+
+
+def tokens(environment: Mapping[str, str]) -> list[str]:
+    """Give every value of `github-token` as it is written, valid or not, to be masked before anything is said."""
+    return [
+        value
+        for variable, value in sorted(environment.items())
+        if variable.startswith(_PREFIX) and _name(variable) == _SECRET and value.strip()
+    ]
+
+
+def _name(variable: str) -> str:
+    return variable.removeprefix(_PREFIX).lower().replace("_", "-").replace(" ", "-")
+
+
+def _shown(name: str, value: str) -> str:
+    return "a value that is not shown" if name == _SECRET else repr(plain(value))
+
+
+def _check(name: str, value: str) -> None:
+    if not value and DEFAULTS[name]:
+        raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {DEFAULTS[name]!r}.")
+    if not value.isprintable():
+        raise UsageError(f"input {name!r}: expected one line of printable text; found {_shown(name, value)}")
+    if name in CHOICES and value not in CHOICES[name]:
+        raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {plain(value)!r}")
+
+
+def _unknown(name: str) -> UsageError:
+    close = nearest(name, DEFAULTS)
+    advice = f"; did you mean {close!r}?" if close else ""
+    return UsageError(f"unknown input {plain(name)!r}{advice}", hint=f"Known: {', '.join(DEFAULTS)}.")

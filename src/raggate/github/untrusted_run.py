@@ -1,0 +1,189 @@
+"""What an untrusted run claims, read from its artifact -> the run that trusted files may judge, or why there is none.
+
+Believed is what each question retrieved and how that was labelled. Everything else is taken from the trusted inputs,
+and no text of an artifact becomes a sentence of raggate's: its words stand in the log, which is untrusted anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from raggate.errors import CannotTell, ExitCode
+from raggate.models.publication import Ended
+from raggate.models.retrieval_modes import asked_in
+from raggate.models.run import Labelled, Result, Run
+from raggate.scoring.repeats import KEY, Repeated
+
+if TYPE_CHECKING:
+    from raggate.inputs.trusted import Inputs
+
+MOST_MS = 86_400_000
+"""The longest time that is taken of an artifact: a day."""
+
+MOST_COUNT = 1_000_000_000
+"""The largest count that is."""
+
+ITS_WORDS = "what the run itself says:"
+"""The line of a log before what an untrusted run says."""
+
+STOPPED = "the run stopped before all questions were asked"
+
+_MEASURED_NOTHING = {
+    int(ExitCode.USAGE): ("usage error", "The untrusted run reports a usage error and measured nothing."),
+    int(ExitCode.CANNOT_TELL): ("cannot tell", "The untrusted run reports that it cannot tell and measured nothing."),
+    int(ExitCode.INTERNAL): ("internal error", "The untrusted run reports an internal error and measured nothing."),
+    int(ExitCode.INTERRUPTED): ("interrupted", "The untrusted run reports an interruption and measured nothing."),
+}
+_NO_RESULTS = ("cannot tell", "The artifact holds no results, and does not say why.")
+# what the API told of its index while it was measured, beside what the inputs say
+_OF_THE_INDEX = ("index_version", "chunker_version")
+_UPDATE = "Update the branch, so that both are measured by the same files."
+
+
+def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
+    """Keep what a run says it retrieved, and take everything else from the trusted inputs.
+
+    Args:
+        claimed: what the artifact says.
+        inputs: what it is judged by.
+        reproduce: the command line that does the same.
+
+    Raises:
+        CannotTell: for a run that they cannot judge.
+    """
+    settings = inputs.config
+    expected = inputs.fingerprint()
+    _refuse_other_means(claimed, inputs, expected)
+    _refuse_wild_numbers(claimed)
+    cases = {case.id: case for case in inputs.golden.cases}
+    index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
+    return replace(
+        claimed,
+        suite=settings.suite,
+        # a run that dates itself back would bring waivers to life
+        started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        golden=inputs.golden,
+        results=tuple(
+            Labelled(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
+            for item in claimed.results
+        ),
+        stopped=None if claimed.stopped is None else STOPPED,
+        log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
+        fingerprint={**index, **_chunks(claimed), **_repeated(claimed), **expected, "notes": inputs.vault.notes},
+        config={
+            **settings.model_dump(mode="json"),
+            "against": inputs.against,
+            "ignored": [],
+            "checkout": {},
+            "reproduce": reproduce,
+        },
+    )
+
+
+def _repeated(claimed: Run) -> dict[str, object]:
+    """Keep how many questions came out otherwise when asked twice; names of questions would be text of an artifact."""
+    repeated = Repeated.of(claimed.fingerprint)
+    if repeated is None or repeated.asked > len(claimed.results):
+        return {}
+    return {KEY: replace(repeated, questions=()).stored()}
+
+
+def _chunks(claimed: Run) -> dict[str, int]:
+    """Give how many chunks the index held, as the answers told it; nothing where none did."""
+    coverages = (item.result.response.coverage or {} for item in claimed.results if item.result.response is not None)
+    counts = (coverage.get("chunks_embedded") for coverage in coverages)
+    found = next((count for count in counts if type(count) is int and 0 <= count <= MOST_COUNT), None)
+    return {} if found is None else {"chunks": found}
+
+
+def without_results(verdict: bytes | None, suite: str) -> Ended:
+    """Say that a run measured nothing. Whatever it claims, it did not pass.
+
+    Args:
+        verdict: the artifact's verdict.json, None when it has none.
+        suite: whose run it is, by the trusted configuration.
+    """
+    try:
+        claim = _Claim.model_validate_json(verdict or b"{}")
+    except ValidationError:
+        claim = _Claim(exit_code=int(ExitCode.CANNOT_TELL), headline="")
+        label, message = _NO_RESULTS
+    else:
+        label, message = _MEASURED_NOTHING.get(claim.exit_code, _NO_RESULTS)
+    words = [line for line in (*claim.headline.split("\n"), *claim.log) if line.strip()]
+    return Ended(
+        label=label,
+        exit_code=claim.exit_code if claim.exit_code in _MEASURED_NOTHING else int(ExitCode.CANNOT_TELL),
+        message=message,
+        log=(ITS_WORDS, *words) if words else (),
+        suite=suite,
+    )
+
+
+class _Claim(BaseModel):
+    """What of a verdict.json without results is told: text that somebody hostile may have written."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    exit_code: int
+    headline: Annotated[str, Field(max_length=10_000)]
+    log: Annotated[list[Annotated[str, Field(max_length=10_000)]], Field(max_length=200)] = []
+
+
+def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object]) -> None:
+    """Refuse a run by other questions, or in another way, than the trusted inputs ask for, or one with gaps."""
+    if claimed.golden.hash != inputs.golden.hash:
+        raise CannotTell("the run was measured by another golden set than the base commit's", hint=_UPDATE)
+    for key, value in expected.items():
+        if claimed.fingerprint.get(key) != value:
+            raise CannotTell(f"the run was not measured by the base commit's files: {key} differs", hint=_UPDATE)
+    due = {
+        (mode, case.id)
+        for case in inputs.golden.cases
+        for mode in inputs.config.ask.modes
+        if asked_in(case.modes, mode)
+    }
+    given = {(item.result.mode, item.case.id) for item in claimed.results}
+    if given - due:
+        raise CannotTell(f"the run holds {len(given - due)} answers that were not asked for", hint=_UPDATE)
+    missing = due - given
+    if missing and claimed.stopped is None:
+        raise CannotTell(f"the run holds no answer to {len(missing)} of {len(due)} questions, and does not say why")
+
+
+def _refuse_wild_numbers(claimed: Run) -> None:
+    """Refuse numbers that no measurement gives, and that would be shown."""
+    _refuse_beyond(MOST_MS / 1000, "duration_s", [claimed.duration_s])
+    for item in claimed.results:
+        result = item.result
+        _refuse_beyond(MOST_MS, "elapsed_ms", [result.elapsed_ms])
+        _refuse_beyond(MOST_COUNT, "retries", [result.retries])
+        if result.response is not None:
+            _refuse_beyond(MOST_MS, "latency", result.response.latency.values())
+            _refuse_beyond(MOST_COUNT, "cost", result.response.cost.values())
+        if result.failure is not None and result.failure.status is not None:
+            _refuse_beyond(999, "status", [result.failure.status])
+
+
+def _refuse_beyond(most: float, name: str, values: Iterable[float]) -> None:
+    # not a number is in no range
+    if any(not 0 <= value <= most for value in values):
+        raise CannotTell(f"the artifact cannot be read: results.jsonl: {name}: expected a number from 0 to {most:.0f}")
+
+
+def _plain_coverage(result: Result) -> Result:
+    """Keep the counts and versions of what the API says of its index: a count that is a text would be shown as one."""
+    response = result.response
+    if response is None or response.coverage is None:
+        return result
+    kept = {
+        key: value
+        for key, value in response.coverage.items()
+        if (type(value) is int and 0 <= value <= MOST_COUNT) or key in _OF_THE_INDEX
+    }
+    return replace(result, response=replace(response, coverage=kept))

@@ -1,0 +1,221 @@
+"""The trusted inputs of a commit: files and directories out of its verified objects, wherever these are read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from raggate.errors import UsageError
+from raggate.inputs import working_files
+from raggate.inputs.git import Checkout
+from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
+from raggate.text import disk
+from raggate.text.escape import plain
+
+_MOST_LINK_BYTES = 4096
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+_POINTER_BYTES = 1024
+_FETCH = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
+
+
+class Commit:
+    """The files as they are in a commit: a `raggate.inputs.sources.Source`.
+
+    Args:
+        objects: the objects of its repository.
+        commit: full id of the commit.
+        prefix: the directory that paths are relative to: nothing, or a path in the repository that ends in `/`.
+        scratch: an empty directory that this may write into.
+        root: the same directory in the working tree; None for none. A file that it has with the same content, by the
+            id git gives it, is not read from `objects`.
+        checkout: what `root` lies in, where that is known; git then says which files are ignored.
+
+    Raises:
+        UsageError: when `commit` is not a full id.
+    """
+
+    def __init__(
+        self,
+        objects: Store,
+        commit: str,
+        prefix: str,
+        scratch: Path,
+        root: Path | None = None,
+        checkout: Checkout | None = None,
+    ) -> None:
+        if not is_id(commit):
+            raise UsageError(f"{plain(commit)!r} is not the full id of a commit", hint=_FETCH)
+        self._objects = objects
+        self._commit = commit
+        self._prefix = prefix
+        self._scratch = scratch
+        self._root = root
+        self._checkout = checkout
+        self._top: str | None = None
+
+    @property
+    def commit(self) -> str | None:
+        """The full id of the commit."""
+        return self._commit
+
+    def describe(self, path: str) -> str:
+        """Name a file with the commit; see `Source`."""
+        return f"{path}@{self._commit[:12]}"
+
+    def read(self, path: str) -> bytes:
+        """Read a file as it was committed; see `Source`.
+
+        Raises:
+            FileNotFoundError: when the commit, which could be read, has no file there.
+            UsageError: for a link, a file that is too large, and one whose content is in Git LFS; and when it cannot
+                be read, or is not what its id says.
+        """
+        entry = self._find(path)
+        if entry is None or entry.kind in {"tree", "module"}:
+            raise FileNotFoundError(path)
+        if entry.kind == "link":
+            raise UsageError(
+                f"{plain(self.describe(path))}: a symbolic link, which is not followed", hint="Name the file itself."
+            )
+        limit = self._objects.limits.file_bytes
+        if entry.size > limit:
+            raise UsageError(f"{plain(self.describe(path))}: larger than {limit} bytes", hint=_FETCH)
+        content = self._content(path, entry, limit)
+        self._check_pointer(path, content)
+        return content
+
+    def directory(self, path: str) -> Path:
+        """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`.
+
+        Links stay links, as long as they lead to somewhere in the directory.
+
+        Raises:
+            UsageError: for more files or bytes than are read from there, for a link that leads out, for a note whose
+                content is in Git LFS, and when the files cannot be written.
+        """
+        # a place of its own for each path, as one may lie inside another
+        place = self._scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
+        inner = posixpath.normpath(path)
+        target = place if inner.startswith(("..", "/")) else place / inner
+        entry = None if place.exists() else self._find(path)
+        if entry is None or entry.kind != "tree":
+            return target
+        # what was broken off is never taken for complete: it gets its name at the end
+        unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=self._scratch))
+        try:
+            self._fill(path, unfinished / target.relative_to(place), self._listed(path, entry))
+            unfinished.rename(place)
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in disk.FULL:
+                raise
+            reason = plain((error.strerror if isinstance(error, OSError) else None) or str(error))
+            raise UsageError(f"{plain(self.describe(path))} cannot be written: {reason}") from error
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        return target
+
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Compare the working tree with the commit by the ids of contents; see `Source`.
+
+        Without a checkout it is not known what git ignores, so that files are named that git would not name.
+
+        Raises:
+            UsageError: when a directory's content cannot be read.
+        """
+        if self._root is None:
+            return ()
+        names: set[str] = set()
+        for path in paths:
+            entry = self._find(path)
+            if entry is not None and entry.kind == "tree":
+                committed = {_joined(path, name): inner for name, inner in self._objects.walk(entry.id)}
+            else:
+                committed = {} if entry is None else {posixpath.normpath(path): entry}
+            present = working_files.present(self._root, path, self._checkout, like=self._commit)
+            files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
+            names |= present - committed.keys()
+            names |= {name for name, inner in files.items() if not working_files.same(self._root, name, inner)}
+        return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
+
+    def _find(self, path: str) -> Entry | None:
+        if self._top is None:
+            self._top = self._objects.tree_of(self._commit)
+        return find(self._objects, self._top, f"{self._prefix}{path}")
+
+    def _listed(self, path: str, tree: Entry) -> Mapping[str, Entry]:
+        """List a directory and see that it is not too much before anything of it is read."""
+        where, limits, entries, total = plain(self.describe(path)), self._objects.limits, dict[str, Entry](), 0
+        for name, entry in self._objects.walk(tree.id):
+            # git has none of these but the backslash, which is a separator to some
+            if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
+                raise UsageError(f"{plain(name)}: this name of a file in the commit cannot be used")
+            entries[name] = entry
+            total += entry.size
+            if len(entries) > limits.files:
+                raise UsageError(f"{where}: more than {limits.files} files", hint=_FETCH)
+            if total > limits.directory_bytes:
+                raise UsageError(f"{where}: more than {limits.directory_bytes} bytes in all", hint=_FETCH)
+            if entry.size > limits.file_bytes:
+                inner = plain(self.describe(_joined(path, name)))
+                raise UsageError(f"{inner}: larger than {limits.file_bytes} bytes", hint=_FETCH)
+        return entries
+
+    def _fill(self, path: str, target: Path, entries: Mapping[str, Entry]) -> None:
+        target.mkdir(parents=True, exist_ok=True)
+        links = {name: entry for name, entry in entries.items() if entry.kind == "link"}
+        room = self._objects.limits.directory_bytes
+        for name, entry in entries.items():
+            place = target / name
+            if entry.kind == "module":
+                place.mkdir(parents=True)
+            elif entry.kind == "file":
+                content = self._content(_joined(path, name), entry, min(room, self._objects.limits.file_bytes))
+                room -= len(content)
+                if name.endswith(".md"):
+                    self._check_pointer(_joined(path, name), content)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with place.open("xb") as stream:
+                    stream.write(content)
+        # links come last, so that nothing is ever written through one
+        for name, entry in links.items():
+            place = target / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(self._leads_to(_joined(path, name), name, entry))
+        # two of them may lead out together
+        for name in links:
+            if not Path(os.path.realpath(target / name)).is_relative_to(os.path.realpath(target)):
+                raise self._link_out(_joined(path, name))
+
+    def _leads_to(self, shown: str, name: str, entry: Entry) -> str:
+        leads = os.fsdecode(self._objects.blob(entry, limit=_MOST_LINK_BYTES))
+        meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
+        if not leads or "\0" in leads or meant.startswith("/") or meant.split("/")[0] == "..":
+            raise self._link_out(shown)
+        return leads
+
+    def _link_out(self, shown: str) -> UsageError:
+        where = plain(self.describe(shown))
+        return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
+
+    def _content(self, path: str, entry: Entry, limit: int) -> bytes:
+        """Give what the working tree has at a path, if it has exactly what was committed; else what was."""
+        local = None if self._root is None else working_files.regular(self._root / path, entry.size)
+        if local is not None and object_id("blob", local, like=entry.id) == entry.id:
+            return local
+        return self._objects.blob(entry, limit=limit)
+
+    def _check_pointer(self, path: str, content: bytes) -> None:
+        if content.startswith(_POINTER) and len(content) <= _POINTER_BYTES:
+            raise UsageError(
+                f"{plain(self.describe(path))}: its content is in Git LFS, and the commit has only a pointer to it",
+                hint="Keep raggate's own files and the notes out of Git LFS.",
+            )
+
+
+def _joined(path: str, name: str) -> str:
+    return posixpath.normpath(posixpath.join(path, name))

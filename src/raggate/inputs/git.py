@@ -1,0 +1,277 @@
+"""git as a reader of a repository that nobody has to trust: arguments in, the finished process out.
+
+git is given a directory of its own: raggate's settings, no refs, and the objects of the repository. What the
+repository configures (filters, hooks, a monitor, remotes, includes) and its grafts are not there, so no command can
+run a program of theirs or be led elsewhere by them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from raggate.errors import UsageError
+from raggate.inputs.git_objects import is_id
+from raggate.text.escape import plain
+
+TIMEOUT_S = 60
+MAX_POINTER_BYTES = 4096
+
+_SETTINGS: Mapping[str, str] = {
+    "core.commitGraph": "false",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.multiPackIndex": "false",
+    "core.quotePath": "false",
+    "core.untrackedCache": "false",
+    "core.warnAmbiguousRefs": "true",
+    "maintenance.auto": "false",
+    "safe.bareRepository": "explicit",
+    "safe.directory": "*",
+    # in a partial clone even reading would fetch, by a command of the repository's choice
+    "protocol.allow": "never",
+    **{f"protocol.{name}.allow": "never" for name in ("ext", "file", "git", "http", "https", "ssh")},
+}
+# nothing of raggate's own surroundings: neither a token nor a home directory that others have written to
+_ENVIRONMENT: Mapping[str, str] = {
+    "PATH": os.defpath,
+    "LC_ALL": "C",
+    "HOME": "/nonexistent",
+    "GIT_CEILING_DIRECTORIES": "/",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A working tree and its repository.
+
+    Attributes:
+        top: the directory that holds `.git`.
+        directory: what `.git` is, or leads to.
+        common: where the objects and refs lie: `directory` but for an added working tree.
+    """
+
+    top: Path
+    directory: Path
+    common: Path
+
+
+def find(folder: Path, workspace: Path | None = None) -> Checkout | None:
+    """Find the working tree that a folder lies in, by `.git` alone: nothing that git can check out has that name.
+
+    git itself would also take a folder with `HEAD`, `objects` and `refs` for a repository, which a change can commit.
+
+    Args:
+        folder: where to look, and above.
+        workspace: the directory that the checkouts of a job lie in; None for a person's own machine. There a change
+            can bring another repository as a submodule, whose `.git` is a file: it is not looked into.
+
+    Returns:
+        The checkout; None when there is none.
+    """
+    folder = Path(os.path.normpath(folder.absolute()))
+    above = [folder, *folder.parents]
+    if workspace is None:
+        return next(filter(None, map(_checkout, above)), None)
+    workspace = Path(os.path.normpath(workspace.absolute()))
+    inside = above[: above.index(workspace) + 1] if workspace in above else []
+    real = [place for place in inside if not (place / ".git").is_file()]
+    return next(filter(None, map(_checkout, [*real, *reversed(inside)])), None)
+
+
+def _checkout(top: Path) -> Checkout | None:
+    directory = top / ".git"
+    try:
+        if directory.is_file():
+            directory = top / _pointer(directory).removeprefix("gitdir:").strip()
+        common = directory / "commondir"
+        shared = directory / _pointer(common) if common.is_file() else directory
+        complete = (directory / "HEAD").is_file() and (shared / "objects").is_dir()
+    except (OSError, ValueError):
+        return None
+    return Checkout(top, directory.resolve(), shared.resolve()) if complete else None
+
+
+def _pointer(file: Path) -> str:
+    with file.open("rb") as stream:
+        return os.fsdecode(stream.read(MAX_POINTER_BYTES)).strip()
+
+
+def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
+    """Give the full id of the commit that a revision names, None when there is none. A full id is taken as it is.
+
+    Raises:
+        UsageError: without git, when it takes longer than `TIMEOUT_S`, or for a name that can mean several things.
+    """
+    if is_id(revision):
+        return revision
+    # names are the repository's own, so here alone git looks into its directory
+    environment = {**_environment(checkout), "GIT_DIR": str(checkout.directory)}
+    arguments = ("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    done = _finished([_program(purpose), *arguments], environment, checkout)
+    commit = done.stdout.decode(errors="replace").strip()
+    if done.returncode != 0 or not is_id(commit):
+        return None
+    # git takes a tag before a branch, and whoever can push can push a tag `origin/main`
+    if b" is ambiguous" in done.stderr and not _is_exact(revision):
+        raise UsageError(
+            f"{plain(revision)!r} is the name of several things here, such as a tag and a branch",
+            hint="Name the one that is meant in full, such as refs/remotes/origin/main.",
+        )
+    return commit
+
+
+def _is_exact(revision: str) -> bool:
+    """Say whether git takes a revision's name for what it says before it looks for tags and branches called so."""
+    name = re.split(r"[~^:@]", revision, maxsplit=1)[0]
+    return name == "HEAD" or name.startswith("refs/")
+
+
+class Reader:
+    """git over the objects of a repository; see `reading`."""
+
+    def __init__(self, checkout: Checkout, scratch: Path, purpose: str) -> None:
+        self._checkout = checkout
+        self._scratch = scratch
+        self._program = _program(purpose)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a command that only reads; paths are taken literally, from the top of the working tree.
+
+        Raises:
+            UsageError: when the working tree is gone, or it takes longer than `TIMEOUT_S`.
+        """
+        return _finished(self._command(*arguments), self._environment(), self._checkout)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a command that is asked by its standard input and answers on its standard output."""
+        return subprocess.Popen(
+            self._command(*arguments),
+            env=self._environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            **_as_owner(self._checkout),
+        )
+
+    def changed(self, commit: str) -> bool:
+        """Tell whether tracked files differ from a commit. What cannot be compared counts as changed."""
+        # with its time, by which git knows the files that were changed right after it was written
+        with contextlib.suppress(OSError):
+            shutil.copy2(self._checkout.directory / "index", self._scratch / "index")
+            _hand_over(self._scratch / "index", self._checkout)
+        # a submodule has settings of its own, which git would follow
+        options = ("--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+        return self.run("diff", *options, commit, "--").returncode != 0
+
+    def listed(self, *paths: str) -> tuple[str, ...]:
+        """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""
+        done = self.run("ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
+        return tuple(name.decode("utf-8", "surrogateescape") for name in done.stdout.split(b"\0") if name)
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [self._program, "--no-pager", "--literal-pathspecs", *arguments]
+
+    def _environment(self) -> dict[str, str]:
+        shallow = self._checkout.common / "shallow"
+        more = {"GIT_SHALLOW_FILE": str(shallow)} if shallow.exists() else {}
+        return {
+            **_environment(self._checkout, {"core.excludesFile": str(self._checkout.common / "info" / "exclude")}),
+            **more,
+            "GIT_DIR": str(self._scratch),
+            "GIT_INDEX_FILE": str(self._scratch / "index"),
+            "GIT_OBJECT_DIRECTORY": str(self._checkout.common / "objects"),
+        }
+
+
+@contextlib.contextmanager
+def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
+    """Open the objects of a repository.
+
+    Args:
+        checkout: where they lie.
+        like: a full id of one of them, which tells their kind of hash.
+        purpose: completes "git is not installed, and …".
+
+    Raises:
+        UsageError: without git.
+    """
+    with tempfile.TemporaryDirectory(prefix="raggate-git-") as name:
+        scratch = Path(name)
+        (scratch / "refs").mkdir()
+        (scratch / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        version, extension = (1, "[extensions]\n\tobjectFormat = sha256\n") if len(like) == 64 else (0, "")
+        settings = f"[core]\n\trepositoryformatversion = {version}\n\tbare = false\n{extension}"
+        (scratch / "config").write_text(settings, encoding="utf-8")
+        for place in (scratch, *scratch.iterdir()):
+            _hand_over(place, checkout)
+        yield Reader(checkout, scratch, purpose)
+
+
+def said(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Give what git wrote about a failure, as one harmless line; empty when it wrote nothing."""
+    return plain(done.stderr.decode(errors="replace"))
+
+
+def _program(purpose: str) -> str:
+    program = shutil.which("git")
+    if program is None:
+        raise UsageError(f"git is not installed, and {purpose}")
+    return program
+
+
+def _environment(checkout: Checkout, settings: Mapping[str, str] | None = None) -> dict[str, str]:
+    pairs = {**_SETTINGS, **(settings or {})}
+    environment = {**_ENVIRONMENT, "GIT_WORK_TREE": str(checkout.top), "GIT_CONFIG_COUNT": str(len(pairs))}
+    for number, (key, value) in enumerate(pairs.items()):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return environment
+
+
+def _finished(
+    command: list[str], environment: Mapping[str, str], checkout: Checkout
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            command,
+            cwd=checkout.top,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            **_as_owner(checkout),
+        )
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"no directory {plain(checkout.top.name or str(checkout.top))}") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"git took longer than {TIMEOUT_S} s") from None
+
+
+def _as_owner(checkout: Checkout) -> dict[str, Any]:
+    """Give what makes a process the working tree's owner, who is not in root's groups, where raggate is root."""
+    owner = checkout.top.stat()
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        return {}
+    return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": ()}
+
+
+def _hand_over(place: Path, checkout: Checkout) -> None:
+    if identity := _as_owner(checkout):
+        os.chown(place, identity["user"], identity["group"])

@@ -1,0 +1,334 @@
+"""The golden set: JSON Lines in, checked cases with content hashes out. A bad line is an error, never skipped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from raggate.errors import UsageError
+from raggate.inputs import headings
+from raggate.inputs.golden_rules import broken_name, broken_rule
+from raggate.models.case_hash import digest, with_hash
+from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.text import anchors, yamlio
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, loads
+from raggate.text.nearest import nearest
+
+MAX_BYTES = 128 << 20
+MAX_LINE_BYTES = 1 << 20
+MAX_CASES = 100_000
+SHOWN_PROBLEMS = 10
+
+_CONFLICT = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
+
+RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
+_Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+_Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _null_is_empty(cls, value: Any, info: Any) -> Any:
+        # the sources write null, [] and nothing at all for the same thing
+        if value is None and info.field_name in _LISTS:
+            return []
+        return value
+
+
+class _SupportRow(_Row):
+    rel_path: _Text | None = None
+    doc_id: _Label | None = None
+    chunk_id: _Label | None = None
+    heading_path: _Text | None = None
+    snippets: list[_Text] = []
+    vault: _Label | None = None
+    grade: Annotated[int, Field(ge=1, le=100)] = 1
+
+
+class _CaseRow(_Row):
+    id: _Label
+    question: _Text
+    answerable: bool
+    expected_key_facts: list[str] = []
+    gold_supports: list[_SupportRow] = []
+    required_support_groups: list[list[int]] | None = None
+    recency_conflict_rule: RecencyRule | None = None
+    tags: list[_Label] = []
+    vaults: list[_Label] = []
+    folders: list[_Label] = []
+    category: _Label = "factual"
+    difficulty: _Label = "medium"
+    group: _Label | None = None
+    retriever_types: list[_Label] | None = None
+    must_pass: bool = False
+    k: Annotated[int, Field(ge=1, le=1000)] | None = None
+    detail: Literal["brief", "normal", "detailed"] | None = None
+    expected_doc_ids: list[_Label] = []
+    expected_chunk_ids: list[_Label] = []
+    must_contain: list[_Text] = []
+    forbidden: list[_Text] = []
+    lang: _Label | None = None
+
+
+_LISTS = frozenset(
+    (
+        *("snippets", "expected_key_facts", "gold_supports", "tags", "vaults", "folders"),
+        *("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden"),
+    )
+)
+
+
+def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
+    """Read a golden set.
+
+    Args:
+        data: JSON Lines, one case per line; blank lines are allowed.
+        name: the file's name for messages.
+        rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
+
+    Raises:
+        UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
+    """
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
+    problems: list[str] = []
+    cases: list[Case] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            case = read_case(line, number, rules=rules)
+        except ValueError as error:
+            problems += [f"{name}:{number}: {problem}" for problem in str(error).split("\n")]
+            continue
+        if case.id in seen:
+            problems.append(f"{name}:{number}: id {plain(case.id)!r} stands already in line {seen[case.id]}")
+        seen[case.id] = number
+        cases.append(case)
+    if not cases and not problems:
+        raise UsageError(f"{name}: the golden set holds no case", hint="Add at least one question, one JSON per line.")
+    if len(cases) > MAX_CASES:
+        problems.append(f"{name}: {len(cases)} cases, expected at most {MAX_CASES}")
+    _raise_all(problems)
+    return Golden(name=name, cases=tuple(cases), hash=digest(cases))
+
+
+def write_case(case: Case) -> bytes:
+    """Write a case as one line that `load` reads back to an equal case, but for its line number."""
+    row = {key: value for key, value in asdict(case).items() if value is not None and key not in {"hash", "line"}}
+    if "modes" in row:
+        row["retriever_types"] = row.pop("modes")
+    derived = case.gold_supports == complete(replace(case, gold_supports=())).gold_supports
+    row["gold_supports"] = [] if derived else [_written(support) for support in case.gold_supports]
+    return dumps(row) + b"\n"
+
+
+def _written(support: Support) -> dict[str, Any]:
+    said = {key: value for key, value in asdict(support).items() if value is not None}
+    return said if support.rel_path else {key: value for key, value in said.items() if value not in ("", ())}
+
+
+def check_anchors(golden: Golden, vault: Vault) -> None:
+    """Check that every gold support stands in the vault: note, heading path and snippets.
+
+    Raises:
+        UsageError: listing up to ten supports that do not, each with the nearest thing that does.
+    """
+    known: dict[tuple[str, str], frozenset[headings.Section]] = {}
+    problems: list[str] = []
+    for case in golden.cases:
+        named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
+        unknown = [name for name in named if name not in vault.directories]
+        if unknown:
+            names = ", ".join(vault.directories)
+            problems.append(f"{golden.name}:{case.line}: case {case.id!r}: no vault {unknown[0]!r}; known: {names}")
+            continue
+        for support in case.gold_supports:
+            # what is named by an id alone is the API's own, and not in the vault
+            hints = len(problems) < SHOWN_PROBLEMS
+            problem = support.rel_path and _missing(support, case, vault, known, hints=hints)
+            if problem:
+                problems.append(f"{golden.name}:{case.line}: case {plain(case.id)!r}: {problem}")
+    _raise_all(problems)
+
+
+def _missing(
+    support: Support,
+    case: Case,
+    vault: Vault,
+    known: dict[tuple[str, str], frozenset[headings.Section]],
+    *,
+    hints: bool,
+) -> str | None:
+    """Say what of a support is missing, with the nearest there is where `hints` are shown: they take long."""
+    names = [support.vault] if support.vault else list(case.vaults or vault.directories)
+    keys = [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
+    if not keys:
+        paths = [path for name, path in vault.texts if name in names] if hints else []
+        return f"gold note {plain(support.rel_path)!r} is not in the vault{_nearest(support.rel_path, paths)}"
+    texts = [vault.texts[key] for key in keys]
+    where, wanted = repr(support.rel_path), support.heading_path
+    if wanted is not None:
+        for key in keys:
+            if key not in known:
+                known[key] = headings.sections(vault.texts[key], support.rel_path)
+        texts = [text for key in keys for text in _sections(vault.texts[key], known[key], wanted)]
+        if not texts:
+            paths = [" > ".join(section.path) for key in keys for section in known[key]] if hints else []
+            near = _nearest(" > ".join(anchors.elements(wanted)), paths)
+            return f"{where} has no heading {plain(wanted)!r}{near}"
+        where = f"the section {plain(wanted)!r} of {where}"
+    for snippet in support.snippets:
+        if not any(headings.holds(text, snippet) for text in texts):
+            elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
+            return f"snippet {plain(snippet, limit=80)!r} does not stand in {where}{elsewhere}"
+    return None
+
+
+def _sections(text: str, known: Iterable[headings.Section], wanted: str) -> list[str]:
+    """Give the texts of the sections that a heading path names, each with its subsections."""
+    marked = wanted.lstrip().startswith("#")
+    lines = headings.lines_of(text)
+    return [
+        "\n".join(lines[section.begin : section.end])
+        for section in known
+        if anchors.covers(wanted, anchors.written(section.path) if marked else " > ".join(section.path))
+    ]
+
+
+def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
+    """Say where in its note a snippet stands that is not in its section."""
+    line = next((headings.line_with(text, snippet) for text in texts if headings.holds(text, snippet)), None)
+    return "" if line is None else f", but in line {line} of the note; name the section it stands in"
+
+
+def _nearest(wanted: str, known: list[str]) -> str:
+    close = nearest(wanted, known, cutoff=0.5)
+    return f"; nearest: {plain(close)!r}" if close else ""
+
+
+def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
+    """Read one line of a golden set; see `load`.
+
+    Raises:
+        ValueError: saying what is wrong, a line for each problem, without the place.
+    """
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
+    if line.startswith(_CONFLICT):
+        raise ValueError("unresolved merge conflict; keep the questions of one side or both, and commit again")
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not valid UTF-8 at byte {error.start} of the line; save the file as UTF-8") from None
+    try:
+        value = loads(line)
+    except ValueError as error:
+        raise ValueError(f"not valid JSON: {plain(str(error))}") from None
+    _refuse_duplicate_keys(line)
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, found {yamlio.shown(value, limit=40)}")
+    shown = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
+    try:
+        row = _CaseRow.model_validate(value, strict=True)
+    except ValidationError as error:
+        raise ValueError("\n".join(shown + text for text in _explain(error))) from None
+    broken = next(filter(None, map(broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
+    if broken:
+        raise ValueError(shown + broken)
+    case = _to_case(row, number)
+    broken = broken_rule(case) if rules else None
+    if broken:
+        raise ValueError(shown + broken)
+    return case
+
+
+def faults(value: dict[str, Any]) -> list[tuple[int | str, ...]]:
+    """Name the keys of a case, by their paths, that are unknown, missing or of another type."""
+    try:
+        _CaseRow.model_validate(value, strict=True)
+    except ValidationError as error:
+        return [problem["loc"] for problem in error.errors(include_url=False)]
+    return []
+
+
+def _refuse_duplicate_keys(line: bytes) -> None:
+    def checked(pairs: list[tuple[str, object]]) -> None:
+        keys: set[str] = set()
+        for key, _ in pairs:
+            if key in keys:
+                raise ValueError(f"key {plain(key)!r} stands twice")
+            keys.add(key)
+
+    try:
+        json.loads(line, object_pairs_hook=checked)
+    except RecursionError:
+        # what is nested that deep fits no key, and validation says so
+        return
+
+
+def _explain(error: ValidationError) -> list[str]:
+    texts = []
+    for problem in error.errors(include_url=False)[:SHOWN_PROBLEMS]:
+        model = _SupportRow if len(problem["loc"]) > 1 and problem["loc"][0] == "gold_supports" else _CaseRow
+        texts.append(yamlio.sentence(problem["loc"], problem, tuple(model.model_fields)))
+    return texts
+
+
+def _to_case(row: _CaseRow, number: int) -> Case:
+    groups = row.required_support_groups
+    case = Case(
+        id=row.id,
+        question=row.question,
+        answerable=row.answerable,
+        gold_supports=tuple(
+            Support(**{**support.model_dump(), "rel_path": support.rel_path or "", "snippets": tuple(support.snippets)})
+            for support in row.gold_supports
+        ),
+        required_support_groups=None if groups is None else tuple(tuple(group) for group in groups),
+        recency_conflict_rule=row.recency_conflict_rule,
+        expected_key_facts=tuple(row.expected_key_facts),
+        tags=tuple(row.tags),
+        vaults=tuple(row.vaults),
+        folders=tuple(row.folders),
+        category=row.category,
+        difficulty=row.difficulty,
+        group=row.group,
+        modes=tuple(row.retriever_types or ()) or None,
+        must_pass=row.must_pass,
+        k=row.k,
+        detail=row.detail,
+        expected_doc_ids=tuple(row.expected_doc_ids),
+        expected_chunk_ids=tuple(row.expected_chunk_ids),
+        must_contain=tuple(row.must_contain),
+        forbidden=tuple(row.forbidden),
+        lang=row.lang,
+        line=number,
+    )
+    return complete(case)
+
+
+def complete(case: Case) -> Case:
+    """Give a case that was put together its derived parts: supports for ids, and the content hash."""
+    if not case.gold_supports:
+        chunks = tuple(Support(rel_path="", chunk_id=name) for name in dict.fromkeys(case.expected_chunk_ids))
+        documents = tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))
+        case = replace(case, gold_supports=chunks or documents)
+    return with_hash(case)
+
+
+def _raise_all(problems: list[str]) -> None:
+    if problems:
+        shown = problems[:SHOWN_PROBLEMS]
+        if len(problems) > len(shown):
+            shown.append(f"… and {len(problems) - len(shown)} more")
+        raise UsageError("\n".join(shown), hint="docs/golden-set.md describes every key.")

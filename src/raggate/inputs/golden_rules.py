@@ -1,0 +1,62 @@
+"""Rules between the keys of a golden set's case: what must hold beyond the type of each key."""
+
+from __future__ import annotations
+
+from raggate.models.golden import Case
+from raggate.text.escape import plain
+from raggate.text.nearest import nearest
+
+_RULED = ("multi_hop", "recency/conflict")
+
+RECENCY_RULES = ("cite_newer", "acknowledge_both", "cite_both")
+"""What a case of category `recency/conflict` may demand."""
+
+
+def broken_name(index: int, support: object) -> str | None:
+    """Say what is wrong with how a support names what it is, if anything."""
+    where = f"gold_supports[{index}]"
+    names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
+    if not names:
+        return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"
+    if len(names) > 1:
+        return f"{where}: {' and '.join(names)} stand together, expected one of them"
+    beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key)]
+    if names != ["rel_path"] and beside:
+        return f"{where}.{beside[0]} goes with rel_path, not with {names[0]}"
+    return None
+
+
+def broken_rule(case: Case) -> str | None:
+    """Say which rule between the keys of a case is broken, if any."""
+    count = len(case.gold_supports)
+    groups = case.required_support_groups
+    if case.answerable and not count and not (case.must_contain or case.forbidden):
+        return "answerable, but gold_supports is empty; label it, or set answerable to false"
+    if not case.answerable and count:
+        return "not answerable, but gold_supports is not empty"
+    if groups is not None and (broken := _broken_group(groups, count)):
+        return broken
+    if case.category == "multi_hop" and groups is None:
+        return "category is multi_hop, so required_support_groups is needed"
+    conflict, rule = case.category == "recency/conflict", case.recency_conflict_rule
+    if conflict and rule is None:
+        return f"category is recency/conflict, so recency_conflict_rule is needed: {', '.join(RECENCY_RULES)}"
+    if rule is not None and not conflict:
+        return f"recency_conflict_rule goes with category 'recency/conflict', found category {plain(case.category)!r}"
+    if groups is None and not conflict and (meant := nearest(case.category, _RULED, cutoff=0.8)):
+        # misspelt, it would leave its rule behind without a word
+        return f"category {plain(case.category)!r} has no rule; did you mean {meant!r}, which has one?"
+    return None
+
+
+def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None:
+    if not groups:
+        return "required_support_groups: expected at least one group, found none; leave the key out for no groups"
+    for position, group in enumerate(groups):
+        where = f"required_support_groups[{position}]"
+        if not group:
+            return f"{where}: expected at least one index into gold_supports, found an empty group"
+        for place, index in enumerate(group):
+            if not 0 <= index < count:
+                return f"{where}[{place}]: expected an index from 0 to {count - 1} into gold_supports, found {index}"
+    return None

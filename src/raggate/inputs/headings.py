@@ -1,0 +1,176 @@
+"""Markdown notes -> the heading paths and the text that gold supports may name."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from raggate.text.anchors import Elements, elements, fold
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MAX_TITLE = 1_000
+"""Characters of a heading as it is written that are looked at."""
+
+_LINE_ENDING = re.compile(r"\r\n?|\n")
+_FRONT_MATTER = re.compile(r"\A---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
+_MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
+
+
+class Section(NamedTuple):
+    """A heading path and the lines that are filed under it, subsections included: from `begin`, from 0, to `end`."""
+
+    path: Elements
+    begin: int
+    end: int
+
+
+def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
+    """Give every heading path of a note, outermost heading first; see `sections`."""
+    return frozenset(section.path for section in sections(text, rel_path))
+
+
+def sections(text: str, rel_path: str) -> frozenset[Section]:
+    """Give every section of a note.
+
+    Text before the first heading is filed by an API under the note's title: its first heading of level 1, else of
+    level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
+    reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
+    """
+    found: set[Section] = set()
+    front_matter = _FRONT_MATTER.match(text)
+    last = len(lines_of(text))
+    for start in {0, front_matter.end()} if front_matter else {0}:
+        # the environment carries the link definitions from the blocks to the headings
+        environment: dict[str, Any] = {}
+        tokens = _block_parser().parse(text[start:], environment)
+        for raw in (False, True):
+            marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, raw=raw)
+            found |= {*_bounded(marks, last), *_before(marks)}
+    stem = PurePosixPath(rel_path).stem
+    capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
+    known = {section.path for section in found}
+    # some file all of a note under its name
+    names = {(stem,), (fold(capitals),)} - known
+    return frozenset(found | {Section(path, 0, last) for path in names})
+
+
+def line_of(text: str, heading_path: str | None) -> int:
+    """Give the line, from 1, of the heading at which a section starts; 1 for a whole note or an unknown heading."""
+    if heading_path is None:
+        return 1
+    wanted = elements(heading_path)
+    front_matter = _FRONT_MATTER.match(text)
+    skipped = front_matter.end() if front_matter else 0
+    offset = len(lines_of(text[:skipped])) - 1
+    environment: dict[str, Any] = {}
+    stack: list[tuple[int, str]] = []
+    for opening, inline in pairwise(_block_parser().parse(text[skipped:], environment)):
+        if opening.type != "heading_open":
+            continue
+        _enter(stack, int(opening.tag[1:]), inline.content, environment, raw=False)
+        if tuple(title for _, title in stack if title) == wanted and opening.map:
+            return offset + opening.map[0] + 1
+    return 1
+
+
+def holds(text: str, snippet: str) -> bool:
+    """Say whether a snippet stands in a note, with or without its markup, ignoring case and white space."""
+    wanted = fold(snippet).casefold()
+    source = fold(text).casefold()
+    return wanted in source or _bare(wanted) in _bare(source)
+
+
+def _bare(text: str) -> str:
+    return fold(_MARKUP.sub("", text))
+
+
+def lines_of(text: str) -> list[str]:
+    """Split a note into its lines as CommonMark does."""
+    return _LINE_ENDING.split(text)
+
+
+def line_with(text: str, snippet: str) -> int:
+    """Give the line, from 1, at which a snippet begins that stands in a note; the first where there are several."""
+    lines = lines_of(text)
+    end = bisect_left(range(len(lines)), x=True, key=lambda last: holds("\n".join(lines[: last + 1]), snippet)) + 1
+    # counted from the end, so that it grows
+    length = bisect_left(range(end), x=True, key=lambda size: holds("\n".join(lines[end - 1 - size : end]), snippet))
+    return end - length
+
+
+_Mark = tuple[int, int, Elements]
+"""A heading: its level, its line, and its path."""
+
+
+def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, *, raw: bool) -> list[_Mark]:
+    marks: list[_Mark] = []
+    stack: list[tuple[int, str]] = []
+    for opening, inline in pairwise(tokens):
+        if opening.type != "heading_open":
+            continue
+        level = int(opening.tag[1:])
+        _enter(stack, level, inline.content, environment, raw=raw)
+        line = opening.map[0] if opening.map else 0
+        marks.append((level, line + offset, tuple(title for _, title in stack if title)))
+    return marks
+
+
+def _bounded(marks: Sequence[_Mark], last: int) -> Iterator[Section]:
+    """End each section where the next one of its level or above begins."""
+    ends = [last] * 7
+    for level, line, path in reversed(marks):
+        yield Section(path, line, min(ends[: level + 1]))
+        ends[level] = line
+
+
+def _before(marks: Sequence[_Mark]) -> Iterator[Section]:
+    """File what stands before the first heading under the title."""
+    titles = [path for wanted in (1, 2) for level, _, path in marks if level == wanted]
+    if titles:
+        yield Section(titles[0], 0, marks[0][1])
+
+
+def _enter(stack: list[tuple[int, str]], level: int, content: str, environment: dict[str, Any], *, raw: bool) -> None:
+    """Leave the sections that a heading ends, and enter its own."""
+    while stack and stack[-1][0] >= level:
+        stack.pop()
+    # what takes the parser long is a long line, and no gold support names a title of such a length
+    title = _parser().parseInline(content[:MAX_TITLE], environment)[0]
+    stack.append((level, fold(_text(title, raw=raw))))
+
+
+def _text(token: Token, *, raw: bool) -> str:
+    # alt text of an image stands in its children, everything else in content
+    if token.children:
+        return "".join(_text(child, raw=raw) for child in token.children)
+    if token.type in {"softbreak", "hardbreak"}:
+        # some APIs glue the lines of a heading
+        return "" if raw else " "
+    if token.type == "text_special":
+        # an entity or an escaped character: `&amp;` for `&`
+        return token.markup if raw else token.content
+    return token.content if token.type in {"text", "code_inline"} else ""
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # joining would lose how an entity is written
+    return MarkdownIt("commonmark").disable("text_join")
+
+
+@lru_cache(maxsize=1)
+def _block_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    # only the text of headings is needed, which is a small part of what the inline rules would go through
+    return MarkdownIt("commonmark").disable(["inline", "text_join"])

@@ -1,0 +1,71 @@
+"""What of an answer stands in the vault: labels per chunk, made on the full text and kept without it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from raggate.inputs.note_titles import NoteTitles
+from raggate.inputs.note_words import NoteWords, has_text
+from raggate.models.golden import Vault
+from raggate.models.run import Chunk, Labelled
+
+JUDGED_CHUNKS = 100
+"""Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
+
+
+class Notes:
+    """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there."""
+
+    def __init__(self, vault: Vault) -> None:
+        """Take the notes the API was given."""
+        self._vault = vault
+        # the same chunks come back for many questions
+        self._heading_stands = cache(self._find_heading)
+        self._text_stands = cache(self._find_text)
+        self._titles = cache(self._read_titles)
+        self._words = cache(self._read_words)
+
+    def label(self, item: Labelled) -> Labelled:
+        """Note which chunks of a result have no text, and which tell a heading or a text that their note has not.
+
+        A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere.
+        """
+        response = item.result.response
+        everything = response.chunks if response else ()
+        empty = tuple(position for position, chunk in enumerate(everything) if not has_text(chunk.text))
+        chunks = everything[:JUDGED_CHUNKS]
+        places = [self._places(chunk) for chunk in chunks]
+        labels = replace(
+            item.labels,
+            empty=empty,
+            strange_headings=tuple(
+                position
+                for position, (chunk, notes) in enumerate(zip(chunks, places, strict=True))
+                if notes and not any(self._heading_stands(note, chunk.heading_path) for note in notes)
+            ),
+            strange_texts=tuple(
+                position
+                for position, (chunk, notes) in enumerate(zip(chunks, places, strict=True))
+                if notes and position not in empty and not any(self._text_stands(note, chunk.text) for note in notes)
+            ),
+        )
+        return replace(item, labels=labels)
+
+    def _places(self, chunk: Chunk) -> tuple[tuple[str, str], ...]:
+        """Give the notes a chunk may be from: where the API does not tell the vault, all of that path."""
+        vaults = self._vault.directories if chunk.vault is None else (chunk.vault,)
+        return tuple((name, chunk.rel_path) for name in vaults if (name, chunk.rel_path) in self._vault.texts)
+
+    def _find_heading(self, note: tuple[str, str], heading_path: str) -> bool:
+        return self._titles(note).holds(heading_path)
+
+    def _find_text(self, note: tuple[str, str], text: str) -> bool:
+        words = self._words(note)
+        return not words.judged or words.holds(text)
+
+    def _read_titles(self, note: tuple[str, str]) -> NoteTitles:
+        return NoteTitles(self._vault.texts[note], *note)
+
+    def _read_words(self, note: tuple[str, str]) -> NoteWords:
+        return NoteWords(self._vault.texts[note], self._titles(note).names())

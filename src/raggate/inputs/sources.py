@@ -1,0 +1,191 @@
+"""Where the trusted inputs come from: the working tree, or a git revision that the change under test cannot edit."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from raggate.errors import UsageError
+from raggate.inputs import git
+from raggate.inputs.committed import Commit
+from raggate.inputs.git_objects import Store, is_id
+from raggate.inputs.local_objects import LocalObjects, Missing
+from raggate.text.escape import plain
+
+_PURPOSE = "--against needs it"
+_FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
+
+
+class Source(Protocol):
+    """Files by path relative to the configuration's directory."""
+
+    def read(self, path: str) -> bytes:
+        """Read a file.
+
+        Raises:
+            FileNotFoundError: when it is not there.
+        """
+
+    def directory(self, path: str) -> Path:
+        """Give a directory on disk with the content of `path`; it may not exist when `path` does not."""
+
+    def describe(self, path: str) -> str:
+        """Name a file for messages."""
+
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name the files at or below these paths that the working tree has otherwise."""
+
+    @property
+    def commit(self) -> str | None:
+        """The full id of the commit; None for the working tree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """Where a job of a server has its commits.
+
+    Attributes:
+        workspace: the directory that the checkouts of the job lie in.
+        objects: the objects of the repository on the server, for those that no checkout has; None where they must not
+            or cannot be read.
+    """
+
+    workspace: Path
+    objects: Store | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTree:
+    """The files as they are on disk. A `confined` one does not follow links that lead out of its root."""
+
+    root: Path
+    confined: bool = False
+    commit: None = None
+
+    def read(self, path: str) -> bytes:
+        """Read a file; see `Source`."""
+        try:
+            return self._at(path).read_bytes()
+        except (IsADirectoryError, NotADirectoryError) as error:
+            raise FileNotFoundError(path) from error
+
+    def directory(self, path: str) -> Path:
+        """Give the directory itself; see `Source`."""
+        return self._at(path).resolve()
+
+    def _at(self, path: str) -> Path:
+        found = self.root / path
+        if self.confined and not found.resolve().is_relative_to(self.root.resolve()):
+            raise UsageError(f"{plain(path)}: leads out of {self.root.name or 'the repository'}")
+        return found
+
+    def describe(self, path: str) -> str:
+        """Name a file; see `Source`."""
+        return path
+
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name nothing: this is the working tree; see `Source`."""
+        del paths
+        return ()
+
+
+@contextmanager
+def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterator[Source]:
+    """Open the working tree below `root`, or a revision of the repository it lies in.
+
+    Args:
+        root: directory that paths are relative to.
+        revision: anything git can resolve to a commit; None for the working tree.
+        remote: where the job has its commits; None on a person's own machine.
+
+    Raises:
+        UsageError: when `root` is not in a git repository, or the revision is unknown.
+    """
+    if revision is None:
+        yield WorkTree(root)
+        return
+    if not root.is_dir() and (remote is None or remote.objects is None):
+        raise UsageError(f"no directory {plain(root.name or str(root))}")
+    checkout = git.find(root, remote.workspace if remote else None)
+    prefix = prefix_of(root, checkout, remote.workspace if remote else None)
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="raggate-"))).resolve()
+        spare = remote.objects if remote else None
+        objects, commit = _objects(stack, checkout, revision, spare)
+        yield Commit(objects, commit, prefix, scratch, root, checkout)
+
+
+def top_of(root: Path, remote: Remote | None) -> Path | None:
+    """Give the directory that a revision's files lie below on this machine; None where that is not known.
+
+    Args:
+        root: a directory in the working tree.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    workspace = remote.workspace if remote else None
+    checkout = git.find(root, workspace)
+    return checkout.top if checkout else workspace
+
+
+def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None) -> str:
+    """Give the path from the top of the checkout to a directory in it: nothing, or a path that ends in `/`.
+
+    Args:
+        root: the directory.
+        checkout: what it lies in; None where that is not known, and the workspace counts as the top.
+        workspace: the directory that the checkouts of a job lie in.
+
+    Raises:
+        UsageError: when a link leads there: the change could lead it to other files of the commit. Links above the
+            top are the machine's own.
+    """
+    top = checkout.top if checkout else workspace
+    folder = Path(os.path.normpath(root.absolute()))
+    if top is None or not folder.is_relative_to(top):
+        return ""
+    inside = folder.relative_to(top)
+    for path in (folder, *folder.parents)[: len(inside.parts)]:
+        if path.is_symlink():
+            raise UsageError(
+                f"{plain(path.name)}: is a symbolic link, which the change could point elsewhere",
+                hint="Name the configuration by its own path.",
+            )
+    return f"{inside.as_posix()}/" if inside.parts else ""
+
+
+def head(root: Path, remote: Remote | None = None) -> Mapping[str, object]:
+    """Describe the checkout: its commit and whether it has uncommitted changes; empty outside git.
+
+    Args:
+        root: a directory in it.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    checkout = git.find(root, remote.workspace if remote else None)
+    commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+    if checkout is None or commit is None:
+        return {}
+    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+        return {"commit": commit, "dirty": reader.changed(commit)}
+
+
+def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:
+    """Choose where a revision is read from: the repository here, which may lack some objects, or the server's."""
+    try:
+        commit = git.resolve(checkout, revision, purpose=_PURPOSE) if checkout else None
+        if checkout is not None and commit is not None:
+            local = stack.enter_context(LocalObjects(checkout, commit, spare=spare, purpose=_PURPOSE))
+            local.tree_of(commit)
+            return local, commit
+    except UsageError as error:
+        # without git, or without the commit, there may still be the server
+        if spare is None and not isinstance(error, Missing):
+            raise
+    if spare is not None and is_id(revision):
+        return spare, revision
+    cause = "" if checkout else ": no git repository"
+    raise UsageError(f"no commit {plain(revision)!r} here{cause}", hint=_FETCH)

@@ -1,0 +1,236 @@
+"""The trusted inputs: configuration, golden set, vault and baseline, read from one source and checked together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from raggate.config import schema
+from raggate.config.first_run import STRICT, FirstRun
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+from raggate.inputs import golden, sources, vault
+from raggate.models import retrieval_modes
+from raggate.models.golden import Golden, Vault
+from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """The trusted inputs, read and checked.
+
+    `against` is the commit they came from, None for the working tree; `ignored` names the files of the working tree
+    that differ from it and had no say. `first_run` says that the commit does not have a configuration yet, so that
+    everything is the working tree's and nothing can be held against.
+    """
+
+    config: Config
+    golden: Golden
+    vault: Vault
+    baseline: tuple[str, bytes] | None
+    against: str | None
+    ignored: tuple[str, ...] = ()
+    first_run: bool = False
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Give what a run by these inputs is known by: runs that differ in any of it were measured by other means."""
+        ask = self.config.ask
+        return {
+            "adapter": ask.adapter,
+            "k": ask.k,
+            "retrieval_only": ask.retrieval_only,
+            "modes": list(ask.modes),
+            "golden": self.golden.hash,
+            "vault": self.vault.hash,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What is done to a configuration once it is read.
+
+    Attributes:
+        adjust: changes the configuration, or refuses it.
+        check: checks it further before anything else is read; takes it and its name for messages.
+    """
+
+    adjust: Callable[[Config], Config]
+    check: Callable[[Config, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where the inputs are read from.
+
+    Attributes:
+        root: directory of the configuration.
+        config_name: the configuration's name in it.
+        against: git revision, None for the working tree.
+        remote: opens a revision that the local repository does not have; None when nothing can.
+        introducing: whether a revision without a configuration means a first run, and not an error.
+        first_run: what such a run takes from the working tree's configuration.
+        baseline_file: a baseline on disk, in place of the configured one. One in the same checkout is read from the
+            revision too, if there is one.
+    """
+
+    root: Path
+    config_name: str
+    against: str | None = None
+    remote: sources.Remote | None = None
+    introducing: bool = False
+    first_run: FirstRun = STRICT
+    baseline_file: Path | None = None
+
+
+@contextmanager
+def opened(where: Where, checks: Checks) -> Iterator[Inputs]:
+    """Read and check everything a verdict rests on.
+
+    Raises:
+        UsageError: for the first of them that is missing or wrong. A missing baseline is no error here.
+    """
+    with sources.at(where.root, where.against, where.remote) as source:
+        if where.introducing and not _has(source, where.config_name):
+            where.first_run.check_event(where.config_name)
+            change = sources.WorkTree(where.root, confined=True)
+            guarded = replace(checks, check=_both(checks.check, where.first_run.check))
+            yield _read_all(change, where, guarded, first_run_at=source.commit)
+        else:
+            yield _read_all(source, where, checks)
+
+
+def _both(first: Callable[[Config, str], None], second: Callable[[Config, str], None]) -> Callable[[Config, str], None]:
+    def check(settings: Config, name: str) -> None:
+        first(settings, name)
+        second(settings, name)
+
+    return check
+
+
+def own(where: Where, checks: Checks) -> Inputs:
+    """Read what the working tree itself has in place of the trusted inputs, following no link out of it.
+
+    Raises:
+        UsageError: for the first of them that is missing or wrong.
+    """
+    return _read_all(sources.WorkTree(where.root, confined=True), where, checks)
+
+
+def without_notes(source: sources.Source, where: Where, checks: Checks, trusted: Inputs) -> Inputs:
+    """Read what another commit has in place of the trusted inputs, but for the notes, which stay the trusted ones.
+
+    Raises:
+        UsageError: for the first of them that is missing or wrong.
+    """
+    settings = _settings(source, where, checks)
+    cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
+
+
+NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
+_NOT_YET = (
+    "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "
+    "--against, and merge it first."
+)
+_NO_GOLDEN = "Key 'golden' names the golden set; `raggate init` writes an example."
+
+
+def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at: str | None = None) -> Inputs:
+    settings = _settings(source, where, checks)
+    cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
+    seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
+    late = f"{cases.name}: its questions could not be held against the notes within {seconds:.3g} s"
+    with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
+        golden.check_anchors(cases, notes)
+    retrieval_modes.check_required(cases, settings.ask.modes)
+    return Inputs(
+        config=settings,
+        golden=cases,
+        vault=notes,
+        baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
+        against=first_run_at or source.commit,
+        ignored=source.differing(_trusted(where.config_name, settings)),
+        first_run=first_run_at is not None,
+    )
+
+
+def _settings(source: sources.Source, where: Where, checks: Checks) -> Config:
+    name = where.config_name
+    hint = NO_CONFIG if source.commit is None else _NOT_YET
+    settings = checks.adjust(schema.load(_read(source, name, hint), source.describe(name)))
+    checks.check(settings, source.describe(name))
+    return settings
+
+
+def _has(source: sources.Source, path: str) -> bool:
+    try:
+        source.read(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _trusted(config_name: str, settings: Config) -> tuple[str, ...]:
+    return (config_name, settings.golden, settings.baseline_path, *settings.vault.values())
+
+
+def _find_baseline(source: sources.Source, settings: Config) -> tuple[str, bytes] | None:
+    path = settings.baseline_path
+    try:
+        return source.describe(path), source.read(path)
+    except FileNotFoundError:
+        if source.directory(path).is_dir():
+            raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
+        return None
+
+
+def _chosen_baseline(source: sources.Source, where: Where) -> tuple[str, bytes] | None:
+    """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
+    given = where.baseline_file
+    if given is None:
+        return None
+    place = Path(os.path.normpath(Path.cwd() / given))
+    top = None if source.commit is None else sources.top_of(where.root, where.remote)
+    if top is None or not place.is_relative_to(top):
+        return str(given), read_file(given)
+    path = Path(os.path.relpath(place, where.root)).as_posix()
+    return source.describe(path), _read(source, path, "A baseline in the checkout is read from the commit that judges.")
+
+
+def _read(source: sources.Source, path: str, hint: str) -> bytes:
+    try:
+        return source.read(path)
+    except FileNotFoundError:
+        if source.directory(path).is_dir():
+            raise _a_directory(source, path, hint) from None
+        raise UsageError(f"{source.describe(path)}: no such file", hint=hint) from None
+
+
+def _a_directory(source: sources.Source, path: str, hint: str) -> UsageError:
+    return UsageError(f"{source.describe(path)}: a directory, where a file is expected", hint=hint)
+
+
+def _directory(source: sources.Source, name: str, path: str) -> Path:
+    directory = source.directory(path)
+    if not directory.is_dir():
+        raise UsageError(
+            f"{source.describe(path)}: no such directory (vault {name!r})", hint="Key 'vault' names each vault's notes."
+        )
+    return directory
+
+
+def read_file(path: Path, hint: str = "") -> bytes:
+    """Read a file that a flag or a key named; `hint` is what to do where that fails.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}", hint=hint) from None

@@ -1,0 +1,109 @@
+"""The fixture vault: directories of Markdown notes in, their texts and content hashes out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from raggate.errors import UsageError
+from raggate.inputs.headings import line_of
+from raggate.models.golden import Support, Vault
+from raggate.models.verdict import SourceLine
+
+MAX_NOTE_BYTES = 16 << 20
+SKIPPED_DIRECTORIES = frozenset((".obsidian",))
+
+
+def load(directories: dict[str, Path]) -> Vault:
+    """Read all notes (`*.md`) of the vaults.
+
+    Raises:
+        UsageError: when there is no note at all, for a note that is too large or no file, and for a link out of its
+            vault.
+    """
+    texts: dict[tuple[str, str], str] = {}
+    notes: dict[str, str] = {}
+    for name, rel_path, content in _contents(directories):
+        texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        notes[f"{name}/{rel_path}"] = _hash(content)
+    if not texts:
+        raise UsageError("the vault holds no note", hint="Key 'vault' names directories that hold *.md files.")
+    whole = hashlib.sha256()
+    for note in sorted(notes):
+        whole.update(f"{note}\0{notes[note]}\0".encode(errors="surrogateescape"))
+    return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16])
+
+
+def changed_since(loaded: Vault) -> tuple[str, ...]:
+    """Name the notes on disk that are not as they were when the vault was loaded, as `vault/rel_path`, sorted.
+
+    Raises:
+        UsageError: for a note that cannot be read any more.
+    """
+    now = {f"{name}/{rel_path}": _hash(content) for name, rel_path, content in _contents(loaded.directories)}
+    return tuple(sorted(note for note in loaded.notes.keys() | now.keys() if loaded.notes.get(note) != now.get(note)))
+
+
+def place(notes: Vault, support: Support, vaults: Sequence[str], folders: Mapping[str, str]) -> SourceLine | None:
+    """Find the line of the note at which a gold support starts.
+
+    Args:
+        notes: the vault.
+        support: what to find.
+        vaults: the vaults its case is about; where the support names none, the first that has the note counts.
+        folders: vault name -> its directory relative to the configuration's.
+
+    Returns:
+        None when no vault has the note.
+    """
+    names = (support.vault,) if support.vault else (*vaults, *notes.directories)
+    name = next((name for name in names if (name, support.rel_path) in notes.texts), None)
+    if name is None or name not in folders:
+        return None
+    line = line_of(notes.texts[name, support.rel_path], support.heading_path)
+    return SourceLine(path=posixpath.normpath(f"{folders[name]}/{support.rel_path}"), line=line)
+
+
+def _contents(directories: Mapping[str, Path]) -> Iterator[tuple[str, str, bytes]]:
+    """Give vault, path and content of every note but the empty ones, of which an index has no document."""
+    for name, directory in directories.items():
+        for path in _notes(directory, name):
+            if content := path.read_bytes():
+                yield name, path.relative_to(directory).as_posix(), content
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def _check_name(rel_path: Path, name: str) -> None:
+    written = os.fsencode(rel_path)
+    try:
+        written.decode()
+    except UnicodeDecodeError as error:
+        shown = ascii(written)[2:-1]
+        raise UsageError(
+            f"vault {name!r}: the name of note {shown} is not UTF-8 at byte {error.start}; no API can tell it in JSON",
+            hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
+        ) from None
+
+
+def _notes(directory: Path, name: str) -> Iterator[Path]:
+    root = directory.resolve()
+    for folder, subfolders, files in os.walk(directory):
+        subfolders[:] = sorted(set(subfolders) - SKIPPED_DIRECTORIES)
+        for file in sorted(files):
+            path = Path(folder, file)
+            if path.suffix != ".md":
+                continue
+            _check_name(path.relative_to(directory), name)
+            if not path.is_file():
+                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is not a file, or a link to nothing")
+            if not path.resolve().is_relative_to(root):
+                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is a link out of the vault")
+            if path.stat().st_size > MAX_NOTE_BYTES:
+                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is larger than {MAX_NOTE_BYTES} bytes")
+            yield path

@@ -1,0 +1,89 @@
+"""The files of a working tree, looked at without following a link: which there are, and whether they were changed."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from raggate.inputs import git
+from raggate.inputs.git_objects import Entry, object_id
+
+MOST_FILES = 20_000
+"""The most that are looked at where git does not list them."""
+
+_UNLOOKED = frozenset((".git", ".raggate"))
+
+
+def present(root: Path, path: str, checkout: git.Checkout | None, *, like: str) -> set[str]:
+    """Name the files and links at or below a path, as paths from `root`. Where there is a checkout, git ignores some.
+
+    Args:
+        root: a directory of the working tree.
+        path: from there, with `/`.
+        checkout: the working tree, where git knows it.
+        like: a full id of its repository.
+    """
+    start = root / path
+    if not start.resolve().is_relative_to((checkout.top if checkout else root).resolve()):
+        return set()
+    if checkout is None:
+        return set(_files(root, path))
+    prefix = root.relative_to(checkout.top).as_posix()
+    inner = posixpath.normpath(posixpath.join(prefix, path))
+    with git.reading(checkout, like=like, purpose="comparing with a commit needs it") as reader:
+        names = reader.listed(inner)
+    # a repository in the working tree is listed by its folder
+    return {posixpath.relpath(name, prefix) for name in names if not name.endswith("/")}
+
+
+def _files(root: Path, path: str) -> Iterator[str]:
+    start = root / path
+    if not start.is_dir() or start.is_symlink():
+        if os.path.lexists(start):
+            yield posixpath.normpath(path)
+        return
+    count = 0
+    for folder, subfolders, files in os.walk(start):
+        inner = Path(folder).relative_to(start).as_posix()
+        links = {name for name in subfolders if Path(folder, name).is_symlink()}
+        subfolders[:] = sorted(set(subfolders) - links - _UNLOOKED)
+        for name in (*files, *links):
+            count += 1
+            if count > MOST_FILES:
+                return
+            yield posixpath.normpath(posixpath.join(path, inner, name))
+
+
+def regular(place: Path, size: int | None = None) -> bytes | None:
+    """Read a regular file, of exactly this size if one is given; None for anything else, without opening it."""
+    try:
+        about = place.lstat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size != (about.st_size if size is None else size):
+            return None
+        with place.open("rb") as stream:
+            return stream.read(about.st_size)
+    except (OSError, ValueError):
+        return None
+
+
+def same(root: Path, name: str, entry: Entry) -> bool:
+    """Tell whether the working tree has at a path what a commit has there, line ends of Windows aside."""
+    place = root / name
+    try:
+        if not _reached_directly(place, root, name):
+            return False
+        content = os.fsencode(place.readlink()) if entry.kind == "link" else regular(place)
+    except (OSError, ValueError):
+        return False
+    if content is None:
+        return False
+    texts = (content, content.replace(b"\r\n", b"\n"))
+    return any(object_id("blob", text, like=entry.id) == entry.id for text in texts)
+
+
+def _reached_directly(place: Path, root: Path, name: str) -> bool:
+    """Tell whether no link leads to a path, which may begin with `..`."""
+    return place.parent.resolve() == Path(os.path.normpath(root.resolve() / name)).parent

@@ -1,0 +1,1 @@
+"""Other systems: their files, their numbers bit for bit, and commands for moving in. For the command line alone."""

@@ -1,0 +1,95 @@
+"""`raggate convert`: flags -> a golden set in another format, and what it cannot say. Imports only what it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.errors import ExitCode, UsageError
+from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.interop.convert import Conversion
+
+TARGETS = ("raggate", "helloworld", "kebab", "substrate", "substrate-array", "trec", "beir")
+SOURCES = (*TARGETS, "pragmata")
+SHOWN_NOTES = 50
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("source", type=_PATH)
+@click.argument("target", type=_PATH)
+@click.option("--from", "from_format", type=click.Choice(SOURCES), required=True, help="What SOURCE is.")
+@click.option("--to", "to_format", type=click.Choice(TARGETS), required=True, help="What TARGET becomes.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of lines, with everything that was lost.")
+@click.option("--strict", is_flag=True, help="Write nothing and exit 2 when anything is lost.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--topics", type=_PATH, help="The topics of a TREC source.")
+@click.option("--topics-out", type=_PATH, help="Where the topics of a TREC target go.")
+@click.option("--split", default="test", show_default=True, help="Which judgements of a BEIR folder.")
+@click.option(
+    "--unit", type=click.Choice(["document", "chunk"]), default="document", show_default=True,
+    help="What TREC and BEIR files judge.",
+)  # fmt: skip
+@click.option(
+    "--unlabelled", type=click.Choice(["refuse-to-guess", "refusal", "skip"]), default="refuse-to-guess",
+    show_default=True, help="What entries of kebab are that have no labels and do not say.",
+)  # fmt: skip
+@click.option(
+    "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
+)
+@click.option("--records", type=_PATH, help="Canonical records of pragmata, for the documents of its chunks.")
+def convert(source: Path, target: Path, **settings: Any) -> int:
+    """Convert a golden set, and list what the target cannot say.
+
+    SOURCE and TARGET are files; a BEIR folder is a directory, TREC files are qrels with topics beside them, and labels
+    of pragmata are a CSV file or a directory of them. docs/convert.md says what each format holds.
+    """
+    from raggate.interop.convert import convert as run
+    from raggate.interop.golden_formats import Options
+
+    flags = {name: settings.pop(name) for name in ("as_json", "strict", "force")}
+    formats = {name: settings.pop(name) for name in ("from_format", "to_format")}
+    try:
+        found = run(
+            source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
+        )
+    except OSError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror or error}") from None
+    if flags["as_json"]:
+        click.echo(_json(found), nl=False)
+    else:
+        _say(found)
+    return ExitCode.USAGE if flags["strict"] and found.lost else ExitCode.PASS
+
+
+def _say(found: Conversion) -> None:
+    for one in found.lost[:SHOWN_NOTES]:
+        where = ": ".join(part for part in (one.case, one.key) if part)
+        click.echo(log_line(f"{one.kind}: {where}: {one.message}" if where else f"{one.kind}: {one.message}"))
+    if len(found.lost) > SHOWN_NOTES:
+        click.echo(f"… and {len(found.lost) - SHOWN_NOTES} more; --json lists all")
+    filled = len(found.notes) - len(found.lost)
+    count = f"{found.written} of {found.cases}" if found.files and found.written < found.cases else f"{found.cases}"
+    about = f"{count} cases, {len(found.lost)} losses, {filled} defaults filled in"
+    written = ", ".join(str(path) for path in found.files)
+    click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
+
+
+def _json(found: Conversion) -> bytes:
+    from dataclasses import asdict
+
+    from raggate.text.jsonio import dumps
+
+    document = {
+        "cases": found.cases,
+        "written": found.written,
+        "files": [path.as_posix() for path in found.files],
+        "lost": [asdict(one) for one in found.lost],
+        "filled": [asdict(one) for one in found.notes if not one.lost],
+    }
+    return dumps(document, pretty=True)

@@ -1,0 +1,124 @@
+"""`raggate evaluate`: flags -> files -> means as a table or JSON. Imports only what this command needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from raggate.errors import UsageError
+from raggate.text.escape import log_line, plain
+
+if TYPE_CHECKING:
+    from raggate.interop.evaluate import Evaluation
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option("--qrels", type=_FILE, help="Judgements: a TREC qrels file.")
+@click.option("--beir", type=_FILE, metavar="DIR", help="Judgements: a BEIR folder, in place of --qrels.")
+@click.option("--split", default="test", show_default=True, help="Which judgements of the BEIR folder.")
+@click.option("--run", type=_FILE, help="Result lists: a TREC run file.")
+@click.option("--lists", type=_FILE, help="Result lists: JSON lines, in place of --run.")
+@click.option("--k", "cutoffs", default="1,3,5,10", show_default=True, help="Cut-offs, set apart by commas.")
+@click.option("--format", "name", default="table", show_default=True, type=click.Choice(["table", "json"]))
+@click.option("--per-query", is_flag=True, help="Show the values of each query too.")
+@click.option("--keep-first", is_flag=True, help="Of a document given twice count the first, in place of an error.")
+def evaluate(
+    *,
+    qrels: Path | None,
+    beir: Path | None,
+    split: str,
+    run: Path | None,
+    lists: Path | None,
+    cutoffs: str,
+    name: str,
+    per_query: bool,
+    keep_first: bool,
+) -> None:
+    """Score result lists of any tool against judgements.
+
+    Needs no configuration and starts nothing. A line of --lists is {"query_id": "q1", "doc_ids": ["d3", "d1"]}.
+    """
+    from raggate.interop.evaluate import evaluate_files
+    from raggate.interop.trec_beir.evaluation_files import Files
+
+    if (qrels is None) == (beir is None):
+        raise UsageError("expected judgements from one place: --qrels FILE or --beir DIR")
+    if (run is None) == (lists is None):
+        raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
+    files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
+    evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
+    if name == "json":
+        click.echo(_json(evaluation), nl=False)
+    else:
+        for line in _table(evaluation):
+            click.echo(line)
+
+
+def _numbers(written: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in written.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise UsageError(f"--k {plain(written)!r}, expected whole numbers set apart by commas, such as 1,3,5,10")
+    return tuple(int(part) for part in parts)
+
+
+def _json(evaluation: Evaluation) -> bytes:
+    from dataclasses import asdict
+    from functools import cache
+
+    from raggate.text.jsonio import STORED_DECIMALS, dumps, rounded
+
+    @cache
+    def shown(value: float | None) -> float | None:
+        return None if value is None else rounded(value, STORED_DECIMALS)
+
+    document: dict[str, object] = {
+        "cutoffs": evaluation.cutoffs,
+        "counts": asdict(evaluation.counts),
+        "metrics": {name: {"value": shown(mean.value), "n": mean.n} for name, mean in evaluation.means.items()},
+    }
+    if evaluation.per_query:
+        document["per_query"] = {
+            query_id: {name: shown(value) for name, value in values.items()}
+            for query_id, values in evaluation.per_query.items()
+        }
+    return dumps(document, pretty=True)
+
+
+def _table(evaluation: Evaluation) -> list[str]:
+    counts, cutoffs = evaluation.counts, evaluation.cutoffs
+    lines = []
+    if evaluation.per_query:
+        lines.append("\t".join(["query", *evaluation.means]))
+        for query_id, values in evaluation.per_query.items():
+            lines.append("\t".join([log_line(query_id), *(_shown(values[name]) for name in evaluation.means)]))
+        lines.append("")
+    lines.append(f"{'':9}" + "".join(f"{f'@{k}':>9}" for k in cutoffs))
+    for metric in dict.fromkeys(name.rpartition("_at_")[0] for name in evaluation.means if name != "map"):
+        row = (evaluation.means[f"{metric}_at_{k}"].value for k in cutoffs)
+        lines.append(f"{metric:9}" + "".join(f"{_shown(value):>9}" for value in row))
+    lines.append(f"{'map':9}{_shown(evaluation.means['map'].value):>9}")
+    lines += [
+        "",
+        f"{counts.queries} queries with a relevant document; means are over all, judged over lists that hold any",
+    ]
+    odd = {
+        "without a result list, counted as 0": counts.missing,
+        "with an empty list, counted as 0": counts.empty,
+        "judged but without a relevant document, left out": counts.without_relevant,
+        "in the result lists only, ignored": counts.extra,
+        f"with fewer than {cutoffs[-1]} documents": counts.shallow,
+        "with equal scores on both sides of a cut-off": counts.tied,
+        "whose ranks disagree with their scores": counts.rank_disagrees,
+        "entries left out, as their document stands further up": counts.repeated,
+    }
+    return lines + [f"  {number} {what}" for what, number in odd.items() if number]
+
+
+def _shown(value: float | None) -> str:
+    from raggate.text.jsonio import written
+
+    return written(value)

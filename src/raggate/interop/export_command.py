@@ -1,0 +1,77 @@
+"""The commands `raggate export ...`: a run or notes in, files of other tools out. Imports only what they need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from raggate.errors import UsageError
+from raggate.text.escape import log_line, plain
+
+_PATH = click.Path(path_type=Path)
+_FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
+
+
+@click.group()
+def export() -> None:
+    """Write what other tools read: result lists of a run, or a corpus."""
+
+
+@export.command("run")
+@click.argument("directory", metavar="RUN_DIRECTORY", type=_PATH)
+@click.argument("target", type=_PATH)
+@click.option(
+    "--to", "form", type=click.Choice(["trec", "lists"]), default="trec", show_default=True,
+    help="A TREC run file, or JSON lines.",
+)  # fmt: skip
+@click.option(
+    "--unit", type=click.Choice(["document", "note", "chunk"]), default="document", show_default=True,
+    help="What is named: documents by id (by path where there is none), notes by path, or chunks.",
+)  # fmt: skip
+@click.option("--mode", help="The retrieval mode, when the run has several.")
+@_FORCE
+def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool) -> None:
+    """Write the result lists of a run for `raggate evaluate` and other tools. Queries are named by the ids of cases."""
+    from raggate.interop.export import lists_of, write_lists
+
+    _refuse(target, force=force)
+    lists = lists_of(directory, unit, mode)
+    _written(lambda: write_lists(lists, target, form), target)
+    failed = sum(found is None for found in lists.values())
+    empty = sum(found is not None and not found for found in lists.values()) if form == "trec" else 0
+    click.echo(log_line(f"wrote {target}: {len(lists) - failed - empty} lists"))
+    if failed or empty:
+        left = f"{failed} failed calls and {empty} empty lists are not in the file: count them as misses"
+        click.echo(log_line(f"raggate: {left}"), err=True)
+
+
+@export.command("corpus")
+@click.argument("source", type=_PATH)
+@click.argument("folder", metavar="BEIR_FOLDER", type=_PATH)
+@_FORCE
+def export_corpus(source: Path, folder: Path, *, force: bool) -> None:
+    """Write corpus.jsonl of a BEIR folder. SOURCE is a directory of notes, or another BEIR folder.
+
+    Notes are named by their paths. Every line of another folder's corpus is checked.
+    """
+    from raggate.interop.export import corpus_of, write_corpus
+    from raggate.interop.trec_beir.beir import CORPUS
+
+    _refuse(folder / CORPUS, force=force)
+    documents = corpus_of(source)
+    count = _written(lambda: write_corpus(documents, folder), folder)
+    click.echo(log_line(f"wrote {folder / CORPUS}: {count} documents"))
+
+
+def _refuse(target: Path, *, force: bool) -> None:
+    if target.exists() and not force:
+        raise UsageError(f"{plain(str(target))} exists already", hint="--force replaces it.")
+
+
+def _written(write: Any, target: Path) -> Any:
+    try:
+        return write()
+    except OSError as error:
+        raise UsageError(f"cannot write {plain(str(target))}: {plain(error.strerror or str(error))}") from None

@@ -1,0 +1,350 @@
+"""The commands `raggate helloworld ...`: run directories of the note system scored, compared, imported and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from raggate.errors import ExitCode, UsageError
+from raggate.interop.click_types import FiniteRange
+from raggate.text.escape import log_line
+from raggate.text.jsonio import written
+
+if TYPE_CHECKING:
+    from raggate.interop.helloworld.compare import Level, MetricDelta, RowFlip, RunComparison, Thresholds
+    from raggate.interop.helloworld.read import RunFiles
+    from raggate.models.run import Run
+    from raggate.models.scorecard import Scorecard
+
+SHOWN_FLIPS = 10
+SHOWN_CASES = 20
+SHOWN_ID = 40
+
+_DIRECTORY = click.Path(path_type=Path, file_okay=False)
+_GOLDEN = click.Path(path_type=Path, dir_okay=False)
+_LENIENT = click.option(
+    "--lenient", is_flag=True,
+    help="Leave out what their scripts pass over in the eval set, and say how much, in place of an error.",
+)  # fmt: skip
+# theirs, and what raggate measures in its place
+_COUNTERPARTS = {
+    "recall_at_k_avg": "hit_at_{k}",
+    "recall_all_at_k_avg": "recall_all_at_{k}",
+    "mrr_avg": "mrr_at_{k}",
+    "precision_at_k_avg": "precision_at_{k}",
+    "scope_miss_rate": "scope_miss_rate",
+    "attribution_hit_rate": "attribution_hit_rate",
+    "abstention_accuracy": "abstention_accuracy",
+    "hallucination_rate_unanswerable": "hallucination_rate_unanswerable",
+}
+
+
+def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Level]:
+    """Read `NAME=LEVEL` of every --invariant."""
+    from raggate.interop.helloworld.compare import LEVELS, Level
+
+    found: dict[str, Level] = {}
+    for text in given:
+        name, _equals, written = text.partition("=")
+        level = next((level for level in get_args(Level) if level == written), None)
+        if name not in LEVELS or level is None:
+            raise UsageError(
+                f"--invariant: expected NAME=LEVEL, found {text!r}",
+                hint=f"Names: {', '.join(LEVELS)}. Levels: error, warn, off.",
+            )
+        found[name] = level
+    return found
+
+
+@click.group()
+def helloworld() -> None:
+    """Work with run directories of the note system's eval scripts (eval/results/<run_id>)."""
+
+
+@helloworld.command()
+@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
+@click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
+@click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
+@click.option("--output-metrics", type=_GOLDEN, help="Write the note system's means to this JSON file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
+@_LENIENT
+def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
+    """Score a run again: the note system's own numbers and raggate's side by side."""
+    from raggate.interop.helloworld import inputs
+    from raggate.interop.helloworld import metrics as compat
+    from raggate.interop.helloworld import write as writing
+
+    if flags["update"] and flags["aggregate_only"]:
+        raise UsageError("--update and --aggregate-only: expected at most one of them")
+
+    files, run, scorecard = inputs.scored(directory, golden_file, _note, lenient=flags["lenient"])
+    cases = {case.id: case for case in run.golden.cases}
+    theirs = compat.aggregate(files.rows, cases, stored=flags["aggregate_only"])
+    theirs = {
+        **{key: files.aggregates[key] for key in ("operational_metrics", "latency") if key in files.aggregates},
+        **theirs,
+    }
+    if output_metrics is not None:
+        writing.write_object(output_metrics, theirs)
+    if flags["update"]:
+        writing.update(directory, files, compat.scored(files.rows, cases), theirs)
+        _note(f"wrote the scores of {len(files.rows)} rows into {directory}")
+    truncated = sum(item.labels.truncated for item in run.results)
+    if flags["as_json"]:
+        ours: dict[str, Any] = {
+            name: {"value": value.value, "n": value.n, "unscored": value.unscored}
+            for name, value in _overall(scorecard).items()
+        }
+        rates = scorecard.operations.rates if scorecard.operations else {}
+        ours["operational_metrics"] = {name: rate.value for name, rate in rates.items()}
+        found = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
+        click.echo(json.dumps(found, indent=2, sort_keys=True))
+        return
+    for line in _score_table(files, theirs, scorecard):
+        click.echo(line)
+    if truncated:
+        _note(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
+
+
+@helloworld.command()
+@click.argument("baseline", metavar="A", type=_DIRECTORY)
+@click.argument("new", metavar="B", type=_DIRECTORY)
+@click.option("--golden", "golden_file", type=_GOLDEN, help="Score both runs again by this eval_set.jsonl.")
+@_LENIENT
+@click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
+@click.option(
+    "--invariant", "levels", multiple=True, metavar="NAME=LEVEL", callback=_levels,
+    help="What a difference of a setting does: error (the runs cannot be compared), warn or off. Repeatable. error by "
+    "default: eval_set_commit_hash, judge_model, judge_prompt_version, judge_temperature, k, debug_fields; warn: "
+    "folder_mode, embedding_model, index_version, chunker_version.",
+)  # fmt: skip
+@click.option("--allow-vanished", is_flag=True, help="Let questions of A be without a row in B.")
+@click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
+@click.option(
+    "--regression-threshold-recall", "recall", type=FiniteRange(0, 1), default=0.05, show_default=True,
+    help="Largest allowed fall of recall_at_k_avg.",
+)  # fmt: skip
+@click.option(
+    "--regression-threshold-scope-miss", "scope_miss", type=FiniteRange(0, 1), default=0.10, show_default=True,
+    help="Largest allowed rise of scope_miss_rate.",
+)  # fmt: skip
+@click.option(
+    "--regression-threshold-groundedness", "groundedness", type=FiniteRange(0, 5), default=0.5, show_default=True,
+    help="Largest allowed fall of groundedness_avg, in points.",
+)  # fmt: skip
+def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
+    """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
+
+    Exits 1 when a mean fell too far, and 3 when the runs cannot be compared: they were measured differently, no gated
+    mean is on both sides, or questions of A have no row in B.
+    """
+    from raggate.interop.helloworld import compare as compat
+    from raggate.interop.helloworld import inputs
+
+    ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
+    allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
+    sides = inputs.sides((baseline, new), golden_file, _note, lenient=settings.pop("lenient"))
+    comparison = compat.compare(sides[0], sides[1], levels)
+    for invariant in comparison.invariants:
+        what = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
+        _note(f"invariant {invariant.name} {what}: {invariant.baseline} in the baseline, {invariant.new} now")
+    if not comparison.comparable and not ignore:
+        _note("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
+        return ExitCode.CANNOT_TELL
+    for line in _comparison_lines(comparison):
+        click.echo(line)
+    if golden_file is None and (comparison.vanished or comparison.added):
+        _note("the means are over other questions on each side; with --golden they are over those of both")
+    return _gate(comparison, compat.Thresholds(**settings), **allow)
+
+
+@helloworld.command()
+@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
+@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+@click.option("--description", default="", help="What the run is about, for summary.md.")
+@click.option(
+    "--previous",
+    type=_DIRECTORY,
+    help="The run that summary.md compares with, in place of the one before it there.",
+)
+@click.option("--mode", help="Which retrieval mode; needed when the run has several.")
+@click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
+@click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
+def export(directory: Path, out: Path, **settings: Any) -> None:
+    """Write a raggate run as a run directory of the note system, with its numbers."""
+    from raggate.interop.helloworld import metrics as compat
+    from raggate.interop.helloworld import read as formats
+    from raggate.interop.helloworld import write as writing
+    from raggate.pipeline import run_directory
+
+    run = run_directory.read(directory)
+    _refuse_existing(out)
+    results = [item.result for item in run.results if item.result.mode == _mode(run, settings["mode"])]
+    config = writing.run_config(run)
+    cases = {case.id: case for case in run.golden.cases}
+    questions = {name: case.question for name, case in cases.items()}
+    rows = writing.to_rows(results, questions, config, full_text=settings["full_text"])
+    if any(result.response is not None and result.response.answer is None for result in results):
+        _note("the run asked for no answers: empty answers count as refusals there, and attribution is 0")
+    aggregates = compat.aggregate_metrics(results, rows, cases)
+    files = formats.RunFiles(
+        run_id=run.run_id,
+        config=config,
+        metrics=writing.metrics_file(run, config, aggregates),
+        rows=tuple(writing.redacted(row) if settings["redact"] else row for row in compat.scored(rows, cases)),
+    )
+    previous = _previous(out, settings["previous"])
+    writing.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
+    click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
+
+
+@helloworld.command()
+@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+def redact(directory: Path, out: Path) -> None:
+    """Copy a run without the texts of questions, answers, chunks and judges, so that it can be committed.
+
+    Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
+    """
+    from raggate.interop.helloworld import read as formats
+    from raggate.interop.helloworld import write as writing
+
+    files = formats.read(directory)
+    _refuse_existing(out)
+    writing.update(out, files, [writing.redacted(row) for row in files.rows], {})
+    writing.write_object(out / "config.json", files.config)
+    click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
+
+
+@helloworld.command(name="import")
+@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
+@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+@click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
+@_LENIENT
+def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool) -> None:
+    """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""
+    from raggate.interop.helloworld import inputs
+    from raggate.pipeline import run_directory
+
+    files, run, _ = inputs.scored(directory, golden_file, _note, lenient=lenient)
+    _refuse_existing(out)
+    # what was cut stays marked as cut
+    run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
+    if any(row.get("groundedness") or row.get("correctness") for row in files.rows):
+        _note("the judges' scores stay behind: a raggate run has no place for them yet")
+    click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+
+
+def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regressions: bool, allow_vanished: bool) -> int:
+    from raggate.interop.helloworld.compare import GATED, check_regressions
+
+    regressions, missing = check_regressions(comparison, thresholds)
+    for metric in missing:
+        _note(f"{metric} is missing on a side and not gated")
+    for regression in regressions:
+        delta = regression.delta
+        click.echo(
+            f"REGRESSION {delta.metric}: {written(delta.baseline)} → {written(delta.new)} "
+            f"({written(delta.delta, sign=True)}, allowed {regression.threshold:g})"
+        )
+    if regressions and not allow_regressions:
+        return ExitCode.REGRESSION
+    if regressions:
+        _note("regressions are allowed")
+    if set(GATED) <= set(missing):
+        _note("cannot tell: no gated mean is on both sides; with --golden means are computed from results.jsonl")
+        return ExitCode.CANNOT_TELL
+    if comparison.vanished and not allow_vanished:
+        _note("cannot tell: questions of the baseline have no row now; --allow-vanished lets them go")
+        return ExitCode.CANNOT_TELL
+    return ExitCode.PASS
+
+
+def _score_table(files: RunFiles, theirs: dict[str, Any], scorecard: Scorecard) -> Iterator[str]:
+    values = _overall(scorecard)
+    yield log_line(f"run {files.run_id}, K {files.k}, {len(files.rows)} rows")
+    yield f"{'helloworld':32} {'':>8}  {'raggate':32} {'':>8}  n"
+    for name, pattern in _COUNTERPARTS.items():
+        ours = pattern.format(k=files.k)
+        value = values.get(ours)
+        cells = (_number(theirs.get(name)), ours if value else "", _number(value.value if value else None))
+        yield f"{name:32} {cells[0]:>8}  {cells[1]:32} {cells[2]:>8}  {value.n if value else ''}".rstrip()
+    for name in ("groundedness_avg", "correctness_avg", "unanswerable_tests", "answerable_tests"):
+        if theirs.get(name) is not None:
+            yield f"{name:32} {_number(theirs[name]):>8}"
+
+
+def _comparison_lines(comparison: RunComparison) -> Iterator[str]:
+    for key, (before, now) in comparison.config.items():
+        yield log_line(f"setting {key}: {before} → {now}")
+    for delta in comparison.deltas:
+        yield _delta_line(delta)
+    for title, flips in (("regressions", comparison.regressions), ("improvements", comparison.improvements)):
+        if flips:
+            yield f"{title}: {len(flips)} questions"
+            yield from (_flip_line(flip) for flip in flips[:SHOWN_FLIPS])
+    for title, cases in (("only in the baseline", comparison.vanished), ("only in the new run", comparison.added)):
+        if cases:
+            more = f", … {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else ""
+            shown = ", ".join(case[:SHOWN_ID] for case in cases[:SHOWN_CASES])
+            yield log_line(f"{title}: {len(cases)} questions: {shown}{more}", limit=1200)
+
+
+def _delta_line(delta: MetricDelta) -> str:
+    percent = "" if delta.delta_pct is None else f", {delta.delta_pct:+.1f}%"
+    change = f"{written(delta.delta, sign=True)}{percent}"
+    return f"{delta.metric:32} {written(delta.baseline)} → {written(delta.new)} ({change})"
+
+
+def _flip_line(flip: RowFlip) -> str:
+    return log_line(f"  {flip.test_case_id}: {', '.join(flip.changes)}: {flip.question}", limit=200)
+
+
+def _overall(scorecard: Scorecard) -> dict[str, Any]:
+    from raggate.models.scorecard import OVERALL
+
+    return next((dict(slices.get(OVERALL, {})) for slices in scorecard.slices.values()), {})
+
+
+def _mode(run: Run, wanted: str | None) -> str:
+    modes = list(dict.fromkeys(item.result.mode for item in run.results))
+    if wanted is None and len(modes) == 1:
+        return modes[0]
+    if wanted not in modes:
+        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
+    return str(wanted)
+
+
+def _previous(out: Path, given: Path | None) -> RunFiles | None:
+    """Read the run that a summary compares with: the one that is given, else the last before in the same directory."""
+    from raggate.interop.helloworld import read as formats
+
+    if given is not None:
+        return formats.read(given)
+    # their run ids are times, so the last name is the last run
+    names = sorted((path.name for path in out.resolve().parent.glob("[0-9]*_[0-9]*")), reverse=True)
+    for name in (name for name in names if name < out.name):
+        try:
+            return formats.read(out.resolve().parent / name)
+        except UsageError as error:
+            _note(f"no run to compare with in summary.md: {error.message}")
+    return None
+
+
+def _refuse_existing(out: Path) -> None:
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise UsageError(f"--out: {out} exists and is not empty")
+
+
+def _note(text: str) -> None:
+    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
+
+
+def _number(value: float | None) -> str:
+    return str(value) if isinstance(value, int) else written(value)

@@ -1,0 +1,113 @@
+"""Run directories of the note system and a golden set, read for `raggate helloworld`: paths in, runs and sides out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.inputs.trusted import read_file
+from raggate.interop import lenient_golden
+from raggate.interop.helloworld import baseline
+from raggate.interop.helloworld import metrics as compat
+from raggate.interop.helloworld import read as formats
+from raggate.interop.helloworld.compare import Side
+from raggate.interop.helloworld.read import RunFiles
+from raggate.models.case_hash import digest
+from raggate.models.golden import Case, Golden
+from raggate.models.run import Run
+from raggate.models.scorecard import Scorecard
+from raggate.scoring import score
+
+Say = Callable[[str], None]
+"""Takes what a reader should know of the files, one line each; foreign text in it is not harmless yet."""
+
+_RIGHT_SET = "Is it the right eval set?"
+
+
+def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = False) -> tuple[RunFiles, Run, Scorecard]:
+    """Read a run as one of raggate and score it; `lenient` leaves out what their scripts pass over.
+
+    Raises:
+        UsageError: for files that are not as they should be, without rows, or that do not belong together.
+    """
+    files = formats.read(directory)
+    cases = _asked(files, _load(golden_file, say, lenient=lenient), say)
+    run = formats.to_run(files, cases, lambda case, result, cut: score.label(case, result, truncated=cut))
+    return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
+
+
+def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, lenient: bool = False) -> list[Side]:
+    """Read runs; with a golden set the rows, and the means of the questions that all of them have, are computed again.
+
+    Raises:
+        UsageError: for files that are not as they should be, or a golden set that has no case of a run.
+    """
+    runs = [formats.read(directory) for directory in directories]
+    labels = _load(golden_file, say, lenient=lenient).cases if golden_file is not None else ()
+    cases = {case.id: case for case in labels}
+    asked = [{row["test_case_id"] for row in files.rows} for files in runs if files.rows]
+    common = set(cases).intersection(*asked)
+    found = []
+    for files in runs:
+        rows: Sequence[Mapping[str, Any]] = files.rows
+        aggregates = files.aggregates
+        if golden_file is not None and rows:
+            rows, means = _rescored(files, cases, common, say)
+            aggregates = {**aggregates, **means}
+        elif golden_file is not None:
+            say(f"{files.run_id}: results.jsonl is missing or empty, so the means of metrics.json count")
+        elif not files.scored:
+            say(f"{files.run_id}: metrics.json holds no scores; with --golden they are computed from results.jsonl")
+        metrics = {**files.metrics, "aggregate_metrics": aggregates}
+        found.append(Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows))
+    return found
+
+
+def _rescored(
+    files: RunFiles, cases: Mapping[str, Case], common: Collection[str], say: Say
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Give the scored rows of the golden set's cases, and the means over those of them that are `common`."""
+    known = [row for row in files.rows if row["test_case_id"] in cases]
+    if not known:
+        raise UsageError(f"no row of {files.run_id} is of a case in the golden set", hint=_RIGHT_SET)
+    if len(known) < len(files.rows):
+        say(f"{files.run_id}: {len(files.rows) - len(known)} rows are left out, of cases the golden set does not have")
+    rows = compat.scored(known, cases)
+    means = compat.aggregate([row for row in rows if row["test_case_id"] in common], cases)
+    # what was stored is of other questions, or by other labels
+    return rows, {**dict.fromkeys(compat.MEANS.values()), **means}
+
+
+def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
+    """Give the part of the golden set that a run asked, and say what does not fit."""
+    if not files.rows:
+        raise UsageError(
+            f"run {files.run_id}: results.jsonl is missing or empty, so there is nothing to score",
+            hint="It is kept out of git there: run this where the run was made.",
+        )
+    known = {case.id for case in cases.cases}
+    strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in known]
+    if strangers:
+        say(f"{len(strangers)} rows are left out, of cases that {cases.name} does not have: {strangers[0]}")
+    rates = files.aggregates.get("operational_metrics") or {}
+    failed = baseline.failed_calls(len(files.rows), rates.get("error_rate") or 0.0)
+    asked = formats.asked_cases(files, cases, failed)
+    if len(strangers) == len(files.rows) or not asked:
+        raise UsageError(f"no row of {files.run_id} is of a case in {cases.name}", hint=_RIGHT_SET)
+    if len(asked) < len(cases.cases):
+        say(f"{len(cases.cases) - len(asked)} questions of {cases.name} were not asked")
+        return replace(cases, cases=asked, hash=digest(list(asked)))
+    return cases
+
+
+def _load(golden_file: Path, say: Say, *, lenient: bool) -> Golden:
+    if not lenient:
+        return golden.load(read_file(golden_file), str(golden_file))
+    found, notes = lenient_golden.load(read_file(golden_file), str(golden_file))
+    for note in notes:
+        say(note)
+    return found

@@ -1,0 +1,287 @@
+"""`raggate kebab`: files of kebab in; its metrics, comparison with a verdict, reports, and raggate's own runs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.errors import CannotTell, UsageError
+from raggate.interop.click_types import FiniteRange
+from raggate.text.escape import log_line
+from raggate.text.jsonio import written
+
+if TYPE_CHECKING:
+    from raggate.interop.kebab.golden import GoldenFile
+    from raggate.interop.kebab.metrics import Queries
+    from raggate.interop.kebab.rows import StoredRun
+
+_DEFAULT_GOLDEN = Path("fixtures/golden_queries.yaml")
+_FILE = click.Path(path_type=Path)
+_DIRECTORY = click.Path(path_type=Path, file_okay=False)
+_SHOWN = 20
+
+_GOLDEN = click.option(
+    "--golden", "golden_file", type=_FILE, default=_DEFAULT_GOLDEN, show_default=True, envvar="KEBAB_EVAL_GOLDEN",
+    show_envvar=True, help="The golden queries.",
+)  # fmt: skip
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON as kebab does.")
+_STRICT_CITATIONS = click.option(
+    "--strict-citations", "index", type=_FILE, metavar="DB",
+    help="Count a citation only when its path is one of the documents in this SQLite file.",
+)  # fmt: skip
+_REFUSALS = click.option(
+    "--refusals", type=click.Choice(["unlabelled", "declared"]), default="unlabelled", show_default=True,
+    help="Which queries should be refused: those without expected_doc_ids, or those that say `answerable: false`.",
+)  # fmt: skip
+
+_GROUNDEDNESS = click.option(
+    "--groundedness", type=click.Choice(["code", "spec"]), default="code", show_default=True,
+    help="Whose answers count: all that can be judged, as in kebab's code, or without what should be refused, as in "
+    "its specification.",
+)  # fmt: skip
+_OUT = click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+
+
+@click.group()
+def kebab() -> None:
+    """Read runs of kebab, compare them, and turn them into runs of raggate and back.
+
+    A SOURCE is a per_query.jsonl, a directory that holds one, or kebab's SQLite file: FILE#RUN_ID, or FILE alone
+    when it holds one run only.
+    """
+
+
+@kebab.command()
+@click.argument("source")
+@_GOLDEN
+@_JSON
+@_STRICT_CITATIONS
+@_REFUSALS
+@_GROUNDEDNESS
+@click.option("--check-ids", is_flag=True, help="Refuse labels that the index in SOURCE does not have.")
+def aggregate(
+    *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
+) -> None:
+    """Compute the metrics of a run as kebab does."""
+    from raggate.interop.kebab import inputs, metrics
+    from raggate.text.jsonio import dumps
+
+    golden, queries = _golden(golden_file)
+    if check_ids:
+        inputs.check_ids(source, golden)
+    stored = _stored(source, golden)
+    values = metrics.aggregate(stored.rows, queries, inputs.rules(index, **settings))
+    for difference in metrics.differences(stored.aggregate, values):
+        _say(f"not as stored in the file: {difference}")
+    if as_json:
+        click.echo(dumps(values, pretty=True), nl=False)
+        return
+    for name, value in metrics.flat(values).items():
+        whole = name in {"total_queries", "failed_queries"}
+        click.echo(f"{name:24} " + ("null" if value is None else f"{value:.0f}" if whole else written(value)))
+
+
+@kebab.command()
+@click.argument("source_a", metavar="A")
+@click.argument("source_b", metavar="B")
+@_GOLDEN
+@click.option("--strict-chunker-version", "strict", is_flag=True, help="Refuse runs of different chunkers.")
+@click.option(
+    "--fallback", type=click.Choice(["auto", "doc"]), default="auto", show_default=True,
+    help="How to match when chunkers differ: by spans where both runs carry them, or by document as kebab does.",
+)  # fmt: skip
+@click.option(
+    "--kinds", type=click.Choice(["code", "spec"]), default="code", show_default=True,
+    help="What is called a regression: as kebab's code does, or as its specification says.",
+)  # fmt: skip
+@click.option("--max-drop", type=FiniteRange(0, 1), help="Largest drop of a metric, absolute.  [default: 0.05]")
+@_STRICT_CITATIONS
+@_REFUSALS
+@_GROUNDEDNESS
+@_JSON
+@click.option("--report", "report_file", type=_FILE, help="Write report.md here.")
+def compare(
+    *,
+    source_a: str,
+    source_b: str,
+    golden_file: Path,
+    strict: bool,
+    fallback: Any,
+    kinds: Any,
+    max_drop: float | None,
+    index: Path | None,
+    as_json: bool,
+    report_file: Path | None,
+    **settings: Any,
+) -> int:
+    """Compare run B with run A.
+
+    Ends with 1 when a question that was answered is not any more, or a metric fell too far; with 3 when the runs cannot
+    be compared, or nothing of them can be measured.
+    """
+    from raggate.interop.kebab import compare as kebab_compare
+    from raggate.interop.kebab import inputs
+    from raggate.interop.kebab import report as kebab_report
+    from raggate.interop.kebab import verdict as kebab_verdict
+    from raggate.text.jsonio import dumps, write_atomic
+
+    golden, queries = _golden(golden_file)
+    sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
+    options = kebab_compare.Options(
+        rules=inputs.rules(index, **settings), strict_chunker_version=strict, fallback=fallback, kinds=kinds,
+        places=inputs.places((source_a, source_b), queries),
+    )  # fmt: skip
+    report = kebab_compare.compare(sides[0], sides[1], queries, options)
+    report["raggate"]["golden_hash"] = golden.hash
+    if report_file is not None:
+        _write(report_file, kebab_report.report_md(report).encode(), write_atomic)
+    if as_json:
+        click.echo(dumps(report, pretty=True), nl=False)
+    else:
+        click.echo(kebab_report.report_md(report, log_line), nl=False)
+    for name, (before, after) in report["raggate"]["settings"].items():
+        _say(f"{name} differs: {before} and {after}")
+    verdict = kebab_verdict.decide(report, max_drop=kebab_verdict.MAX_DROP if max_drop is None else max_drop)
+    _say(f"verdict: {verdict.code.name.lower().replace('_', ' ')}")
+    _say_all(list(verdict.reasons))
+    return int(verdict.code)
+
+
+@kebab.command()
+@click.argument("source")
+@_GOLDEN
+@_JSON
+@click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
+def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> None:
+    """Say how much the documents found depend on the words of a question, by paraphrase group."""
+    from raggate.interop.kebab import report as kebab_report
+    from raggate.interop.kebab import variants as kebab_variants
+    from raggate.text.jsonio import dumps, write_atomic
+
+    golden, queries = _golden(golden_file)
+    stored = _stored(source, golden)
+    report = kebab_variants.variants(stored.rows, queries, stored.snapshot)
+    if not report["total_groups"]:
+        raise CannotTell(
+            "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."
+        )
+    if report_file is not None:
+        _write(report_file, kebab_report.variants_md(report).encode(), write_atomic)
+    if as_json:
+        click.echo(dumps(report, pretty=True), nl=False)
+    else:
+        click.echo(kebab_report.variants_md(report, log_line), nl=False)
+
+
+@kebab.command()
+@click.argument("database", type=_FILE)
+@_JSON
+def runs(*, database: Path, as_json: bool) -> None:
+    """List the runs of kebab's SQLite file, oldest first."""
+    from dataclasses import asdict
+
+    from raggate.interop.kebab.sqlite import open_store
+    from raggate.text.jsonio import dumps
+
+    with open_store(database) as store:
+        found = store.runs()
+    if as_json:
+        click.echo(dumps([asdict(run) for run in found], pretty=True), nl=False)
+        return
+    for run in found:
+        click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {run.queries} queries"))
+
+
+@kebab.command(name="import")
+@click.argument("source")
+@_GOLDEN
+@_OUT
+@click.option(
+    "--unlabelled", type=click.Choice(["refuse-to-guess", "refusal", "skip"]), default="refuse-to-guess",
+    show_default=True, help="What queries are that have no labels and do not say.",
+)  # fmt: skip
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
+@click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
+def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:
+    """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
+    from raggate.interop.kebab import inputs
+    from raggate.interop.kebab.run import said_depth
+    from raggate.pipeline import run_directory
+
+    golden, _ = _golden(golden_file)
+    stored = _stored(source, golden)
+    run = inputs.imported(stored, golden, unlabelled=unlabelled, k=k)
+    _refuse_existing(out)
+    # what is stored of a chunk is a snippet of it already
+    run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
+    if k is None and said_depth(stored) is None:
+        _say(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
+    asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
+    hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]
+    for count, what in (
+        (len(rows.keys() - asked), "rows are left out, of queries that are no cases"),
+        (len(asked - rows.keys()), "cases have no row and count as failed calls"),
+        (len(hidden), "queries failed after their search: their hits stay behind"),
+    ):
+        if count:
+            _say(f"{count} {what}")
+    click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+
+
+@kebab.command()
+@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
+@_OUT
+@click.option("--mode", help="Which retrieval mode; needed when the run has several.")
+def export(*, directory: Path, out: Path, mode: str | None) -> None:
+    """Write a raggate run as a per_query.jsonl of kebab."""
+    from raggate.interop.kebab import inputs
+    from raggate.interop.kebab.rows import write_rows
+    from raggate.pipeline import run_directory
+    from raggate.text.jsonio import write_atomic
+
+    rows = inputs.rows_of(run_directory.read(directory), mode)
+    _refuse_existing(out)
+    _write(out / inputs.ROWS, write_rows(rows), write_atomic)
+    failed = sum(row["error"] is not None for row in rows)
+    click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
+
+
+def _golden(path: Path) -> tuple[GoldenFile, Queries]:
+    from raggate.interop.kebab import inputs
+
+    golden, queries = inputs.golden(path)
+    _say_all(list(golden.ignored))
+    return golden, queries
+
+
+def _stored(source: str, golden: GoldenFile) -> StoredRun:
+    from raggate.interop.kebab import inputs
+
+    stored = inputs.stored(source)
+    _say_all(inputs.reworded(stored, golden))
+    return stored
+
+
+def _refuse_existing(out: Path) -> None:
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise UsageError(f"--out: {out} exists and is not empty")
+
+
+def _write(path: Path, data: bytes, write: Any) -> None:
+    try:
+        write(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _say(line: str) -> None:
+    click.echo(f"raggate: {log_line(line)}", err=True)
+
+
+def _say_all(lines: list[str]) -> None:
+    for line in lines[:_SHOWN]:
+        _say(line)
+    if len(lines) > _SHOWN:
+        _say(f"… and {len(lines) - _SHOWN} more")

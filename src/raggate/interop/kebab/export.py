@@ -1,0 +1,162 @@
+"""A run of raggate as kebab's rows of results: every field that its `QueryResult` requires, with a value that is true.
+
+What raggate does not know stands as what says so: lines 0 to 0, the version or model `unknown`, the score 0, no tokens.
+A chunk was indexed before the run began, so that is its time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from raggate.errors import UsageError
+from raggate.interop.kebab.run import UNKNOWN, VERSIONS
+from raggate.models.retrieval_modes import mode_name
+from raggate.models.run import Chunk, Labelled, Reference, Response, Run
+from raggate.text.escape import plain
+
+NO_TIME = "1970-01-01T00:00:00Z"
+"""Stands for a time that is not known."""
+
+MODES = {"lexical": "lexical", "bm25": "lexical", "vector": "vector", "hybrid": "hybrid"}
+"""kebab's modes by raggate's names of them."""
+
+_KINDS = {"lexical": "bm25", "vector": "cosine", "hybrid": "rrf"}
+_REASONS = frozenset(
+    (
+        *("score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted", "multi_hop_decompose_failed"),
+        *("nli_verification_failed", "nli_model_unavailable"),
+    )
+)
+_MAX_COUNT = (1 << 32) - 1
+
+
+def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:
+    """Make rows of what a run found in one mode.
+
+    Raises:
+        UsageError: for a mode that kebab does not have.
+    """
+    named = MODES.get(mode_name(mode))
+    if named is None:
+        raise UsageError(
+            f"run {plain(run.run_id)}: kebab has no mode {plain(mode)!r}",
+            hint="It has lexical, vector and hybrid.",
+        )
+    return tuple(_row(item, run, named) for item in run.results if item.result.mode == mode)
+
+
+def _row(item: Labelled, run: Run, mode: str) -> dict[str, Any]:
+    response, failure = item.result.response, item.result.failure
+    chunks = response.chunks if response else ()
+    said = {
+        **{name: run.fingerprint.get(name) for name in VERSIONS},
+        **((response.coverage if response else None) or {}),
+    }
+    versions = {name: value if isinstance(value := said.get(name), str) else UNKNOWN for name in VERSIONS}
+    time = _time(run.started)
+    return {
+        "query_id": item.case.id,
+        "query": item.case.question,
+        "mode": mode,
+        "hits_top_k": [_hit(chunk, rank, mode, {**versions, **time}) for rank, chunk in enumerate(chunks, 1)],
+        "answer": _answer(response, run, mode, item) if response and response.answer is not None else None,
+        "elapsed_ms": _count(item.result.elapsed_ms),
+        "error": failure.message if failure else None,
+    }
+
+
+def _hit(chunk: Chunk, rank: int, mode: str, indexed: dict[str, Any]) -> dict[str, Any]:
+    titles = [title.lstrip("#").strip() for title in chunk.heading_path.split(" > ")]
+    titles = [title for title in titles if title]
+    return {
+        "rank": rank,
+        "chunk_id": chunk.chunk_id,
+        # an API without ids of documents names them by their paths
+        "doc_id": chunk.doc_id if chunk.doc_id is not None else chunk.rel_path,
+        "doc_path": chunk.rel_path,
+        "heading_path": titles,
+        "section_label": None,
+        "snippet": chunk.text,
+        "citation": _place(chunk.rel_path, titles[-1] if titles else None),
+        "retrieval": {
+            "method": mode,
+            "fusion_score": chunk.score_final or 0.0,
+            "lexical_score": chunk.score_lexical,
+            "vector_score": chunk.score_vector,
+            "lexical_rank": None,
+            "vector_rank": None,
+        },
+        "embedding_model": None,
+        "score_kind": _KINDS[mode],
+        **indexed,
+    }
+
+
+def _answer(response: Response, run: Run, mode: str, item: Labelled) -> dict[str, Any]:
+    template = run.fingerprint.get("prompt_template_version")
+    grounded = response.grounded if response.grounded is not None else not response.abstained
+    time = _time(run.started)
+    # an imported run keeps what kebab said of its settings
+    settings = run.config.get("kebab")
+    settings = settings if isinstance(settings, dict) else {}
+    scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
+    return {
+        "answer": response.answer,
+        "citations": [{"marker": None, "citation": _cited(one), **time} for one in response.references],
+        "grounded": grounded,
+        "refusal_reason": response.abstain_reason if response.abstain_reason in _REASONS else None,
+        "model": _model(settings.get("llm")),
+        "embedding": None,
+        "prompt_template_version": template if isinstance(template, str) else UNKNOWN,
+        "retrieval": {
+            "trace_id": f"{run.run_id}/{item.case.id}",
+            "mode": mode,
+            "k": _count(item.case.k or run.fingerprint.get("k") or len(response.chunks)),
+            "score_gate": _number(settings.get("score_gate")),
+            "top_score": max(scores, default=0.0),
+            "chunks_returned": len(response.chunks),
+            # which of them were shown to the model is not told; what was cited was
+            "chunks_used": len({(one.rel_path, one.heading_path, one.chunk_index) for one in response.references}),
+        },
+        "usage": {
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "latency_ms": _count(response.latency.get("generation_ms", 0.0)),
+        },
+        "created_at": time["indexed_at"],
+    }
+
+
+def _model(said: object) -> dict[str, Any]:
+    known = said if isinstance(said, dict) else {}
+    names = {"id": known.get("model_id"), "provider": known.get("provider")}
+    return {
+        **{name: value if isinstance(value, str) else UNKNOWN for name, value in names.items()},
+        "dimensions": None,
+    }
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _cited(one: Reference) -> dict[str, Any]:
+    return _place(one.rel_path, one.heading_path or None)
+
+
+def _place(path: str, section: str | None) -> dict[str, Any]:
+    return {"kind": "line", "path": path, "start": 0, "end": 0, "section": section}
+
+
+def _time(started: str) -> dict[str, Any]:
+    """Give when something was indexed at the latest; whether it has become stale by then, nobody said."""
+    try:
+        known = datetime.fromisoformat(started).tzinfo is not None and "T" in started
+    except ValueError:
+        known = False
+    return {"indexed_at": started if known else NO_TIME, "stale": False}
+
+
+def _count(value: float) -> int:
+    return min(max(round(value), 0), _MAX_COUNT)

@@ -1,0 +1,156 @@
+"""What the kebab commands work on: paths in; golden queries, stored runs, rules, places and raggate runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs import golden as own
+from raggate.inputs.trusted import read_file
+from raggate.interop.kebab import export
+from raggate.interop.kebab import golden as golden_yaml
+from raggate.interop.kebab import run as kebab_run
+from raggate.interop.kebab.compare import Side
+from raggate.interop.kebab.golden import GoldenFile, Unlabelled
+from raggate.interop.kebab.metrics import Queries, Rules
+from raggate.interop.kebab.rows import StoredRun, read_rows
+from raggate.interop.kebab.spans import Place, read_spans
+from raggate.interop.kebab.sqlite import is_store, open_store
+from raggate.models.case_hash import digest
+from raggate.models.golden import Golden
+from raggate.models.run import Run
+from raggate.scoring import score
+from raggate.text.escape import log_line
+
+ROWS = "per_query.jsonl"
+"""The file of a run's rows, in the run's directory."""
+
+
+def golden(path: Path) -> tuple[GoldenFile, Queries]:
+    """Read a golden YAML; its queries also by id.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    found = golden_yaml.read_golden(read_file(path), str(path))
+    return found, {query.id: query for query in found.queries}
+
+
+def stored(source: str) -> StoredRun:
+    """Read a run from wherever it stands.
+
+    Raises:
+        UsageError: when it cannot be read, or a file holds several runs and the source names none.
+    """
+    path, run_id = _split(source)
+    if path.is_dir():
+        path = path / ROWS
+    if not is_store(path):
+        if run_id:
+            raise UsageError(f"{path}: not an SQLite file, so it has no run {log_line(run_id)!r}")
+        return StoredRun(run_id=path.resolve().parent.name, rows=read_rows(read_file(path), str(path)))
+    with open_store(path) as store:
+        if run_id:
+            return store.run(run_id)
+        known = store.runs()
+        if len(known) != 1:
+            names = ", ".join(log_line(run.run_id, limit=60) for run in known[-5:])
+            raise UsageError(
+                f"{path}: {len(known)} runs, expected one to be named as {path}#RUN_ID",
+                hint=f"The newest: {names}." if known else "",
+            )
+        return store.run(known[0].run_id)
+
+
+def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
+    """Name the questions that were asked in other words than the golden set has now.
+
+    Raises:
+        CannotTell: when the run holds no row, or none of a golden query.
+    """
+    words = {query.id: query.query for query in asked.queries}
+    if not any(row["query_id"] in words for row in run.rows):
+        raise CannotTell(
+            f"run {log_line(run.run_id)}: none of its {len(run.rows)} queries is in {asked.name}",
+            hint="Name the golden set it was made with: --golden FILE.",
+        )
+    return [
+        f"run {run.run_id}: query {row['query_id']} was asked in other words"
+        for row in run.rows
+        if row["query_id"] in words and row.get("query") not in (None, words[row["query_id"]])
+    ]
+
+
+def check_ids(source: str, asked: GoldenFile) -> None:
+    """Check the ids of a golden set against the index beside a stored run.
+
+    Raises:
+        UsageError: naming those that are not there.
+    """
+    with open_store(_split(source)[0]) as store:
+        golden_yaml.check_ids(asked.queries, store.documents(), store.chunk_ids())
+
+
+def side(run: StoredRun) -> Side:
+    """Give one side of a comparison."""
+    return Side(run_id=run.run_id, rows=run.rows, snapshot=run.snapshot)
+
+
+def rules(index: Path | None, **settings: Any) -> Rules:
+    """Give the rules of the metrics; with an index, a citation counts only when its path is one of the index."""
+    if index is None:
+        return Rules(**settings)
+    with open_store(index) as store:
+        return Rules(paths=frozenset(store.documents().values()), **settings)
+
+
+def places(sources: tuple[str, str], queries: Queries) -> Mapping[str, Place]:
+    """Find where labelled chunks stand, as far as a source is a file that tells it."""
+    wanted = {name for query in queries.values() for name in query.expected_chunk_ids}
+    found: dict[str, Place] = {}
+    for path in dict.fromkeys(_split(source)[0] for source in sources):
+        if is_store(path):
+            with open_store(path) as store:
+                spans = store.spans(wanted) if store.has_index() else {}
+            found |= {name: Place(document, read_spans(raw)) for name, (document, raw) in spans.items()}
+    return found
+
+
+def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: int | None) -> Run:
+    """Make a raggate run of a stored one.
+
+    Args:
+        run: the stored run.
+        asked: the golden set it was made with.
+        unlabelled: what queries are that have no labels and do not say.
+        k: how many hits were asked for, where the run does not say.
+
+    Raises:
+        UsageError: for queries that would have to be guessed, rows of several modes, or another k than the run's.
+    """
+    cases = list(golden_yaml.to_cases(asked, own.complete, unlabelled=unlabelled))
+    if not cases:
+        raise UsageError(f"{asked.name}: no query is left that says what a right answer is")
+    measured = Golden(name=asked.name, cases=tuple(cases), hash=digest(cases))
+    return kebab_run.to_run(run, measured, score.label, k=k)
+
+
+def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
+    """Make rows of a raggate run, of one retrieval mode.
+
+    Raises:
+        UsageError: when the run has several modes and none is named, or not the one that is.
+    """
+    modes = list(dict.fromkeys(item.result.mode for item in run.results))
+    if mode is None and len(modes) == 1:
+        mode = modes[0]
+    if mode not in modes:
+        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
+    return export.to_rows(run, mode)
+
+
+def _split(source: str) -> tuple[Path, str]:
+    name, mark, run_id = source.rpartition("#")
+    return (Path(name), run_id) if mark and not Path(source).exists() else (Path(source), "")

@@ -1,0 +1,117 @@
+"""A verdict on a comparison of kebab runs, which kebab itself does not give: a CompareReport in, a code and why out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from raggate.errors import ExitCode
+from raggate.interop.kebab.metrics import ANSWER_LEVEL, LOWER_IS_BETTER, METRICS, TOLERANCE, flat
+
+MAX_DROP = 0.05
+MAX_ERROR_RATE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class KebabVerdict:
+    """The exit code and its reasons. They hold ids of queries, which are foreign text."""
+
+    code: ExitCode
+    reasons: tuple[str, ...]
+
+
+def decide(report: Mapping[str, Any], *, max_drop: float = MAX_DROP) -> KebabVerdict:
+    """Decide on run b.
+
+    Args:
+        report: a CompareReport with its `raggate` part.
+        max_drop: the largest change for the worse of an aggregate, absolute.
+
+    Returns:
+        `CANNOT_TELL` when run b was not measured well enough or no label can be matched, else `REGRESSION` when a
+        question that was answered is not any more or an aggregate of the common queries fell by more than allowed, else
+        `CANNOT_TELL` when run b lacks what run a has or some labels cannot be matched, else `PASS`.
+    """
+    unmeasured = _unmeasured(report)
+    if unmeasured:
+        return KebabVerdict(ExitCode.CANNOT_TELL, tuple(unmeasured))
+    worse = _regressions(report, max_drop)
+    if worse:
+        return KebabVerdict(ExitCode.REGRESSION, tuple(worse))
+    missing = _missing(report)
+    return KebabVerdict(ExitCode.CANNOT_TELL if missing else ExitCode.PASS, tuple(missing))
+
+
+def _unmeasured(report: Mapping[str, Any]) -> list[str]:
+    found = []
+    for side in "ab":
+        values = report[f"aggregate_{side}"]
+        total, failed = values["total_queries"], values["failed_queries"]
+        if not total:
+            found.append(f"run {side} holds no query")
+        elif failed / total > MAX_ERROR_RATE:
+            found.append(f"{failed} of {total} queries of run {side} failed, at most {MAX_ERROR_RATE:.0%} may")
+    common = report["raggate"]["common"]
+    if found:
+        return found
+    if not common["queries"]:
+        return ["no query of the golden set is in both runs"]
+    if common["matched"] or any(_applies(common, name) for name in ANSWER_LEVEL):
+        return []
+    if common["unmatchable"]:
+        return [_unmatchable(common)]
+    return [f"none of the {common['queries']} queries that are in both runs has a label, and no answer can be judged"]
+
+
+def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
+    told = report["raggate"]
+    common = told["common"]
+    # what run b was not asked is no miss of it
+    absent = frozenset(told["only_in_a"])
+    found = [
+        f"{row['query_id']}: {row['note'] or 'worse'}"
+        for row in report["per_query"]
+        if row["query_id"] not in absent
+        and (row["kind"] == "regression" or (row["a_hit_rank"] is not None and row["b_hit_rank"] is None))
+    ]
+    gated = [name for name in METRICS if name not in told["not_comparable"] and _applies(common, name)]
+    changes = flat({name: common["deltas"][name] for name in gated})
+    changes |= {f"{name} of the matched hits": change for name, change in flat(common["fallback_deltas"]).items()}
+    for name, change in changes.items():
+        if change is not None:
+            worse = change if name in LOWER_IS_BETTER else -change
+            if worse > max_drop + TOLERANCE:
+                found.append(f"{name} is worse by {worse:.4f}, allowed is {max_drop:g}")
+    return found
+
+
+def _missing(report: Mapping[str, Any]) -> list[str]:
+    common = report["raggate"]["common"]
+    found = []
+    for names, what in (
+        (report["raggate"]["only_in_a"], "queries of run a are not in run b"),
+        (common["unanswered"], "queries have an answer in run a and none in run b"),
+    ):
+        if names:
+            found.append(f"{len(names)} {what}, the first is {names[0]}")
+    if common["unmatchable"]:
+        found.append(_unmatchable(common))
+    found += [
+        f"{name} has a value in run a and none in run b"
+        for name in METRICS
+        if common["counts_a"][name] and not common["counts_b"][name]
+    ]
+    return found
+
+
+def _applies(common: Mapping[str, Any], name: str) -> bool:
+    return bool(common["counts_a"][name] and common["counts_b"][name])
+
+
+def _unmatchable(common: Mapping[str, Any]) -> str:
+    names = common["unmatchable"]
+    return (
+        f"{len(names)} of {common['queries']} queries have expected_chunk_ids alone, which cannot be matched when "
+        f"chunkers differ: add expected_doc_ids; the first is {names[0]}"
+    )

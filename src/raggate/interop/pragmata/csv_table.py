@@ -1,0 +1,130 @@
+"""CSV bytes -> rows with their line numbers, read strictly: what does not fit is an error that names its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from raggate.errors import UsageError
+from raggate.text.escape import plain
+
+MAX_FIELD = 1_000_000
+"""Characters of one field."""
+
+_CONFLICT = re.compile(r"(<{7,}|>{7,}|\|{7,})(?: |$)|={7,}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its values by column, and `file:line` of where it starts."""
+
+    place: str
+    values: dict[str, str]
+
+    def text(self, column: str) -> str:
+        """Give a value that must not be blank.
+
+        Raises:
+            UsageError: when it is blank.
+        """
+        value = self.values[column]
+        if not value.strip():
+            raise self.wrong(column, "is empty")
+        return value
+
+    def wrong(self, column: str, what: str, *, hint: str = "") -> UsageError:
+        """Make the error for a value, naming file, line and column."""
+        return UsageError(f"{plain(self.place)}: column {plain(column)}: {what}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file: the name for messages, the columns in order, and the rows."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def decode(data: bytes, name: str) -> str:
+    """Decode UTF-8, with or without a byte order mark.
+
+    Raises:
+        UsageError: naming the line of the first byte that is none.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{plain(name)}:{line}: not UTF-8", hint="Save the file as UTF-8.") from None
+
+
+def refuse_conflict(line: str, place: str) -> None:
+    """Refuse a line that git left behind in a merge.
+
+    Raises:
+        UsageError: when it is a conflict marker.
+    """
+    if _CONFLICT.match(line):
+        raise UsageError(
+            f"{plain(place)}: a merge-conflict marker ({plain(line, limit=20)})",
+            hint="Resolve the merge in this file, then commit it again.",
+        )
+
+
+def read_table(data: bytes, name: str) -> Table:
+    """Read a CSV file with a header.
+
+    A conflict marker is refused where a row starts; inside a quoted text it may be meant.
+
+    Raises:
+        UsageError: naming file and line, for broken quoting, a field of more than `MAX_FIELD` characters, a row with
+            another number of fields than the header, doubled or empty column names, conflict markers, bytes that are
+            not UTF-8, and a file without a row.
+    """
+    lines = _records(decode(data, name), name)
+    first = next(lines, None)
+    if first is None:
+        raise UsageError(f"{plain(name)}: the file is empty", hint="Expected a CSV file with a header.")
+    columns = tuple(first[1])
+    for column in columns:
+        if not column.strip() or columns.count(column) > 1:
+            what = "has no name" if not column.strip() else "stands there twice"
+            raise UsageError(f"{plain(first[0])}: column {plain(column)!r} {what}")
+    rows = []
+    for place, fields in lines:
+        if len(fields) != len(columns):
+            raise UsageError(
+                f"{plain(place)}: {len(fields)} fields, but the header has {len(columns)} columns",
+                hint="A comma or a line break inside a text needs quotes around the text.",
+            )
+        rows.append(Row(place, dict(zip(columns, fields, strict=True))))
+    if not rows:
+        raise UsageError(f"{plain(name)}: no rows below the header")
+    return Table(name, columns, tuple(rows))
+
+
+def _records(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Give each record with its place; blank lines are none."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    # the limit belongs to the whole process: it is set for one record at a time
+    while True:
+        place = f"{name}:{reader.line_num + 1}"
+        before = csv.field_size_limit(MAX_FIELD)
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise UsageError(
+                f"{plain(place)}: not CSV: {plain(str(error))}",
+                hint=f"Check the quotes of this row; a field has at most {MAX_FIELD:,} characters.",
+            ) from None
+        finally:
+            csv.field_size_limit(before)
+        if fields is None:
+            return
+        if fields:
+            refuse_conflict(fields[0].partition("\n")[0], place)
+            yield place, fields

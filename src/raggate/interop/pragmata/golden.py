@@ -1,0 +1,73 @@
+"""Retrieval labels of the annotation taxonomy: one judgment per chunk in, golden cases with graded chunks out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from raggate.interop.trec_beir.golden_rows import Note, note
+from raggate.labels.models import Record, RetrievalJudgment
+from raggate.models.golden import Case, Support
+from raggate.text.anchors import fold
+
+MISLEADING = "misleading"
+
+
+def to_cases(
+    judgments: Iterable[RetrievalJudgment],
+    records: Sequence[Record],
+    *,
+    grade: Callable[[Mapping[str, bool]], int],
+    complete: Callable[[Case], Case],
+) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
+    """Make a case of each judged query. Its id is the record's; one without a relevant chunk is one to abstain from.
+
+    Args:
+        judgments: one for each chunk.
+        records: the canonical records, for document ids and languages; found by the text of the query.
+        grade: the graded relevance of a chunk's labels, 0 for not relevant.
+        complete: `raggate.inputs.golden.complete`.
+
+    Returns:
+        The cases in the order of the file, and what was dropped.
+    """
+    found: dict[str, list[RetrievalJudgment]] = {}
+    for judgment in judgments:
+        found.setdefault(judgment.record, []).append(judgment)
+    # a query may stand in several records, of other answers or other chunks
+    known: dict[str, list[Record]] = {}
+    for record in records:
+        known.setdefault(fold(record.query), []).append(record)
+    cases, notes = [], []
+    for name, judged in found.items():
+        about = known.get(fold(judged[0].query), [])
+        documents = {chunk.chunk_id: chunk.doc_id for record in about for chunk in record.chunks}
+        languages = dict.fromkeys(record.language for record in about if record.language)
+        grades = {one.chunk_id: grade(one.labels) for one in judged}
+        relevant = {chunk: value for chunk, value in grades.items() if value > 0}
+        case = Case(
+            id=name,
+            question=judged[0].query,
+            answerable=bool(relevant),
+            gold_supports=tuple(Support(rel_path="", chunk_id=chunk, grade=value) for chunk, value in relevant.items()),
+            expected_chunk_ids=tuple(relevant),
+            expected_doc_ids=tuple(dict.fromkeys(documents[chunk] for chunk in relevant if chunk in documents)),
+            lang=next(iter(languages), None),
+        )
+        cases.append(complete(case))
+        notes += _dropped(case, judged, grades)
+        if records and not about:
+            notes.append(note(name, "doc_id", "dropped", "no record has this query, so its documents are not known"))
+    return tuple(cases), tuple(notes)
+
+
+def _dropped(case: Case, judged: Sequence[RetrievalJudgment], grades: Mapping[str, int]) -> list[Note]:
+    zero = sum(value == 0 for value in grades.values())
+    misleading = sum(one.labels.get(MISLEADING, False) for one in judged)
+    found = []
+    if zero:
+        found.append(note(case.id, "labels", "dropped", f"{zero} chunks judged not relevant"))
+    if misleading:
+        found.append(note(case.id, MISLEADING, "dropped", f"{misleading} chunks"))
+    if not case.answerable:
+        found.append(note(case.id, "answerable", "changed", "no chunk is relevant, so it became one to abstain from"))
+    return found

@@ -1,0 +1,166 @@
+"""Canonical import records of the annotation taxonomy's framework: JSON array, JSON lines or CSV in, records out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from raggate.errors import UsageError
+from raggate.interop.pragmata.csv_table import Row, Table, decode, read_table, refuse_conflict
+from raggate.labels.models import Record, RecordChunk
+from raggate.text.escape import plain
+from raggate.text.jsonio import loads
+
+_RECORD = ("query", "answer", "chunks", "context_set", "language")
+_CHUNK = ("chunk_id", "doc_id", "chunk_rank", "text")
+_FLAT = ("chunk_text", "chunk_id", "doc_id", "chunk_rank")
+_GROUP = ("record_id", "group")
+_RANK = re.compile(r"[0-9]{1,9}\Z")
+
+
+def read_records(data: bytes, name: str) -> tuple[Record, ...]:
+    """Read canonical records; the ending of the name says how: `.json`, `.jsonl` or `.csv`.
+
+    A CSV file has the chunks as JSON in a column `chunks`, or a row for every chunk with `chunk_text`, `chunk_id`,
+    `doc_id` and `chunk_rank`; such rows belong together by `record_id` or `group`, or else by query, answer and
+    context set.
+
+    Raises:
+        UsageError: naming file, line (or number of the record) and key of the first thing that is not as it should be.
+    """
+    ending = name.rpartition(".")[2].lower()
+    if ending == "csv":
+        records = _from_table(read_table(data, name))
+    elif ending == "jsonl":
+        records = _from_lines(decode(data, name), name)
+    elif ending == "json":
+        records = _from_array(decode(data, name), name)
+    else:
+        raise UsageError(f"{plain(name)}: expected a file that ends in .json, .jsonl or .csv")
+    if not records:
+        raise UsageError(f"{plain(name)}: no records")
+    return records
+
+
+def _from_array(text: str, name: str) -> tuple[Record, ...]:
+    for number, line in enumerate(text.split("\n"), 1):
+        refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
+    found = _json(text, name)
+    if not isinstance(found, list):
+        raise UsageError(f"{plain(name)}: expected a JSON array of records")
+    return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(found, 1))
+
+
+def _from_lines(text: str, name: str) -> tuple[Record, ...]:
+    records = []
+    # not splitlines: JSON strings may hold the other line separators as they are
+    for number, line in enumerate(text.split("\n"), 1):
+        place = f"{name}:{number}"
+        refuse_conflict(line.rstrip("\r"), place)
+        if line.strip():
+            records.append(_record(_json(line, place), place))
+    return tuple(records)
+
+
+def _from_table(table: Table) -> tuple[Record, ...]:
+    known = (*_RECORD, *_FLAT, *_GROUP)
+    unknown = next((column for column in table.columns if column not in known), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{plain(table.name)}:1: unknown column {plain(unknown)!r}", hint=f"Known: {', '.join(known)}."
+        )
+    if "chunks" in table.columns:
+        return tuple(
+            _record({**_filled(row, _RECORD), "chunks": _json(row.text("chunks"), f"{row.place}: chunks")}, row.place)
+            for row in table.rows
+        )
+    missing = [column for column in _FLAT if column not in table.columns]
+    if missing:
+        raise UsageError(
+            f"{plain(table.name)}:1: neither a column chunks nor {', '.join(missing)}",
+            hint=f"Give the chunks as JSON in a column chunks, or a row for every chunk with {', '.join(_FLAT)}.",
+        )
+    group = next((column for column in _GROUP if column in table.columns), None)
+    rows: dict[tuple[str, ...], list[Row]] = {}
+    for row in table.rows:
+        keys = ("query", "answer", "context_set") if group is None else (group,)
+        rows.setdefault(tuple(row.values.get(key, "") for key in keys), []).append(row)
+    return tuple(_grouped(found) for found in rows.values())
+
+
+def _grouped(rows: list[Row]) -> Record:
+    chunks = [
+        {
+            "chunk_id": row.values["chunk_id"],
+            "doc_id": row.values["doc_id"],
+            "chunk_rank": int(row.values["chunk_rank"]) if _RANK.match(row.values["chunk_rank"].strip()) else None,
+            "text": row.values["chunk_text"],
+        }
+        for row in rows
+    ]
+    return _record({**_filled(rows[0], _RECORD), "chunks": chunks}, rows[0].place)
+
+
+def _filled(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
+    # an empty cell of an optional column is no value, as CSV has no other way to say so
+    return {column: row.values[column] for column in columns if row.values.get(column, "")}
+
+
+def _record(value: object, place: str) -> Record:
+    found = _object(value, _RECORD, place)
+    chunks = found.get("chunks")
+    if not isinstance(chunks, list) or not chunks:
+        raise UsageError(f"{plain(place)}: chunks: expected at least one chunk")
+    read = tuple(_chunk(chunk, f"{place}: chunk {number}") for number, chunk in enumerate(chunks, 1))
+    ids = [chunk.chunk_id for chunk in read]
+    twice = next((chunk for chunk in ids if ids.count(chunk) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{plain(place)}: chunk_id {plain(twice)!r} stands there twice")
+    language = found.get("language")
+    if language is not None and not isinstance(language, str):
+        raise UsageError(f"{plain(place)}: language: expected text or null")
+    return Record(
+        query=_text(found, "query", place),
+        answer=_text(found, "answer", place),
+        chunks=read,
+        context_set=_text(found, "context_set", place),
+        language=language,
+        place=place,
+    )
+
+
+def _chunk(value: object, place: str) -> RecordChunk:
+    found = _object(value, _CHUNK, place)
+    rank = found.get("chunk_rank")
+    if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
+        raise UsageError(f"{plain(place)}: chunk_rank: expected a whole number from 1")
+    return RecordChunk(
+        chunk_id=_text(found, "chunk_id", place),
+        doc_id=_text(found, "doc_id", place),
+        rank=rank,
+        text=_text(found, "text", place),
+    )
+
+
+def _object(value: object, keys: tuple[str, ...], place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{plain(place)}: expected an object with {', '.join(keys)}")
+    unknown = next((key for key in value if key not in keys), None)
+    if unknown is not None:
+        raise UsageError(f"{plain(place)}: unknown key {plain(unknown)!r}", hint=f"Known are {', '.join(keys)}.")
+    return value
+
+
+def _text(found: Mapping[str, Any], key: str, place: str) -> str:
+    value = found.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{plain(place)}: {key}: expected text")
+    return value
+
+
+def _json(text: str, place: str) -> Any:
+    try:
+        return loads(text)
+    except ValueError as error:
+        raise UsageError(f"{plain(place)}: not valid JSON: {plain(str(error))}") from None

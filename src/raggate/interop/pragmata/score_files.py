@@ -1,0 +1,143 @@
+"""Score reports of the annotation taxonomy's framework, `{task}_scores.json`: written and read in exactly its shape.
+
+Their reader forbids keys it does not know, so nothing of raggate's own goes into these files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from raggate.errors import UsageError
+from raggate.interop.pragmata.csv_table import decode, refuse_conflict
+from raggate.labels.models import METRICS, TASKS, Interval, MetricScore, ScoreReport, ScoreSource, Task
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, loads
+
+_KINDS = ("direct_path", "annotation_export", "model_prediction")
+_METHODS = ("wilson", "bootstrap")
+_NULLABLE = {"conditional_fabrication_rate"}
+_SCORE = ("point", "ci_lower", "ci_upper", "method", "n")
+_SOURCE = ("kind", "ref", "resolved_path")
+_HEAD = ("task", "source", "notes", "created_at", "n_examples", "ci_level")
+
+
+def file_name(task: Task) -> str:
+    """Give the name a report has."""
+    return f"{task}_scores.json"
+
+
+def write_scores(report: ScoreReport) -> bytes:
+    """Write a report.
+
+    Raises:
+        UsageError: when a metric has no value that their shape wants one for.
+    """
+    found: dict[str, Any] = {
+        "task": report.task,
+        "source": {
+            "kind": report.source.kind,
+            "ref": report.source.ref,
+            "resolved_path": report.source.resolved_path,
+        },
+        "notes": report.notes,
+        "created_at": report.created_at,
+        "n_examples": report.n_examples,
+        "ci_level": report.level,
+    }
+    if report.task == "retrieval":
+        found["top_k"] = report.top_k
+    for name in METRICS[report.task]:
+        score = report.metrics[name]
+        if score is None and name not in _NULLABLE:
+            raise UsageError(f"{name} has no value, and a score report cannot say so")
+        found[name] = None if score is None else _written(score)
+    return dumps(found, pretty=True)
+
+
+def _written(score: MetricScore) -> dict[str, Any]:
+    return {
+        "point": score.point,
+        "ci_lower": score.interval.lower,
+        "ci_upper": score.interval.upper,
+        "method": score.method,
+        "n": score.n,
+    }
+
+
+def read_scores(data: bytes, name: str) -> ScoreReport:
+    """Read a report.
+
+    Raises:
+        UsageError: naming file and key of the first thing that is not as it should be.
+    """
+    text = decode(data, name)
+    for number, line in enumerate(text.split("\n"), 1):
+        refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
+    try:
+        found = loads(text)
+    except ValueError as error:
+        raise UsageError(f"{plain(name)}: not valid JSON: {plain(str(error))}") from None
+    task = found.get("task") if isinstance(found, dict) else None
+    if task not in TASKS:
+        raise UsageError(f"{plain(name)}: task: expected one of {', '.join(TASKS)}")
+    names = METRICS[task]
+    keys = (*_HEAD, *(("top_k",) if task == "retrieval" else ()), *names)
+    # what has a default there may be missing here
+    _check_keys(found, keys, name, optional={"notes", *_NULLABLE})
+    source = found["source"]
+    _check_keys(source, _SOURCE, f"{name}: source")
+    if source["kind"] not in _KINDS:
+        raise UsageError(f"{plain(name)}: source.kind: expected one of {', '.join(_KINDS)}")
+    return ScoreReport(
+        task=task,
+        source=ScoreSource(kind=source["kind"], ref=str(source["ref"]), resolved_path=str(source["resolved_path"])),
+        notes=str(found.get("notes", "")),
+        created_at=str(found["created_at"]),
+        n_examples=_count(found, "n_examples", name),
+        level=_share(found, "ci_level", name),
+        top_k=_count(found, "top_k", name) if task == "retrieval" else None,
+        metrics={metric: _score(found.get(metric), metric, name) for metric in names},
+    )
+
+
+def _score(found: Any, metric: str, name: str) -> MetricScore | None:
+    if found is None and metric in _NULLABLE:
+        return None
+    place = f"{name}: {metric}"
+    _check_keys(found, _SCORE, place)
+    if found["method"] not in _METHODS:
+        raise UsageError(f"{plain(place)}: method: expected one of {', '.join(_METHODS)}")
+    interval = Interval(_share(found, "ci_lower", place), _share(found, "ci_upper", place))
+    if interval.lower > interval.upper:
+        raise UsageError(f"{plain(place)}: ci_lower is above ci_upper")
+    return MetricScore(
+        point=_share(found, "point", place), interval=interval, method=found["method"], n=_count(found, "n", place)
+    )
+
+
+def _check_keys(found: Any, keys: tuple[str, ...], place: str, *, optional: set[str] | None = None) -> None:
+    if not isinstance(found, dict):
+        raise UsageError(f"{plain(place)}: expected an object with {', '.join(keys)}")
+    unknown = next((key for key in found if key not in keys), None)
+    if unknown is not None:
+        raise UsageError(f"{plain(place)}: unknown key {plain(unknown)!r}")
+    missing = next((key for key in keys if key not in found and key not in (optional or ())), None)
+    if missing is not None:
+        raise UsageError(f"{plain(place)}: key {missing} is missing")
+
+
+def _share(found: Mapping[str, Any], key: str, place: str) -> float:
+    value = found[key]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not isfinite(value) or not 0 <= value <= 1:
+        raise UsageError(f"{plain(place)}: {key}: expected a number from 0 to 1")
+    return float(value)
+
+
+def _count(found: Mapping[str, Any], key: str, place: str) -> int:
+    value = found[key]
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{plain(place)}: {key}: expected a whole number from 1")
+    return value

@@ -1,0 +1,34 @@
+"""A run directory -> the results of one retrieval mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from raggate.errors import CannotTell, UsageError
+from raggate.models.run import Labelled
+from raggate.pipeline import run_directory
+from raggate.text.escape import plain
+
+
+def results(directory: Path, mode: str | None = None) -> tuple[Labelled, ...]:
+    """Give the results of a run in one mode.
+
+    Args:
+        directory: a run directory.
+        mode: the retrieval mode; None when the run has only one.
+
+    Raises:
+        UsageError: when the directory cannot be read, or the mode is not there or not given.
+        CannotTell: when the run was cut short.
+    """
+    run = run_directory.read(directory)
+    if run.stopped is not None:
+        raise CannotTell(f"{plain(str(directory))}: the run was cut short ({plain(run.stopped)})")
+    modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
+    if mode is None and len(modes) > 1:
+        raise UsageError(
+            f"{plain(str(directory))}: the run has the modes {plain(', '.join(modes))}", hint="Choose one with --mode."
+        )
+    if mode is not None and mode not in modes:
+        raise UsageError(f"{plain(str(directory))}: no mode {plain(mode)!r} here, but {plain(', '.join(modes))}")
+    return tuple(item for item in run.results if mode in {None, item.result.mode})

@@ -1,0 +1,149 @@
+"""Queries of the search-improver as raggate cases and back, with a list of what the other side cannot say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from raggate.interop.substrate.golden import Query, QuerySet
+from raggate.models.golden import Case, Support
+from raggate.text.escape import plain
+
+Complete = Callable[[Case], Case]
+"""What gives a case its derived parts: `raggate.inputs.golden.complete`."""
+
+_NOTE = ".md"
+_INTENT = "intent="
+_SCENARIO = "scenario="
+_UNSAID = (
+    *("expected_key_facts", "recency_conflict_rule", "vaults", "folders", "group", "must_pass", "k", "detail"),
+    *("must_contain", "forbidden", "lang", "required_support_groups", "expected_chunk_ids"),
+)
+
+
+def to_cases(queries: QuerySet, complete: Complete) -> tuple[tuple[Case, ...], tuple[str, ...]]:
+    """Make cases of queries. Intent and scenario become the tags `intent=...` and `scenario=...`.
+
+    A document whose name ends in `.md` is a note by its path, and becomes a support of the whole note.
+
+    A query without an id gets one from its text. One that expects no document becomes unanswerable, as raggate has no
+    answerable case without a label.
+
+    Returns:
+        The cases in the order of the file, and what was dropped.
+    """
+    cases: list[Case] = []
+    dropped: list[str] = []
+    taken: set[str] = {query.id for query in queries.queries if query.id is not None}
+    for number, query in enumerate(queries.queries, 1):
+        name = query.id or _id(query, taken)
+        taken.add(name)
+        cases.append(complete(_case(query, name, number)))
+        dropped += [f"{plain(name)}: {what}" for what in _lost(query)]
+    if queries.version is not None or queries.description or queries.extra:
+        dropped.append("version, description and other keys of the file")
+    return tuple(cases), tuple(dropped)
+
+
+def from_cases(cases: Sequence[Case], *, description: str = "") -> tuple[QuerySet, tuple[str, ...]]:
+    """Make queries of cases. A support becomes the document it names, with its best grade.
+
+    Returns:
+        The queries in order, and what was dropped: headings, snippets, and every key that queries do not have.
+    """
+    queries: list[Query] = []
+    dropped: list[str] = []
+    for case in cases:
+        queries.append(_to_query(case))
+        dropped += [f"{plain(case.id)}: {what}" for what in _unsaid(case)]
+    return QuerySet(queries=tuple(queries), description=description), tuple(dropped)
+
+
+def _case(query: Query, name: str, number: int) -> Case:
+    tags = [f"{_INTENT}{query.intent}"] if query.intent else []
+    tags += [f"{_SCENARIO}{query.scenario}"] if query.scenario else []
+    graded = {doc_id: grade for doc_id, grade in (query.relevance or {}).items() if grade > 0}
+    supports = {**dict.fromkeys(query.expected_docs, 1), **graded}
+    # a path of a note is met by any of its sections, and other formats and the vault know it
+    notes = any(name.endswith(_NOTE) for name in supports)
+    return Case(
+        id=name,
+        question=query.query,
+        answerable=bool(query.expected_docs or graded),
+        gold_supports=tuple(_support(name, grade) for name, grade in supports.items())
+        if notes or any(grade != 1 for grade in supports.values())
+        else (),
+        tags=tuple(tags),
+        difficulty=query.difficulty,
+        modes=query.retriever_types,
+        expected_doc_ids=() if notes else query.expected_docs or tuple(supports),
+        line=number,
+    )
+
+
+def _support(name: str, grade: int) -> Support:
+    if name.endswith(_NOTE):
+        return Support(rel_path=name, grade=grade)
+    return Support(rel_path="", doc_id=name, grade=grade)
+
+
+def _id(query: Query, taken: set[str]) -> str:
+    """Name a query by its text; with its modes where the text stands twice."""
+    for text in (query.query, "\0".join([query.query, *(query.retriever_types or ())])):
+        name = f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        if name not in taken:
+            return name
+    raise AssertionError("read_queries refuses a text that stands twice in one mode")
+
+
+def _lost(query: Query) -> Iterator[str]:
+    if query.notes:
+        yield "notes"
+    zero = [doc_id for doc_id, grade in (query.relevance or {}).items() if grade == 0]
+    if zero:
+        yield f"{len(zero)} documents judged not relevant"
+    yield from (plain(str(key)) for key in query.extra)
+    if not query.expected_docs and not any((query.relevance or {}).values()):
+        yield "it expects no document, so it became unanswerable"
+
+
+def _to_query(case: Case) -> Query:
+    grades: dict[str, int] = {}
+    for support in case.gold_supports:
+        doc_id = support.doc_id or support.rel_path
+        if doc_id:
+            grades[doc_id] = max(support.grade, grades.get(doc_id, 0))
+    documents = case.expected_doc_ids or tuple(grades)
+    tagged = {prefix: _tag(case, prefix) for prefix in (_INTENT, _SCENARIO)}
+    return Query(
+        id=case.id,
+        query=case.question,
+        expected_docs=documents,
+        difficulty=case.difficulty,
+        retriever_types=case.modes,
+        relevance=grades if any(grade != 1 for grade in grades.values()) else None,
+        intent=tagged[_INTENT],
+        scenario=tagged[_SCENARIO],
+    )
+
+
+def _tag(case: Case, prefix: str) -> str | None:
+    return next((tag.removeprefix(prefix) for tag in case.tags if tag.startswith(prefix)), None)
+
+
+def _unsaid(case: Case) -> Iterator[str]:
+    blank: dict[str, Any] = {"must_pass": False}
+    for key in _UNSAID:
+        if getattr(case, key) not in (None, (), blank.get(key, ())):
+            yield key
+    if case.category != "factual":
+        yield "category"
+    if not case.answerable:
+        yield "answerable: a query that expects nothing counts as a miss there"
+    if any(support.heading_path is not None or support.snippets or support.vault for support in case.gold_supports):
+        yield "headings, snippets and vaults of gold_supports"
+    kept = {f"{prefix}{_tag(case, prefix)}" for prefix in (_INTENT, _SCENARIO)}
+    other = [tag for tag in case.tags if tag not in kept]
+    if other:
+        yield f"{len(other)} tags"

@@ -1,0 +1,295 @@
+"""The commands `raggate substrate ...`: files of the search-improver in, its metrics, its gate or its trace out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.errors import UsageError
+from raggate.interop.click_types import FiniteRange
+from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.interop.substrate.gate import Comparison
+    from raggate.interop.substrate.metrics import Joined
+    from raggate.interop.substrate.metrics_files import Shape, Table
+    from raggate.interop.substrate.trace import Form
+
+_EXAMPLES = 5
+"""How many queries are named before a list is cut."""
+
+_NAME = 40
+"""Characters of a name that are shown."""
+
+_FILE = click.Path(path_type=Path)
+_SCENARIO = click.option(
+    "--scenario", "scenarios", multiple=True, metavar="SLUG", help="Only this scenario; repeatable."
+)
+
+
+@click.group()
+def substrate() -> None:
+    """Score, compare and keep metrics as the search-improver does."""
+
+
+@substrate.command()
+@click.argument("queries", type=_FILE)
+@click.argument("results", type=_FILE)
+@click.option("--json", "as_json", is_flag=True, help="Print a metrics file in place of a table.")
+@click.option("--out", type=_FILE, help="Write the metrics file here.")
+@click.option(
+    "--shape", type=click.Choice(["seed", "by_mode", "bare"]), default="seed", show_default=True,
+    help="The shape of the metrics file.",
+)  # fmt: skip
+@click.option(
+    "--exact", is_flag=True,
+    help="The numbers of their own code for that shape: the skill's scripts (by_mode), the catalog's harness (bare).",
+)  # fmt: skip
+@click.option(
+    "--heading", type=click.Choice(["seed", "build_metrics", "heading_bias"]), default="seed", show_default=True,
+    help="What heading_dominance_rate means.",
+)  # fmt: skip
+@click.option(
+    "--corpus", type=_FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
+)
+@click.option("--all-modes", is_flag=True, help="Score queries in every mode, whatever retriever_types says.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), help="With --exact --shape by_mode: how many results were asked for.  [10]"
+)
+@click.option(
+    "--k", type=click.IntRange(1, 1000), help="How many results nDCG of the scripts and heading rates look at.  [10]"
+)
+@click.option(
+    "--heading-threshold", type=FiniteRange(0), help="Share of the lexical score from which a heading dominates.  [0.7]"
+)
+@_SCENARIO
+def score(
+    queries: Path, results: Path, *, as_json: bool, out: Path | None, shape: Shape, exact: bool, **settings: Any
+) -> None:
+    """Score RESULTS by QUERIES.
+
+    QUERIES is a queries.json, RESULTS a results.jsonl, a trace.jsonl or a run directory of raggate.
+    """
+    from raggate.interop.substrate import inputs
+    from raggate.interop.substrate.golden import read_queries
+    from raggate.interop.substrate.metrics_files import from_table, render_metrics
+
+    golden = inputs.chosen(read_queries(queries), settings.pop("scenarios"), str(queries))
+    rows = inputs.read_rows(results)
+    depths = inputs.Depths(**{name: settings.pop(name) for name in ("limit", "k", "heading_threshold")})
+    if exact:
+        table, joined = inputs.exact(golden, rows, shape, depths)
+    else:
+        table, joined = inputs.scored(golden, rows, depths=depths, **settings)
+    _say_doubts(joined)
+    text = render_metrics(from_table(table, shape))
+    if out is not None:
+        _write(out, text.encode())
+    if as_json:
+        click.echo(text, nl=False)
+    else:
+        _say_table(table)
+
+
+@substrate.command()
+@click.argument("metrics", type=_FILE)
+@click.argument("baseline", type=_FILE)
+@click.option("--threshold", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse is allowed.")
+@click.option("--thresholds", "thresholds_file", type=_FILE, help="By metric: JSON, or an experiment's spec.md.")
+@click.option("--strict", is_flag=True, help="Allow nothing to get worse.")
+@click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Do not judge smaller buckets.")
+@click.option("--allow-vanished", is_flag=True, help="Let buckets, metrics and queries vanish.")
+@click.option("--floors", is_flag=True, help="Demand the catalog's minima by retriever and difficulty too.")
+@click.option("--floors-file", type=_FILE, help="JSON: minima by mode, difficulty (or overall) and metric.")
+@click.option("--heading-limits", is_flag=True, help="Demand the maxima of heading_bias too.")
+@click.option("--manifest", type=_FILE, help="scenario_manifest.json: the targets of its scenarios.")
+@click.option("--as-written", is_flag=True, help="Judge as compare_baseline.py does, mistakes included.")
+@click.option("--output", type=_FILE, help="Write comparison.json here.")
+@_SCENARIO
+def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: Any) -> int:
+    """Compare METRICS with BASELINE.
+
+    Both are metrics files of any shape or run records; BASELINE may be a directory of baselines if METRICS is a run
+    record. Exits 0 when nothing is worse than allowed, 1 when something is or is beyond a limit, 2 for unusable files,
+    3 when something that the baseline has is not measured any more.
+    """
+    from raggate.interop.substrate import gate, inputs
+    from raggate.interop.substrate.files import script_mode
+    from raggate.interop.substrate.metrics_files import read_shaped, read_thresholds, render_metrics
+
+    thresholds = settings.pop("thresholds_file")
+    policy = gate.Policy(
+        threshold=settings.pop("threshold"),
+        thresholds=read_thresholds(thresholds) if thresholds else {},
+        strict=settings.pop("strict"),
+        directions=inputs.directions(),
+        vanished=not settings.pop("allow_vanished"),
+        min_count=settings.pop("min_count"),
+        as_written=settings.pop("as_written"),
+    )
+    current, shape = read_shaped(metrics)
+    stored = inputs.stored(baseline, metrics)
+    before, stored_shape = read_shaped(stored)
+    flat = (stored_shape != "seed", shape != "seed")
+    comparison = gate.compare(before, current, policy, inputs.limits(current, **settings), flat=flat)
+    if shape == "by_mode":
+        comparison = gate.renamed(comparison, script_mode)
+    known = {
+        metric for side in (before, current) for buckets in side.values() for one in buckets.values() for metric in one
+    }
+    unknown = sorted(policy.thresholds.keys() - known)
+    if unknown:
+        _warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
+    _say_comparison(comparison)
+    if output is not None:
+        now = datetime.now(UTC).isoformat()
+        content = gate.report(
+            comparison, timestamp=now, baseline_path=str(stored.resolve()), current_path=str(metrics.resolve())
+        )
+        _write(output, render_metrics(content).encode())
+    return int(comparison.exit_code)
+
+
+@substrate.group()
+def baseline() -> None:
+    """Keep metrics files as baselines."""
+
+
+@baseline.command()
+@click.argument("metrics", type=_FILE)
+@click.option("--dir", "directory", type=_FILE, required=True, help="The directory of baselines.")
+@click.option("--record", type=_FILE, help="The run record METRICS belongs to, if it is none itself.")
+@click.option("--key", help="A key of your own, in place of the one of a run record.")
+@click.option("--force", is_flag=True, help="Replace a baseline of this key.")
+def update(metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool) -> None:
+    """Copy METRICS into the directory of baselines.
+
+    The file is named by the corpus, queries and settings of its run record. What would change is shown; a baseline that
+    is there already is replaced with --force alone.
+    """
+    from raggate.interop.substrate import gate, inputs, records
+    from raggate.interop.substrate.files import read_bytes
+    from raggate.interop.substrate.metrics_files import read_shaped
+
+    table, shape = read_shaped(metrics)
+    found = None if key else inputs.record(record or metrics)
+    name = key or records.baseline_key(found or {})
+    target = records.baseline_path(directory, name)
+    data = read_bytes(metrics)
+    if target.exists():
+        if read_bytes(target) == data:
+            click.echo(log_line(f"{target} is the same already"))
+            return
+        before, stored_shape = read_shaped(target)
+        flat = (stored_shape != "seed", shape != "seed")
+        _say_comparison(gate.compare(before, table, gate.Policy(directions=inputs.directions()), flat=flat))
+        if not force:
+            raise UsageError(f"{target} is there already", hint="Review the changes above, then repeat with --force.")
+    if found is not None and found["git"]["dirty"]:
+        click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
+    _write(target, data)
+    click.echo(log_line(f"wrote {target} for {name}"))
+
+
+@substrate.command()
+@click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
+@click.option(
+    "--form", type=click.Choice(["seed", "scripts"]), default="seed", show_default=True,
+    help="As their document specifies it, or as their scripts write it.",
+)  # fmt: skip
+@click.option("--out", type=_FILE, help="Write it here.")
+def trace(directory: Path, form: Form, out: Path | None) -> None:
+    """Print the trace of a run of raggate: one line for every retrieved chunk."""
+    from raggate.interop.substrate.trace import parse_trace, render_trace
+    from raggate.pipeline import run_directory
+    from raggate.reports import trace_file
+
+    text = trace_file.render(run_directory.read(directory))
+    if form == "scripts":
+        text = render_trace(parse_trace(text.encode(), str(directory)), "scripts")
+    _give(text, out)
+
+
+@substrate.command()
+@click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
+@click.option("--out", type=_FILE, help="Write it here.")
+def results(directory: Path, out: Path | None) -> None:
+    """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
+    from raggate.interop.substrate.results import from_run, render_results
+    from raggate.pipeline import run_directory
+
+    _give(render_results(from_run(run_directory.read(directory))), out)
+
+
+def _say_comparison(comparison: Comparison) -> None:
+    from raggate.text.jsonio import written
+
+    names = ("Mode", "Difficulty", "Metric")
+    click.echo(f"{_columns(names)} {'Baseline':>9} {'Current':>9} {'Delta':>9}  Status")
+    for row in comparison.rows:
+        values = f"{written(row.baseline):>9} {written(row.current):>9} {written(row.delta, sign=True):>9}"
+        click.echo(f"{_columns((row.mode, row.difficulty, row.metric))} {values}  {row.status}")
+    for what, found in (("vanished", comparison.vanished), ("fewer", comparison.shrunk), ("new", comparison.added)):
+        for name in found:
+            click.echo(log_line(f"{what}: {name}"))
+    for limit in comparison.limits:
+        if limit.broken or limit.value is None:
+            click.echo(log_line(f"limit: {limit}"))
+    if comparison.levelled:
+        click.echo("the shape of one of the files has no overall: only difficulties are compared")
+    states = ("REGRESSED", "IMPROVED", "OK", "TOO FEW")
+    counts = (f"{sum(row.status == state for row in comparison.rows)} {state.lower()}" for state in states)
+    click.echo(", ".join(counts))
+
+
+def _say_table(table: Table) -> None:
+    from raggate.text.jsonio import written
+
+    for mode, buckets in table.items():
+        for name, bucket in buckets.items():
+            click.echo(log_line(f"{mode} {name}: {bucket.get('count') or 0:g} queries"))
+            for metric, value in bucket.items():
+                if metric != "count":
+                    click.echo(f"  {log_line(metric, limit=_NAME):24} {written(value):>8}")
+
+
+def _say_doubts(joined: Joined) -> None:
+    for what, pairs in (
+        ("have no results in a mode and count as misses", joined.missing),
+        ("of the results are not among the queries and are not scored", joined.unknown),
+    ):
+        if pairs:
+            named = "; ".join(f"{mode}: {query}" for query, mode in pairs[:_EXAMPLES])
+            _warn(f"{len(pairs)} queries {what}: {named}")
+    for mode in joined.absent:
+        _warn(f"no results in mode {mode}, which queries ask for")
+
+
+def _give(text: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    _write(out, text.encode())
+    click.echo(log_line(f"wrote {out}"))
+
+
+def _write(path: Path, data: bytes) -> None:
+    from raggate.text.jsonio import write_atomic
+
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise UsageError(log_line(f"cannot write {path}: {error.strerror or error}")) from None
+
+
+def _warn(text: str) -> None:
+    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
+
+
+def _columns(names: Sequence[str]) -> str:
+    widths = (14, 11, 24)
+    return " ".join(f"{log_line(name, limit=_NAME):<{width}}" for name, width in zip(names, widths, strict=True))

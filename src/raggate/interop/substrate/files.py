@@ -1,0 +1,90 @@
+"""What the readers of the search-improver's files share: bytes in, checked JSON values out, one name per mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.errors import UsageError
+from raggate.models.retrieval_modes import ALIASES
+from raggate.text.escape import plain
+from raggate.text.jsonio import loads
+
+MAX_BYTES = 256 << 20
+
+MODES = ("bm25", "vector", "hybrid", "hybrid_rerank")
+
+
+def script_mode(mode: str) -> str:
+    """Give the name of a mode as results, traces and metrics by mode write it: `bm25`, as all else says, is `fts`."""
+    return next((alias for alias, name in ALIASES.items() if name == mode), mode)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        UsageError: when it cannot be read or is not JSON.
+    """
+    return parse(read_bytes(path), str(path))
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
+    """Read JSON lines; blank ones are skipped. Gives `file:line` and the value.
+
+    Raises:
+        UsageError: when the file cannot be read, or a line is not JSON.
+    """
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip():
+                    yield f"{path}:{number}", parse(text, f"{path}:{number}")
+    except OSError as error:
+        raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Give the content of a file without its byte order mark.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{plain(str(path))}: larger than {MAX_BYTES} bytes")
+        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
+
+
+def parse(data: bytes, place: str) -> Any:
+    """Parse JSON strictly.
+
+    Raises:
+        UsageError: naming the place.
+    """
+    try:
+        return loads(data)
+    except ValueError as error:
+        raise UsageError(f"{plain(place)}: not valid JSON: {plain(str(error))}") from None
+
+
+def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
+    """Check a value against a type, and give it back untouched.
+
+    Raises:
+        UsageError: naming the place, the key and what was expected.
+    """
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        shown = plain(f"{place}: {where}: " if where else f"{place}: ")
+        raise UsageError(f"{shown} {first['msg']}") from None
+    return value

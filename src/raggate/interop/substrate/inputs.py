@@ -1,0 +1,223 @@
+"""What the substrate commands work on: paths in; chosen queries, result rows, tables, baselines and limits out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs.golden import complete
+from raggate.interop.substrate import floors as floor_tables
+from raggate.interop.substrate import gate, records
+from raggate.interop.substrate import metrics as compat
+from raggate.interop.substrate.cases import to_cases
+from raggate.interop.substrate.files import read_json, read_lines
+from raggate.interop.substrate.golden import Document, QuerySet, read_corpus
+from raggate.interop.substrate.metrics_files import Shape, Table, read_limits, read_targets
+from raggate.interop.substrate.results import from_run, read_results, with_texts
+from raggate.interop.substrate.trace import read_trace, to_rows
+from raggate.models.case_hash import digest
+from raggate.models.golden import Golden
+from raggate.models.scorecard import Direction
+from raggate.pipeline import run_directory
+from raggate.scoring.metrics import METRICS
+from raggate.scoring.score import label
+from raggate.text.escape import plain
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depths:
+    """How deep their scripts look; None is their default.
+
+    `limit` is that of `run_experiment.py`: how many results were asked for, at which hits and MRR are taken. `k` and
+    `heading_threshold` are those of `build_metrics.py`: how many results nDCG and heading dominance look at, and the
+    share of the lexical score from which a result is dominated.
+    """
+
+    limit: int | None = None
+    k: int | None = None
+    heading_threshold: float | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Give what is not the default."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
+    """Keep the queries of some scenarios; all of them when none is named.
+
+    Raises:
+        UsageError: for a scenario that no query is of.
+    """
+    if not scenarios:
+        return queries
+    known = sorted({query.scenario for query in queries.queries if query.scenario})
+    for slug in scenarios:
+        if slug not in known:
+            raise UsageError(plain(f"{name}: no query of scenario {slug!r}; known: {', '.join(known) or 'none'}"))
+    return replace(queries, queries=tuple(query for query in queries.queries if query.scenario in scenarios))
+
+
+def read_rows(path: Path) -> tuple[Row, ...]:
+    """Read result rows of a results.jsonl, a trace.jsonl or a run directory of raggate.
+
+    Raises:
+        UsageError: naming file and line.
+    """
+    if path.is_dir():
+        return from_run(run_directory.read(path))
+    first = next((value for _, value in read_lines(path)), None)
+    if isinstance(first, dict) and "rank" in first and "results" not in first:
+        return to_rows(read_trace(path))
+    return read_results(path)
+
+
+def scored(
+    queries: QuerySet,
+    rows: Sequence[Row],
+    *,
+    heading: compat.HeadingRule,
+    corpus: Path | None,
+    all_modes: bool,
+    depths: Depths,
+) -> tuple[Table, compat.Joined]:
+    """Score rows by the specification.
+
+    Args:
+        queries: the queries, whose labels count.
+        rows: the result rows.
+        heading: what heading dominance is.
+        corpus: a corpus.jsonl, for titles, bodies and clusters.
+        all_modes: whether to score queries in every mode.
+        depths: how deep the metrics look.
+
+    Raises:
+        UsageError: for a limit, which is the scripts' alone.
+        CannotTell: when no query goes with the rows.
+    """
+    if depths.limit is not None:
+        raise UsageError("--limit goes with --exact --shape by_mode", hint="Otherwise hits are at 1, 3, 5 and 10.")
+    clusters = None
+    if corpus is not None:
+        documents = read_corpus(corpus)
+        rows = _with_texts(queries, rows, documents)
+        told = {name: document.frontmatter.get("cluster") for name, document in documents.items()}
+        clusters = {name: str(cluster) for name, cluster in told.items() if cluster is not None}
+    joined = compat.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
+    if len(joined.missing) == len(joined.asked):
+        raise CannotTell("no query goes with the results", hint="Queries and results are joined by text and mode.")
+    known = compat.Definitions(heading=heading, clusters=clusters)
+    k = known.k if depths.k is None else depths.k
+    threshold = known.heading_threshold if depths.heading_threshold is None else depths.heading_threshold
+    cutoffs = tuple(sorted({*known.cutoffs, k}))
+    return compat.score(joined.asked, replace(known, k=k, cutoffs=cutoffs, heading_threshold=threshold)), joined
+
+
+def exact(
+    queries: QuerySet, rows: Sequence[Row], shape: Shape, depths: Depths | None = None
+) -> tuple[Table, compat.Joined]:
+    """Score rows as their own code does that writes this shape, by the labels of the queries.
+
+    Raises:
+        UsageError: for the seed's shape, which none of it writes, and for depths of the catalog's, which has none.
+        CannotTell: when there is nothing to score.
+    """
+    if shape == "seed":
+        raise UsageError("--exact: none of their programs writes the seed's shape", hint="Add --shape by_mode or bare.")
+    given = depths or Depths()
+    if shape == "bare" and given != Depths():
+        raise UsageError("--limit, --k and --heading-threshold are options of the skill's scripts: add --shape by_mode")
+    # their code knows no grades
+    asked = [replace(query, relevance=None).row() for query in queries.queries]
+    joined = compat.join(asked, rows, all_modes=shape == "by_mode")
+    table: Table = {}
+    if len(joined.missing) < len(joined.asked):
+        table = compat.golden_check(asked, rows) if shape == "bare" else compat.run_skill(joined.asked, **given.told())
+    if not table:
+        raise CannotTell("no query goes with the results", hint="The bare shape asks by retriever_types alone.")
+    return table, joined
+
+
+def stored(baseline: Path, metrics: Path) -> Path:
+    """Give the file of a baseline; in a directory, the one of the key of the run record `metrics`.
+
+    Raises:
+        CannotTell: when the directory has no baseline of that key.
+    """
+    if not baseline.is_dir():
+        return baseline
+    key = records.baseline_key(record(metrics))
+    path = records.baseline_path(baseline, key)
+    if not path.exists():
+        raise CannotTell(
+            plain(f"{baseline}: no baseline for {key}", limit=600),
+            hint="Keep one with `raggate substrate baseline update`.",
+        )
+    return path
+
+
+def record(path: Path) -> dict[str, Any]:
+    """Read a run record.
+
+    Raises:
+        UsageError: for a file that is none.
+    """
+    if not records.is_record(read_json(path)):
+        raise UsageError(
+            plain(f"{path} is not a run record, so it has no key"),
+            hint="It needs corpus, queries, settings and metrics; or name a run record (--record) or a key (--key).",
+        )
+    return records.read_record(path)
+
+
+def directions() -> dict[str, Direction]:
+    """Say which way is better for the metrics that raggate's own files hold too."""
+    return {name: metric.direction for name, metric in METRICS.items()}
+
+
+def limits(
+    current: Table,
+    *,
+    floors: bool,
+    floors_file: Path | None,
+    heading_limits: bool,
+    manifest: Path | None,
+    scenarios: Sequence[str],
+) -> tuple[gate.Limit, ...]:
+    """Check the absolute limits that are asked for.
+
+    Args:
+        current: the metrics of the run.
+        floors: whether to demand the catalog's minima.
+        floors_file: minima of one's own.
+        heading_limits: whether to demand the maxima of heading_bias over all queries of each mode.
+        manifest: a scenario_manifest.json with targets, in place of the known ones.
+        scenarios: whose targets to demand; with a manifest, all of them when none is named.
+
+    Raises:
+        UsageError: for a scenario without targets.
+        CannotTell: when limits are asked for and none applies.
+    """
+    wanted = [floor_tables.EVAL_THRESHOLDS] if floors else []
+    if floors_file is not None:
+        wanted.append(read_limits(floors_file))
+    if heading_limits:
+        wanted.append(gate.targets(dict.fromkeys(current, floor_tables.HEADING_BIAS_THRESHOLDS)))
+    targets = floor_tables.SCENARIOS if manifest is None else read_targets(manifest)
+    for slug in scenarios or (targets if manifest is not None else ()):
+        if slug not in targets:
+            raise UsageError(plain(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}"))
+        wanted.append(gate.targets(targets[slug]))
+    found = tuple(limit for one in wanted for limit in gate.check_limits(current, one, directions()))
+    if wanted and not found:
+        raise CannotTell("none of the limits asked for applies to a mode and difficulty of the metrics")
+    return found
+
+
+def _with_texts(queries: QuerySet, rows: Sequence[Row], documents: Mapping[str, Document]) -> Sequence[Row]:
+    cases, _ = to_cases(queries, complete)
+    return with_texts(rows, Golden(name="queries.json", cases=cases, hash=digest(list(cases))), label, documents)

@@ -1,0 +1,221 @@
+"""Metrics files of the search-improver, in and out: every shape becomes one table of mode, bucket and metric.
+
+    seed      {"by_retriever": {mode: {"by_difficulty": {difficulty: {...}}, "overall": {...}}}}
+    by_mode   {"by_mode": {mode: {difficulty: {...}}}}         the skill's scripts
+    bare      {mode: {difficulty: {...}}}                      the catalog's harness
+
+A run record with `metrics` is read too. Only the seed's shape can say `overall`; only by_mode says `fts` for `bm25`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeGuard
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from raggate.errors import UsageError
+from raggate.interop.substrate.files import check, read_bytes, read_json, script_mode
+from raggate.models.retrieval_modes import mode_name
+from raggate.text.escape import plain
+from raggate.text.jsonio import loads
+
+Shape = Literal["seed", "by_mode", "bare"]
+Bucket = Mapping[str, float | None]
+Table = Mapping[str, Mapping[str, Bucket]]
+"""Metrics by mode, then by difficulty or `overall`, then by name; `count` stands among them."""
+
+OVERALL = "overall"
+_BLOCK = re.compile(r"^```json[ \t]*\n(.*?)\n```[ \t]*$", re.MULTILINE | re.DOTALL)
+_BESIDE = ("n", "unscored")
+"""What raggate's own metrics.json keeps in a bucket beside the values."""
+
+_Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_BUCKET: TypeAdapter[Any] = TypeAdapter(dict[str, _Value | None])
+_OBJECT: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
+_THRESHOLDS: TypeAdapter[Any] = TypeAdapter(dict[str, Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]])
+_LIMITS: TypeAdapter[Any] = TypeAdapter(dict[str, dict[str, dict[str, _Value]]])
+
+
+def read_metrics(path: Path) -> Table:
+    """Read a metrics file of any shape, or a run record.
+
+    Raises:
+        UsageError: naming the file and the key, for what is none of them, and for a file without any value.
+    """
+    return read_shaped(path)[0]
+
+
+def read_shaped(path: Path) -> tuple[Table, Shape]:
+    """Read a metrics file of any shape, or a run record, and say which shape its metrics have.
+
+    Raises:
+        UsageError: as for `read_metrics`.
+    """
+    content = read_json(path)
+    return to_table(content, str(path)), _shape(_metrics(check(_OBJECT, content, str(path))))
+
+
+def to_table(value: object, name: str) -> Table:
+    """Make a table of the content of a metrics file.
+
+    Args:
+        value: the content.
+        name: the name of the file, for messages.
+
+    Raises:
+        UsageError: as for `read_metrics`.
+    """
+    content = _metrics(check(_OBJECT, value, name))
+    table: dict[str, dict[str, Bucket]] = {}
+    for mode, buckets in _modes(content, name):
+        if mode_name(mode) in table:
+            raise UsageError(f"{plain(name)}: mode {plain(mode)} and its other name are both there")
+        table[mode_name(mode)] = buckets
+    if not any(metric != "count" for buckets in table.values() for bucket in buckets.values() for metric in bucket):
+        raise UsageError(
+            f"{plain(name)}: holds no metric",
+            hint="Expected by_retriever (the seed's shape), by_mode, or modes with difficulties.",
+        )
+    return table
+
+
+def from_table(table: Table, shape: Shape = "seed") -> dict[str, Any]:
+    """Give the content of a metrics file. The shapes of their code have no `overall` and no null: both are left out."""
+    if shape == "seed":
+        return {
+            "by_retriever": {
+                mode: {
+                    "by_difficulty": {name: dict(bucket) for name, bucket in buckets.items() if name != OVERALL},
+                    **({OVERALL: dict(buckets[OVERALL])} if OVERALL in buckets else {}),
+                }
+                for mode, buckets in table.items()
+            }
+        }
+    named = script_mode if shape == "by_mode" else str
+    content = {
+        named(mode): {
+            # their scripts count in floats
+            name: {
+                metric: float(value) if metric == "count" else value
+                for metric, value in bucket.items()
+                if value is not None
+            }
+            for name, bucket in buckets.items()
+            if name != OVERALL
+        }
+        for mode, buckets in table.items()
+    }
+    return {"by_mode": content} if shape == "by_mode" else content
+
+
+def render_metrics(content: Mapping[str, Any]) -> str:
+    """Give the text of a metrics file, laid out as their scripts do."""
+    return json.dumps(content, indent=2) + "\n"
+
+
+def read_thresholds(path: Path) -> dict[str, float]:
+    """Read thresholds: metric -> by how much it may get worse.
+
+    They stand in a file of their own, or in an experiment's specification: in JSON under `thresholds`, in Markdown
+    (`spec.md`) in the one JSON block that is such an object, or has one under `thresholds`.
+
+    Raises:
+        UsageError: for anything but an object of numbers from 0, and for a specification with no block or several.
+    """
+    if path.suffix.lower() != ".md":
+        return dict(check(_THRESHOLDS, _inner(read_json(path)), str(path)))
+    blocks = _BLOCK.findall(read_bytes(path).decode("utf-8", "replace"))
+    found = [value for block in blocks if _is_thresholds(value := _inner(_parsed(block)))]
+    if len(found) != 1:
+        raise UsageError(
+            f"{plain(str(path))}: expected one JSON block with thresholds, found {len(found)}",
+            hint='Write ```json, {"hit_at_1": 0.03}, ``` on lines of their own.',
+        )
+    return dict(found[0])
+
+
+def _parsed(block: str) -> object:
+    try:
+        return loads(block)
+    except ValueError:
+        return None
+
+
+def _inner(value: object) -> object:
+    return value["thresholds"] if isinstance(value, dict) and isinstance(value.get("thresholds"), dict) else value
+
+
+def _is_thresholds(value: object) -> TypeGuard[dict[str, float]]:
+    try:
+        return bool(_THRESHOLDS.validate_python(value))
+    except ValidationError:
+        return False
+
+
+def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Read absolute limits: mode -> difficulty or `overall` -> metric -> value.
+
+    Raises:
+        UsageError: for anything of another shape.
+    """
+    limits = check(_LIMITS, read_json(path), str(path))
+    return {mode_name(mode): buckets for mode, buckets in limits.items()}
+
+
+def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Read the targets of a `scenario_manifest.json`: scenario -> mode -> metric -> value.
+
+    Raises:
+        UsageError: for anything of another shape.
+    """
+    scenarios = check(_OBJECT, check(_OBJECT, read_json(path), str(path)).get("scenarios"), f"{path}: scenarios")
+    targets = {
+        slug: check(_OBJECT, content, f"{path}: scenarios.{slug}").get("metric_targets")
+        for slug, content in scenarios.items()
+    }
+    check(_LIMITS, targets, f"{path}: scenarios")
+    return {
+        slug: {mode_name(mode): metrics for mode, metrics in modes.items()}
+        for slug, modes in targets.items()
+        if modes is not None
+    }
+
+
+def _metrics(content: dict[str, Any]) -> dict[str, Any]:
+    """Give the metrics of a run record; those of a metrics file are the whole of it."""
+    if isinstance(content.get("metrics"), dict) and "by_mode" not in content and "by_retriever" not in content:
+        return dict(content["metrics"])
+    return content
+
+
+def _shape(content: Mapping[str, Any]) -> Shape:
+    if "by_retriever" in content:
+        return "seed"
+    return "by_mode" if "by_mode" in content else "bare"
+
+
+def _modes(content: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Bucket]]]:
+    if _shape(content) == "seed":
+        for mode, levels in check(_OBJECT, content["by_retriever"], f"{name}: by_retriever").items():
+            place = f"{name}: by_retriever.{mode}"
+            check(_OBJECT, levels, place)
+            found = check(_OBJECT, levels.get("by_difficulty", {}), f"{place}.by_difficulty")
+            buckets = {key: _bucket(bucket, f"{place}.by_difficulty.{key}") for key, bucket in found.items()}
+            if OVERALL in levels:
+                buckets[OVERALL] = _bucket(levels[OVERALL], f"{place}.{OVERALL}")
+            yield mode, buckets
+        return
+    prefix = "by_mode." if "by_mode" in content else ""
+    modes = check(_OBJECT, content.get("by_mode", content), f"{name}: {prefix or 'the top'}")
+    for mode, found in modes.items():
+        place = f"{name}: {prefix}{mode}"
+        yield mode, {key: _bucket(bucket, f"{place}.{key}") for key, bucket in check(_OBJECT, found, place).items()}
+
+
+def _bucket(value: object, place: str) -> Bucket:
+    content = check(_OBJECT, value, place)
+    return dict(check(_BUCKET, {key: found for key, found in content.items() if key not in _BESIDE}, place))

@@ -1,0 +1,188 @@
+"""Run records and baselines of the search-improver: what was measured in, a key and a file name that is safe out.
+
+A run record says which commit, corpus, queries and settings metrics belong to. The key puts these together, so that
+only runs of the same corpus, queries and settings are compared; it holds `/` and `:`, so the file has another name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict
+
+from raggate.errors import UsageError
+from raggate.interop.substrate.files import check, read_json
+from raggate.interop.substrate.golden import UNVERSIONED
+from raggate.text.escape import plain
+
+DEFAULT_FTS = "sqlite_fts5"
+DIRECTORY = "reports/evals/baselines"
+"""Where their documents keep baselines."""
+
+_MAX_NAME = 255
+"""Bytes that a file name may have."""
+
+_READABLE = 80
+"""Characters of the key that a file name shows, before the hash of the whole."""
+
+_Text = Annotated[str, Field(strict=True)]
+_Flag = Annotated[bool, Field(strict=True)]
+_Whole = Annotated[int, Field(strict=True)]
+
+
+class _Git(TypedDict):
+    commit: _Text
+    branch: _Text
+    dirty: _Flag
+
+
+class _Corpus(TypedDict):
+    path: _Text
+    hash: _Text
+
+
+class _Queries(TypedDict):
+    path: _Text
+    version: _Text
+
+
+class _Rag(TypedDict):
+    chunk_size: _Whole
+    chunk_overlap: _Whole
+    rrf_k: _Whole
+    rerank_enabled: _Flag
+    expansion_enabled: _Flag
+
+
+class _Settings(TypedDict):
+    embedding_model: _Text
+    fts_impl: _Text
+    rag_v2: _Rag
+
+
+class _Record(TypedDict):
+    run_id: _Text
+    git: _Git
+    corpus: _Corpus
+    queries: _Queries
+    settings: _Settings
+    metrics: dict[str, Any]
+
+
+_RECORD: TypeAdapter[Any] = TypeAdapter(_Record)
+
+
+def is_record(value: object) -> bool:
+    """Say whether a JSON value is meant to be a run record."""
+    return isinstance(value, dict) and "metrics" in value and "settings" in value and "corpus" in value
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a run record.
+
+    Raises:
+        UsageError: naming the file and the first key that is missing or of another type.
+    """
+    return dict(check(_RECORD, read_json(path), str(path)))
+
+
+def run_record(
+    *,
+    run_id: str,
+    git: Mapping[str, Any],
+    corpus: tuple[str, str],
+    queries: tuple[str, str | None],
+    settings: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Build a run record.
+
+    Args:
+        run_id: their run ids are the time in ISO 8601.
+        git: `commit`, `branch` and `dirty`; what is not known is `unknown` and not dirty, as in their scripts.
+        corpus: path and hash, as `corpus_hash` gives it.
+        queries: path and version, None for a file without one.
+        settings: `embedding_model`, `fts_impl` (default SQLite's) and `rag_v2`.
+        metrics: the content of a metrics file.
+
+    Raises:
+        UsageError: naming the setting that is missing.
+    """
+    unknown = {"commit": "unknown", "branch": "unknown", "dirty": False}
+    record = {
+        "run_id": run_id,
+        "git": {key: git.get(key, default) for key, default in unknown.items()},
+        "corpus": {"path": corpus[0], "hash": corpus[1]},
+        "queries": {"path": queries[0], "version": queries[1] or UNVERSIONED},
+        "settings": {"fts_impl": DEFAULT_FTS, **settings},
+        "metrics": dict(metrics),
+    }
+    return dict(check(_RECORD, record, "run record"))
+
+
+def baseline_key(record: Mapping[str, Any]) -> str:
+    """Give their key of a run record, letter by letter."""
+    settings = record["settings"]
+    rag = settings["rag_v2"]
+    parts = [
+        record["corpus"]["hash"],
+        record["queries"]["version"],
+        settings["embedding_model"],
+        settings["fts_impl"],
+        f"chunk_size={rag['chunk_size']}",
+        f"chunk_overlap={rag['chunk_overlap']}",
+        f"rrf_k={rag['rrf_k']}",
+        f"rerank={int(rag['rerank_enabled'])}",
+        f"expand={int(rag['expansion_enabled'])}",
+    ]
+    return "__".join(parts)
+
+
+def baseline_name(key: str) -> str:
+    """Give the file name of a key: what of it is safe on every file system, and a hash of the whole."""
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    # most of the hash of the corpus says nothing to a reader
+    shown = re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]+", r"\1", key)
+    safe = re.sub(r"[^A-Za-z0-9=_]+", "-", shown).strip("-")[:_READABLE].rstrip("-_")
+    return f"{safe or 'baseline'}-{digest[:12]}.json"
+
+
+def baseline_path(directory: Path, key: str) -> Path:
+    """Give the file of a key in a directory of baselines: the safe name, or the plain key where that file exists.
+
+    Their scripts write it by the plain key: its `/`, as in the name of an embedding model, makes a directory there.
+    """
+    safe = directory / baseline_name(key)
+    if not safe.exists() and "\0" not in key:
+        parts = f"{key}.json".split("/")
+        # a key can be longer than a file name may be, and must not lead out of the directory
+        if all(part not in {"", ".", ".."} and len(part.encode()) <= _MAX_NAME for part in parts):
+            named = directory.joinpath(*parts)
+            if named.is_file() and named.resolve().is_relative_to(directory.resolve()):
+                return named
+    return safe
+
+
+def corpus_hash(path: Path) -> str:
+    """Hash a corpus as they do: sha256 over the sorted files, each as `relative path NUL bytes NUL`.
+
+    Raises:
+        UsageError: when there is no such directory or file, or it cannot be read.
+    """
+    files = [path] if path.is_file() else sorted(found for found in path.rglob("*") if found.is_file())
+    root = path.parent if path.is_file() else path
+    if not path.exists():
+        raise UsageError(f"{plain(str(path))}: no such corpus")
+    digest = hashlib.sha256()
+    try:
+        for file in files:
+            digest.update(file.relative_to(root).as_posix().encode() + b"\0")
+            digest.update(file.read_bytes() + b"\0")
+    except OSError as error:
+        raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
+    return f"sha256:{digest.hexdigest()}"

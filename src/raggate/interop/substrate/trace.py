@@ -1,0 +1,215 @@
+"""trace.jsonl of the search-improver, in and out: one line per query, mode and result.
+
+As specified, a line has `node_id` and `source_channel_ranks` holds ranks (`bm25_rank`, `vector_rank`, `fused_rank`) for
+hybrid modes. As their code writes it, there is no `node_id`, and `source_channel_ranks` repeats scores by channel. Both
+are read; the two meanings are kept apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict
+
+from raggate.errors import UsageError
+from raggate.interop.substrate.files import check, parse, read_lines, script_mode
+from raggate.models.retrieval_modes import mode_name
+from raggate.text.escape import plain
+from raggate.text.jsonio import write_atomic
+
+Form = Literal["seed", "scripts"]
+
+RANKS = ("bm25_rank", "vector_rank", "fused_rank")
+HYBRID = ("hybrid", "hybrid_rerank")
+CHANNELS = ("fts", "vector", "rrf", "rerank", "retrieval", "bonus")
+"""Channels whose scores their code repeats under `source_channel_ranks`, in its order."""
+
+_Name = Annotated[str, Field(strict=True, pattern=r"\S")]
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_Rank = Annotated[int, Field(strict=True, ge=1)]
+
+
+class _Required(TypedDict):
+    query: _Name
+    mode: _Name
+    rank: _Rank
+    doc_id: _Name
+
+
+class _Line(_Required, total=False):
+    node_id: Annotated[str, Field(strict=True)] | None
+    score_final: _Number | None
+    score_components: dict[str, _Number] | None
+    source_channel_ranks: dict[str, _Number | None] | None
+
+
+_LINE: TypeAdapter[Any] = TypeAdapter(_Line)
+_KEYS = frozenset((*_Line.__annotations__, *_Required.__annotations__))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceLine:
+    """One result of one query in one mode.
+
+    Attributes:
+        query: the text of the query.
+        mode: the mode under raggate's name.
+        rank: place in the result list, from 1.
+        doc_id: the document.
+        node_id: the chunk, None where it is not told.
+        score_final: the score that ranks, None where it is not told.
+        score_components: scores by channel; only those that apply.
+        ranks: ranks by channel, keyed as specified; None where they are not told.
+        channel_scores: what their code writes under `source_channel_ranks`: scores by channel.
+        extra: keys beyond theirs.
+        place: file and line it was read from, empty for one that was made.
+    """
+
+    query: str
+    mode: str
+    rank: int
+    doc_id: str
+    node_id: str | None = None
+    score_final: float | None = None
+    score_components: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int | None] | None = None
+    channel_scores: Mapping[str, float | None] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    place: str = field(default="", compare=False)
+
+
+def read_trace(path: Path) -> tuple[TraceLine, ...]:
+    """Read a `trace.jsonl` of either form.
+
+    Raises:
+        UsageError: naming file and line, also for a rank that stands twice for a query and mode.
+    """
+    return _checked(read_lines(path))
+
+
+def parse_trace(text: bytes, name: str) -> tuple[TraceLine, ...]:
+    """Read the content of a `trace.jsonl`.
+
+    Raises:
+        UsageError: as for `read_trace`.
+    """
+    rows = enumerate(text.split(b"\n"), 1)
+    return _checked((f"{name}:{number}", parse(row, f"{name}:{number}")) for number, row in rows if row.strip())
+
+
+def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
+    lines: list[TraceLine] = []
+    seen: dict[tuple[str, str, int], str] = {}
+    for place, value in rows:
+        line = _line(check(_LINE, value, place), place)
+        first = seen.setdefault((line.query, line.mode, line.rank), place)
+        if first != place:
+            raise UsageError(
+                f"{plain(place)}: rank {line.rank} of this query and mode stands already in {plain(first)}"
+            )
+        lines.append(line)
+    return tuple(lines)
+
+
+def write_trace(path: Path, lines: Sequence[TraceLine], form: Form = "seed") -> None:
+    """Write a `trace.jsonl` as specified (`seed`) or as their code writes it (`scripts`, without `node_id` and extras).
+
+    Raises:
+        OSError: when the directory cannot be written; the old file is then untouched.
+    """
+    write_atomic(path, render_trace(lines, form).encode())
+
+
+def render_trace(lines: Sequence[TraceLine], form: Form = "seed") -> str:
+    """Give the text of a `trace.jsonl`."""
+    written = _seed if form == "seed" else _scripts
+    return "".join(json.dumps(written(line), ensure_ascii=False) + "\n" for line in lines)
+
+
+def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
+    """Make rows as in `results.jsonl` of a trace; queries without a result are not in a trace.
+
+    Raises:
+        UsageError: naming file and line, when a list has gaps between its ranks.
+    """
+    lists: dict[tuple[str, str], list[TraceLine]] = {}
+    for line in lines:
+        lists.setdefault((line.query, line.mode), []).append(line)
+    rows = []
+    for (query, mode), found in lists.items():
+        ordered = sorted(found, key=lambda line: line.rank)
+        for expected, line in enumerate(ordered, 1):
+            if line.rank != expected:
+                raise UsageError(
+                    f"{plain(line.place or 'trace')}: expected rank {expected} of {plain(query, limit=80)!r} in mode "
+                    f"{plain(mode)}, found {line.rank}: its ranks have gaps"
+                )
+        rows.append({"query": query, "mode": mode, "results": [_entry(line) for line in ordered]})
+    return tuple(rows)
+
+
+def _line(row: dict[str, Any], place: str) -> TraceLine:
+    told = row.get("source_channel_ranks")
+    ranks = {key: value for key, value in (told or {}).items() if key.endswith("_rank")}
+    for key, value in ranks.items():
+        if value is not None and (value != int(value) or value < 1):
+            raise UsageError(f"{plain(place)}: source_channel_ranks.{plain(key)}: expected a whole number from 1")
+    scores = {key: value for key, value in (told or {}).items() if key not in ranks}
+    return TraceLine(
+        query=row["query"],
+        mode=mode_name(row["mode"]),
+        rank=row["rank"],
+        doc_id=row["doc_id"],
+        node_id=row.get("node_id"),
+        score_final=row.get("score_final"),
+        score_components=row.get("score_components") or {},
+        ranks={key: None if value is None else int(value) for key, value in ranks.items()} or None,
+        channel_scores=scores or None,
+        extra={key: value for key, value in row.items() if key not in _KEYS},
+        place=place,
+    )
+
+
+def _seed(line: TraceLine) -> dict[str, Any]:
+    row = {
+        "query": line.query,
+        "mode": script_mode(line.mode),
+        "rank": line.rank,
+        "doc_id": line.doc_id,
+        "node_id": line.node_id,
+        "score_final": line.score_final,
+        "score_components": dict(line.score_components),
+    }
+    ranks = {"source_channel_ranks": dict(line.ranks or {})} if line.mode in HYBRID else {}
+    return {**row, **ranks, **line.extra}
+
+
+def _scripts(line: TraceLine) -> dict[str, Any]:
+    scores = dict(line.score_components)
+    # their code repeats the components whenever one of the three main channels is among them
+    repeated = {channel: scores[channel] for channel in CHANNELS if channel in scores}
+    return {
+        "query": line.query,
+        "mode": script_mode(line.mode),
+        "rank": line.rank,
+        "doc_id": line.doc_id,
+        "score_final": line.score_final,
+        "score_components": scores,
+        "source_channel_ranks": repeated if {"fts", "vector", "rrf"} & scores.keys() else None,
+    }
+
+
+def _entry(line: TraceLine) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "rank": line.rank,
+        "doc_id": line.doc_id,
+        "score": line.score_final,
+        "scores": dict(line.score_components),
+    }
+    optional = {"node_id": line.node_id, "heading_only": line.extra.get("heading_only")}
+    return {**entry, **{key: value for key, value in optional.items() if value is not None}}

@@ -1,0 +1,1 @@
+"""TREC and BEIR files, and golden sets of graded judgements."""

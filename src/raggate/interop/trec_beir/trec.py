@@ -1,0 +1,282 @@
+"""TREC files: qrels (`query iteration document grade`) and runs (`query Q0 document rank score tag`), read and written.
+
+Order in a run is by score descending as 64-bit float, ties by document id descending; the rank column only checks it.
+This is trec_eval's rule but for its 32-bit scores: up to version 9 it takes 0.900000001 and 0.9 for a tie.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from math import isfinite, nan
+from operator import gt, itemgetter
+from pathlib import Path
+from typing import NamedTuple
+
+from raggate.errors import UsageError
+from raggate.interop.trec_beir.atomic_stream import write_whole
+from raggate.interop.trec_beir.columns import Block, read_blocks
+from raggate.interop.trec_beir.grades import Grades, Judged, bad_grade
+from raggate.interop.trec_beir.rankings import Ranking
+from raggate.text.escape import plain
+
+QRELS = ("query", "iteration", "document", "grade")
+RUN = ("query", "Q0", "document", "rank", "score", "tag")
+_RANK = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+class _Group(NamedTuple):
+    """Lines of a run that stand together and are of one query."""
+
+    query_id: str
+    doc_ids: list[str]
+    ranks: list[str]
+    scores: list[float]
+    line: int
+
+    def extend(self, other: _Group) -> None:
+        """Append the lines of another group of the same query."""
+        self.doc_ids.extend(other.doc_ids)
+        self.ranks.extend(other.ranks)
+        self.scores.extend(other.scores)
+
+
+def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
+    """Read judgements query by query. A query whose lines do not stand together comes more than once.
+
+    The documents of a query keep the order of the file.
+
+    Args:
+        path: the qrels file.
+        keep_first: of several judgements of a document for a query count the first.
+
+    Raises:
+        UsageError: naming file and line.
+    """
+    name, known = plain(str(path)), Grades()
+    query_id, grades, line = None, dict[str, int](), 0
+    for block in read_blocks(path, QRELS):
+        queries, doc_ids = block.column(0), block.column(2)
+        try:
+            values = list(map(known.__getitem__, block.column(3)))
+        except ValueError as error:
+            at = block.lines[block.column(3).index(str(error))]
+            raise bad_grade(f"{name}:{at}", str(error)) from None
+        for start, end in _spans(queries):
+            if queries[start] != query_id:
+                if query_id is not None:
+                    yield Judged(query_id, grades, line)
+                query_id, grades, line = queries[start], {}, block.lines[start]
+            before, expected = grades, len(grades) + end - start
+            pairs = zip(doc_ids[start:end], values[start:end], strict=True)
+            # the first judgement wins, and documents keep the order of the file
+            grades = dict(pairs) if not grades else grades | dict(pairs) | grades
+            if len(grades) != expected:
+                if not keep_first:
+                    raise _twice(path, QRELS, queries[start])
+                for doc_id, grade in zip(reversed(doc_ids[start:end]), reversed(values[start:end]), strict=True):
+                    if doc_id not in before:
+                        grades[doc_id] = grade
+    if query_id is not None:
+        yield Judged(query_id, grades, line)
+
+
+def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
+    """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
+    found: dict[str, dict[str, int]] = {}
+    for judged in iter_qrels(path, keep_first=keep_first):
+        grades = found.setdefault(judged.query_id, {})
+        for doc_id, grade in judged.grades.items():
+            if doc_id in grades and not keep_first:
+                raise _twice(path, QRELS, judged.query_id)
+            grades.setdefault(doc_id, grade)
+    return found
+
+
+def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
+    """Read a run list by list. A query whose lines do not stand together comes more than once.
+
+    Args:
+        path: the run file.
+        keep_first: of a document that stands twice for a query count the better place.
+
+    Raises:
+        UsageError: naming file and line.
+    """
+    last: _Group | None = None
+    for group in _groups(path):
+        if last is not None and last.query_id == group.query_id:
+            last.extend(group)
+            continue
+        if last is not None:
+            yield _ranking(last, path, keep_first=keep_first)
+        last = group
+    if last is not None:
+        yield _ranking(last, path, keep_first=keep_first)
+
+
+def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
+    """Read a run whole, in any order of lines. See `iter_run`."""
+    found: dict[str, _Group] = {}
+    for group in _groups(path):
+        if found.setdefault(group.query_id, group) is not group:
+            found[group.query_id].extend(group)
+    return {query_id: _ranking(group, path, keep_first=keep_first) for query_id, group in found.items()}
+
+
+def falling(doc_ids: Sequence[str]) -> list[tuple[str, float]]:
+    """Give ranked documents scores that keep their order in every tool: their number, down to 1."""
+    return [(doc_id, float(score)) for doc_id, score in zip(doc_ids, range(len(doc_ids), 0, -1), strict=True)]
+
+
+def write_qrels(path: Path, qrels: Iterable[tuple[str, Mapping[str, int]]]) -> None:
+    """Write judgements, one query after the other.
+
+    Raises:
+        UsageError: for ids that the format cannot hold: empty, with white space, or not Unicode.
+        OSError: when the file cannot be written; an old one is then untouched.
+    """
+    with write_whole(path) as stream:
+        for query_id, grades in qrels:
+            query = _token(query_id)
+            stream.write(b"".join(b"%b 0 %b %d\n" % (query, _token(doc_id), grades[doc_id]) for doc_id in grades))
+
+
+def write_run(path: Path, run: Iterable[tuple[str, Iterable[tuple[str, float]]]], *, tag: str = "raggate") -> None:
+    """Write scored documents per query in the order that counts, ranks from 1.
+
+    Args:
+        path: the file.
+        run: per query, documents with their scores, in any order; see `falling` for documents without scores.
+        tag: the name of the run.
+
+    Raises:
+        UsageError: for ids that the format cannot hold, scores that are not finite, documents that stand twice.
+        OSError: when the file cannot be written; an old one is then untouched.
+    """
+    name = _token(tag)
+    with write_whole(path) as stream:
+        for query_id, scored in run:
+            query, entries = _token(query_id), sorted(((score, doc_id) for doc_id, score in scored), reverse=True)
+            if not all(isfinite(score) for score, _ in entries):
+                raise UsageError(f"query {plain(query_id)!r} has a score that is not finite")
+            if len({doc_id for _, doc_id in entries}) != len(entries):
+                raise UsageError(f"query {plain(query_id)!r} has a document twice")
+            for rank, (score, doc_id) in enumerate(entries, 1):
+                stream.write(b"%b Q0 %b %d %b %b\n" % (query, _token(doc_id), rank, repr(float(score)).encode(), name))
+
+
+def _token(text: str) -> bytes:
+    try:
+        written = text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"id {plain(text)!r} is not Unicode text") from None
+    # a byte order mark at the very beginning of a file would be lost
+    if written.split() != [written] or text.startswith("\ufeff"):
+        raise UsageError(
+            f"id {plain(text)!r} is empty or holds white space, which TREC files cannot say",
+            hint="Use JSON lines or a BEIR folder for such ids.",
+        )
+    return written
+
+
+def _spans(values: list[str]) -> Iterator[tuple[int, int]]:
+    """Give begin and end of every stretch of equal values."""
+    start, size = 0, 1
+    while start < len(values):
+        value = values[start]
+        end = start + size
+        # lists are mostly as long as the one before, and counting is quicker than looking at each
+        if values[start:end].count(value) != size or values[end : end + 1] == [value]:
+            end = next((at for at in range(start, len(values)) if values[at] != value), len(values))
+        yield start, end
+        start, size = end, end - start
+
+
+def _groups(path: Path) -> Iterator[_Group]:
+    """Give the lines of a run in stretches of one query; a stretch may go on in the next one."""
+    for block in read_blocks(path, RUN):
+        queries, doc_ids, ranks = block.column(0), block.column(2), block.column(3)
+        scores = _scores(path, block)
+        for start, end in _spans(queries):
+            yield _Group(queries[start], doc_ids[start:end], ranks[start:end], scores[start:end], block.lines[start])
+
+
+def _scores(path: Path, block: Block) -> list[float]:
+    column = block.column(4)
+    # Python also reads 1_000 and the digits of other scripts, other tools do not
+    together = "".join(column)
+    if together.isascii() and "_" not in together:
+        try:
+            scores = list(map(float, column))
+        except ValueError:
+            scores = [nan]
+        if isfinite(sum(scores)):
+            return scores
+    for line, written in zip(block.lines, column, strict=True):
+        if not _is_finite(written):
+            raise UsageError(f"{plain(str(path))}:{line}: score {plain(written)!r}, expected a finite number")
+    return list(map(float, column))  # each is finite, only their sum is not
+
+
+def _is_finite(written: str) -> bool:
+    try:
+        return written.isascii() and "_" not in written and isfinite(float(written))
+    except ValueError:
+        return False
+
+
+def _ranking(group: _Group, path: Path, *, keep_first: bool) -> Ranking:
+    query_id, doc_ids, scores = group.query_id, group.doc_ids, group.scores
+    count = len(doc_ids)
+    distinct = len(set(doc_ids)) == count
+    if not distinct and not keep_first:
+        raise _twice(path, RUN, query_id)
+    falls = all(map(gt, scores, scores[1:]))
+    if distinct and falls and (group.ranks == _numbers(1, count) or group.ranks == _numbers(0, count)):
+        return Ranking(query_id, doc_ids, group.line)
+    ranks = _ranks(group, path)
+    entries = sorted(zip(scores, doc_ids, ranks, strict=True), key=itemgetter(0, 1), reverse=True)
+    kept: dict[str, tuple[float, int]] = {}
+    for score, doc_id, rank in entries:
+        kept.setdefault(doc_id, (score, rank))
+    ordered = tuple(score for score, _ in kept.values())
+    return Ranking(
+        query_id,
+        list(kept),
+        group.line,
+        repeated=count - len(kept),
+        tied=ordered if len(set(ordered)) < len(ordered) else (),
+        rank_disagrees=any(rank >= after for (_, rank), (_, after) in pairwise(kept.values())),
+    )
+
+
+@lru_cache(maxsize=1000)
+def _numbers(first: int, count: int) -> list[str]:
+    """Give the rank column as it usually is; comparing text is much quicker than parsing it."""
+    return [str(rank) for rank in range(first, first + count)]
+
+
+def _ranks(group: _Group, path: Path) -> list[int]:
+    if all(map(_RANK.fullmatch, group.ranks)):
+        return [int(written) for written in group.ranks]
+    # only now are lines looked up, by reading again; a pipe has nothing left to read
+    for block in read_blocks(path, RUN):
+        for line, written in zip(block.lines, block.column(3), strict=True):
+            if not _RANK.fullmatch(written):
+                raise UsageError(f"{plain(str(path))}:{line}: rank {plain(written)!r}, expected an integer")
+    raise UsageError(f"{plain(str(path))}: query {plain(group.query_id)!r} has a rank that is not an integer")
+
+
+def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
+    """Read the file again to say which document a query has twice, and in which lines."""
+    seen: dict[str, int] = {}
+    name, hint = plain(str(path)), "Remove one of them, or keep the first with --keep-first."
+    for block in read_blocks(path, columns):
+        for line, query, doc_id in zip(block.lines, block.column(0), block.column(2), strict=True):
+            if query == query_id and seen.setdefault(doc_id, line) != line:
+                what = f"document {plain(doc_id)!r} of query {plain(query_id)!r} stands already in line {seen[doc_id]}"
+                return UsageError(f"{name}:{line}: {what}", hint=hint)
+    return UsageError(f"{name}: query {plain(query_id)!r} has a document twice", hint=hint)

@@ -1,0 +1,1 @@
+"""Labels that people gave: judgments, the metrics of them, agreement and intervals."""

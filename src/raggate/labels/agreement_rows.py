@@ -1,0 +1,72 @@
+"""Judgments -> those by which agreement is told: of the calibration set, of some annotators, of some time. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from raggate.errors import UsageError
+from raggate.labels.models import Judgment
+from raggate.text.dates import moment
+from raggate.text.escape import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which judgments count: none by those in `without`, none earlier than `after` or later than `before`.
+
+    Both times are ISO 8601, in UTC where they name no zone. Where some rows are of the calibration set, others only
+    count with `production`.
+    """
+
+    without: tuple[str, ...] = ()
+    after: str | None = None
+    before: str | None = None
+    production: bool = False
+
+
+def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgment, ...]:
+    """Give the judgments of one task that count.
+
+    The calibration set is what several people were asked to judge, to see how far they agree. Where no judgment is
+    marked as belonging to it, all count.
+
+    Raises:
+        UsageError: when a time is needed that a row does not tell.
+    """
+    calibrated = not selection.production and any(judgment.calibration for judgment in judgments)
+    return tuple(
+        judgment
+        for judgment in judgments
+        if (judgment.calibration or not calibrated)
+        and judgment.annotator not in selection.without
+        and _within(judgment, selection)
+    )
+
+
+def check_names(judgments: Sequence[Judgment], without: Sequence[str]) -> None:
+    """Refuse an annotator to leave out who is not there: a misspelled name would leave out nobody.
+
+    Raises:
+        UsageError: naming those who are.
+    """
+    known = sorted({judgment.annotator for judgment in judgments if judgment.annotator is not None})
+    unknown = next((name for name in without if name not in known), None)
+    if unknown is not None:
+        raise UsageError(
+            f"--exclude-annotator: no row is by {plain(unknown)!r}",
+            hint=f"Annotators here are {plain(', '.join(known), limit=400) or 'not named'}.",
+        )
+
+
+def _within(judgment: Judgment, selection: Selection) -> bool:
+    if selection.after is None and selection.before is None:
+        return True
+    created = moment(judgment.created)
+    if created is None:
+        raise UsageError(
+            f"{plain(judgment.place)}: column created_at: is {plain(judgment.created)!r}, expected an ISO 8601 time",
+            hint="--after and --before need the time of every row.",
+        )
+    first, last = moment(selection.after), moment(selection.before)
+    return (first is None or first <= created) and (last is None or created <= last)

@@ -1,0 +1,81 @@
+"""Two joined runs -> paired deltas per metric with intervals, and whether each is worse than allowed."""
+
+from __future__ import annotations
+
+from math import fsum
+
+from raggate.labels.intervals import LEVEL, RESAMPLES, bootstrap_mean, paired
+from raggate.labels.metrics import LABEL_METRICS
+from raggate.labels.models import Interval, Joined, LabelDelta, LabelStatus
+from raggate.models.scorecard import EPSILON
+
+TOLERANCE = 0.05
+
+MIN_PAIRS = 10
+"""With fewer paired queries no interval is believed, and the tolerance decides alone."""
+
+
+def compare(
+    current: Joined,
+    baseline: Joined,
+    *,
+    tolerance: float = TOLERANCE,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> tuple[LabelDelta, ...]:
+    """Compare two runs that were joined with the same labels, metric by metric, over the queries both have.
+
+    A metric is `worse` when its paired mean is worse by more than the tolerance and, from `MIN_PAIRS` queries on, the
+    whole bootstrap interval of the difference lies on the worse side of zero. `maybe worse` is beyond the tolerance
+    with an interval that reaches zero, `slightly worse` the other way round. `vanished` means that the baseline has a
+    value and no query can be paired.
+
+    Args:
+        current: the run to judge.
+        baseline: what to hold it against.
+        tolerance: how much worse a mean may get, on the scale of the metric.
+        level: confidence level of the interval.
+        resamples: of the bootstrap over queries.
+        seed: of the bootstrap.
+    """
+    return tuple(
+        _delta(name, current, baseline, tolerance=tolerance, level=level, resamples=resamples, seed=seed)
+        for name in current.values
+    )
+
+
+def _delta(
+    name: str, current: Joined, baseline: Joined, *, tolerance: float, level: float, resamples: int, seed: int
+) -> LabelDelta:
+    ours, theirs = current.values[name], baseline.values.get(name, {})
+    differences = paired(ours, theirs)
+    n = len(differences)
+    if not n:
+        had = any(value is not None for value in theirs.values())
+        status: LabelStatus = "vanished" if had else "same"
+        return LabelDelta(metric=name, baseline=None, current=None, delta=None, interval=None, n=0, status=status)
+    interval = bootstrap_mean(tuple(differences.values()), level=level, resamples=resamples, seed=seed)
+    delta = fsum(differences.values()) / n
+    return LabelDelta(
+        metric=name,
+        baseline=fsum(theirs[query] or 0.0 for query in differences) / n,
+        current=fsum(ours[query] or 0.0 for query in differences) / n,
+        delta=delta,
+        interval=interval,
+        n=n,
+        status=_status(name, delta, interval, n, tolerance),
+    )
+
+
+def _status(name: str, delta: float, interval: Interval, n: int, tolerance: float) -> LabelStatus:
+    lower = LABEL_METRICS[name].direction == "lower"
+    worse = delta if lower else -delta
+    # the end of the interval that is nearest to getting better
+    least = interval.lower if lower else -interval.upper
+    most = interval.upper if lower else -interval.lower
+    if worse > tolerance + EPSILON:
+        return "worse" if n < MIN_PAIRS or least > EPSILON else "maybe worse"
+    if least > EPSILON:
+        return "slightly worse"
+    return "better" if most < -EPSILON else "same"

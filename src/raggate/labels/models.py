@@ -1,0 +1,335 @@
+"""The nouns of label-based scoring: what annotators said of retrieved chunks and answers, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, get_args
+
+from raggate.models.scorecard import MetricValue
+
+Task = Literal["retrieval", "grounding", "generation"]
+"""What was judged: a chunk for a query, an answer against its context set, or an answer for a query."""
+
+TASKS: tuple[Task, ...] = get_args(Task)
+
+LABELS: dict[Task, tuple[str, ...]] = {
+    "retrieval": ("topically_relevant", "evidence_sufficient", "misleading"),
+    "grounding": (
+        "support_present",
+        "unsupported_claim_present",
+        "contradicted_claim_present",
+        "source_cited",
+        "fabricated_source",
+    ),
+    "generation": ("proper_action", "response_on_topic", "helpful", "incomplete", "unsafe_content"),
+}
+"""The yes/no questions of each task, in the order of the metrics taxonomy."""
+
+METRICS: dict[Task, tuple[str, ...]] = {
+    "retrieval": (
+        "topical_precision_at_k",
+        "sufficiency_hit_at_k",
+        "sufficiency_rate_at_k",
+        "misleading_context_rate_at_k",
+        "mean_reciprocal_rank_at_k",
+        "ndcg_at_k",
+    ),
+    "grounding": (
+        "grounding_presence_rate",
+        "unsupported_claim_rate",
+        "contradiction_rate",
+        "citation_presence_rate",
+        "conditional_fabrication_rate",
+    ),
+    "generation": (
+        "proper_action_rate",
+        "on_topic_rate",
+        "helpfulness_rate",
+        "incompleteness_rate",
+        "unsafe_content_rate",
+    ),
+}
+"""The metrics of each task, by the names of the score reports; `raggate.labels.metrics` defines them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """One person's (or judge's) answers to all questions of a task about one unit.
+
+    Attributes:
+        record: the id of the query example (`record_uuid`).
+        annotator: who judged; None when the file does not say, or when several were consolidated.
+        labels: every label of the task.
+        place: `file:line` for messages.
+        calibration: whether it belongs to the set that several people judge, to see how far they agree.
+        created: when it was made, as the file says it.
+        votes: how many rows stand behind it, 1 before consolidation.
+    """
+
+    task: ClassVar[Task]
+    record: str
+    labels: Mapping[str, bool]
+    annotator: str | None = None
+    place: str = ""
+    calibration: bool = False
+    created: str = ""
+    votes: int = 1
+
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """What was judged, as a key: judgments of the same unit are votes on the same question."""
+        return (self.record,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalJudgment(Judgment):
+    """A judgment of one retrieved chunk for a query.
+
+    `rank` counts from 1. `retrieved` is how many chunks the query got, None when the file does not say.
+    """
+
+    task: ClassVar[Task] = "retrieval"
+    query: str
+    chunk: str
+    chunk_id: str
+    rank: int
+    retrieved: int | None = None
+
+    @property
+    def unit(self) -> tuple[str, ...]:
+        """The record and the chunk."""
+        return (self.record, self.chunk_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroundingJudgment(Judgment):
+    """A judgment of an answer against the context set it was made from."""
+
+    task: ClassVar[Task] = "grounding"
+    answer: str
+    context_set: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationJudgment(Judgment):
+    """A judgment of an answer for a query."""
+
+    task: ClassVar[Task] = "generation"
+    query: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded:
+    """A row that its annotator discarded: it has no labels. `chunk_id` and `retrieved` only for retrieval."""
+
+    record: str
+    place: str
+    chunk_id: str | None = None
+    retrieved: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """One annotation file: the task it is about, its judgments in file order, and what was discarded."""
+
+    name: str
+    task: Task
+    judgments: tuple[Judgment, ...]
+    discarded: tuple[Discarded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, both ends included."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricScore:
+    """A metric over all queries it applies to: the estimate in [0, 1], its interval, and how many queries these are."""
+
+    point: float
+    interval: Interval
+    method: Literal["wilson", "bootstrap"]
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelScores:
+    """All metrics of one task.
+
+    Attributes:
+        k: the fixed cut-off; None when each query's K was inferred from its judged chunks, or the task has none.
+        top_k: `k`, or the deepest judged rank; None for tasks without ranks.
+        metrics: None where a metric applies to no query.
+        values: `values[metric][record]`, None where it does not apply.
+        unjudged: with a fixed `k`, how many of the ranks up to K have no judgment and count as irrelevant.
+    """
+
+    task: Task
+    n_examples: int
+    level: float
+    metrics: Mapping[str, MetricScore | None]
+    values: Mapping[str, Mapping[str, float | None]]
+    k: int | None = None
+    top_k: int | None = None
+    unjudged: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreSource:
+    """Where scored labels came from, as the score reports say it."""
+
+    kind: Literal["direct_path", "annotation_export", "model_prediction"]
+    ref: str
+    resolved_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreReport:
+    """The content of a `*_scores.json`. `created_at` is ISO 8601; `top_k` only for retrieval."""
+
+    task: Task
+    source: ScoreSource
+    created_at: str
+    n_examples: int
+    level: float
+    metrics: Mapping[str, MetricScore | None]
+    top_k: int | None = None
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """Labels of one judgment that contradict each other, or rows that cannot both be right.
+
+    `rule` is a stable id, `message` says what was found; `unusual` marks a combination that may be meant.
+    """
+
+    rule: str
+    task: Task
+    record: str
+    place: str
+    message: str
+    unusual: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """How far the chunks of one query are judged.
+
+    `expected` is how many were retrieved, None when no row says so; `discarded` counts chunks that nobody judged but
+    somebody discarded. `complete` is None when `expected` is.
+    """
+
+    record: str
+    expected: int | None
+    judged: int
+    discarded: int
+    complete: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """Stored labels applied to new result lists, per query key as the lists name it.
+
+    Attributes:
+        k: the cut-off.
+        unjudged_as: what became of chunks without a label.
+        values: `values[metric][query]`, None where the metric does not apply.
+        means: over the queries of `values` that have one.
+        unjudged: per query, the share of its first K chunks without a label.
+        unjudged_share: the same over all chunks of all scored queries; None when there are no chunks.
+        unlabelled: queries of the lists that nobody judged; they are not scored.
+        absent: labelled queries that the lists do not have.
+        failed: labelled queries whose call failed: misses, whose misleading rate is unknown.
+        caveat: a sentence when too much is unjudged to rely on the numbers; empty otherwise.
+    """
+
+    k: int
+    unjudged_as: Literal["irrelevant", "skip"]
+    values: Mapping[str, Mapping[str, float | None]]
+    means: Mapping[str, MetricValue]
+    unjudged: Mapping[str, float]
+    unjudged_share: float | None
+    unlabelled: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    caveat: str = ""
+
+
+LabelStatus = Literal["worse", "maybe worse", "slightly worse", "better", "same", "vanished"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelDelta:
+    """One metric on two sides over the same `n` queries. `delta` is current minus baseline; None without a pair."""
+
+    metric: str
+    baseline: float | None
+    current: float | None
+    delta: float | None
+    interval: Interval | None
+    n: int
+    status: LabelStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelAgreement:
+    """How much annotators agree on one label. None where there is nothing to compare, or nothing varies.
+
+    `items` counts the units with at least two judgments.
+    """
+
+    label: str
+    alpha: float | None
+    interval: Interval | None
+    percent: float | None
+    items: int
+    annotators: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairAgreement:
+    """Two annotators: Cohen's kappa per label over the units both judged, and the mean of those that are defined."""
+
+    first: str
+    second: str
+    shared: int
+    kappas: Mapping[str, float | None]
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAgreement:
+    """How far the annotators of one task agree, by label and by pair."""
+
+    task: Task
+    labels: tuple[LabelAgreement, ...]
+    pairs: tuple[PairAgreement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordChunk:
+    """A retrieved chunk of a canonical record; `rank` counts from 1."""
+
+    chunk_id: str
+    doc_id: str
+    rank: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A canonical import record: a query, its answer, its chunks in file order and the context set as text."""
+
+    query: str
+    answer: str
+    chunks: tuple[RecordChunk, ...]
+    context_set: str
+    language: str | None = None
+    place: str = field(default="", compare=False)

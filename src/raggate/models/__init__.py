@@ -1,0 +1,1 @@
+"""The nouns: frozen, one module per stage, without behaviour of their own."""

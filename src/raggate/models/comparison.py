@@ -1,0 +1,141 @@
+"""The nouns of comparing a run with a baseline: deltas, flips, findings, other questions. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from raggate.models.baseline import Baseline
+from raggate.models.golden import Support
+from raggate.models.scorecard import MetricValue, Scorecard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompared:
+    """How a metric stands over the cases that cannot be compared one by one, because they were relabelled or added.
+
+    Each is held to a stand-in: a relabelled case to its own value in the baseline, another to the baseline's mean of a
+    slice it is in. A `drop` is by how much the metric is worse over these and the compared cases together.
+
+    Attributes:
+        n: cases that have a value and a stand-in; `relabelled` of them were in the baseline, labelled otherwise.
+        value: their mean.
+        expected: the mean of their stand-ins.
+        drop: over all cases, or over those that the baseline has by name, whichever is larger; 0 for a gain.
+        proven: the same, as far as chance does not explain it; 0 where it may.
+        retired: cases that had a value and have none as they are labelled now.
+    """
+
+    n: int
+    relabelled: int
+    value: float
+    expected: float
+    drop: float
+    proven: float
+    retired: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
+
+    Where cases can be paired, both values are over those with a value on both sides, of which `lost` got worse and
+    `gained` better; `lapsed` more had one in the baseline only. Where no pair is left, the current value is None if the
+    baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell more.
+    `whole` is the run's own value over all its cases but those waived, where those are more than were compared, and
+    `uncompared` how the others among them stand. `fell` names the cases that got worse, compared or held to a stand-in.
+    """
+
+    mode: str
+    slice: str
+    metric: str
+    baseline: MetricValue
+    current: MetricValue
+    delta: float | None
+    lost: int | None = None
+    gained: int | None = None
+    binary: bool = False
+    lapsed: int = 0
+    whole: MetricValue | None = None
+    uncompared: Uncompared | None = None
+    fell: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> MetricValue:
+        """The run's own value, whatever it was compared with."""
+        return self.whole or self.current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
+
+    `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
+    what stands now where the gold chunk stood. `support` is what `gold` names, None for a question to abstain from.
+    """
+
+    case_id: str
+    mode: str
+    kind: Literal["broke", "fixed", "fell", "missed"]
+    metric: str
+    question: str
+    gold: str
+    before: int | None
+    after: int | None
+    why: str
+    displaced_by: str | None
+    must_pass: bool
+    support: Support | None = None
+    waived: bool = False
+    since: Literal["same", "relabelled", "added"] = "same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenChanges:
+    """How the golden set differs from the one the baseline was measured on, by case id.
+
+    `relabelled` cases ask or expect something else and are not compared; `refiled` ones stand in other slices, and
+    `released` ones are no longer must-pass.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    relabelled: tuple[str, ...] = ()
+    refiled: tuple[str, ...] = ()
+    released: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first."""
+
+    invariant: str
+    level: Literal["error", "warn"]
+    message: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
+
+    `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
+    at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
+    case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
+    `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
+    """
+
+    baseline: Baseline | None
+    scorecard: Scorecard
+    deltas: tuple[Delta, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    golden: GoldenChanges = GoldenChanges()
+    vault_changes: tuple[str, ...] = ()
+    config_changes: tuple[tuple[str, str, str], ...] = ()
+    compared: int = 0
+    incomparable: tuple[str, ...] = ()
+    not_asked: tuple[tuple[str, str], ...] = ()
+    idle: tuple[str, ...] = ()
+    idle_modes: tuple[str, ...] = ()
+    uncommitted: str = ""

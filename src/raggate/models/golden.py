@@ -1,0 +1,83 @@
+"""The nouns of the golden set and the fixture vault. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """One gold support: a place in the vault whose text answers the question.
+
+    `heading_path` is None for the whole note; `vault` is None when the case does not say. `grade` is a graded
+    relevance, 1 or more. A chunk must contain one of `snippets` when there are any. A support that a case names by
+    `chunk_id` or `doc_id` alone has an empty `rel_path` and no other labels but its grade.
+    """
+
+    rel_path: str
+    heading_path: str | None = None
+    snippets: tuple[str, ...] = ()
+    vault: str | None = None
+    grade: int = 1
+    chunk_id: str | None = None
+    doc_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One question of the golden set.
+
+    `required_support_groups` holds indices into `gold_supports`: OR of groups, AND within a group. `hash` covers what
+    a score depends on (question, labels, facts, scope), not how the case is filed (category, tags, difficulty).
+    `expected_chunk_ids`, or else `expected_doc_ids`, stand in `gold_supports` too when the case has no others.
+    `must_contain` and `forbidden` are texts that the answer must and must not hold, letter by letter.
+    """
+
+    id: str
+    question: str
+    answerable: bool
+    gold_supports: tuple[Support, ...] = ()
+    required_support_groups: tuple[tuple[int, ...], ...] | None = None
+    recency_conflict_rule: str | None = None
+    expected_key_facts: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    vaults: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    category: str = "factual"
+    difficulty: str = "medium"
+    group: str | None = None
+    modes: tuple[str, ...] | None = None
+    must_pass: bool = False
+    k: int | None = None
+    detail: str | None = None
+    expected_doc_ids: tuple[str, ...] = ()
+    expected_chunk_ids: tuple[str, ...] = ()
+    must_contain: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    lang: str | None = None
+    hash: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Golden:
+    """A golden set: the cases in file order, the file's name for messages, and the hash of its content."""
+
+    name: str
+    cases: tuple[Case, ...]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """The fixture notes: the directory of each vault, the text of each note, and what identifies the content.
+
+    `texts` is keyed by (vault, rel_path); notes without any text are left out, as an index has no document for them.
+    `notes` maps `vault/rel_path` to a short hash of the text; `hash` covers all of them.
+    """
+
+    directories: dict[str, Path]
+    texts: dict[tuple[str, str], str]
+    notes: dict[str, str]
+    hash: str

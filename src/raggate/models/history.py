@@ -1,0 +1,49 @@
+"""The nouns of a baseline's history: one version of the file, and all of them. Frozen, without behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raggate.models.baseline import Baseline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One version of the baseline file in git.
+
+    Attributes:
+        commit: the full commit id.
+        at: when it was authored, seconds since 1970; None when the commit says something impossible.
+        stamp: the same as ISO 8601 in UTC, empty when `at` is None.
+        subject: first line of the commit message: foreign text.
+        path: the file's path then, from the top of the repository; it differs from the present one after a rename.
+        baseline: what the file said, without its cases; None when it cannot be read.
+        asked: a hash of its cases by the part of their hashes that files of any age hold; empty where it has none.
+        problem: why it cannot be read: foreign text; empty when it can.
+    """
+
+    commit: str
+    at: int | None
+    stamp: str
+    subject: str
+    path: str
+    baseline: Baseline | None = None
+    asked: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The versions of a baseline file, newest first.
+
+    Attributes:
+        path: the file, relative to the configuration.
+        revisions: its versions.
+        more: whether there are older ones beyond the limit.
+        shallow: whether the clone is shallow, so that older commits are not there to be asked.
+    """
+
+    path: str
+    revisions: tuple[Revision, ...]
+    more: bool = False
+    shallow: bool = False

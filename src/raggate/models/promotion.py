@@ -1,0 +1,72 @@
+"""The nouns of promoting: what the new baseline will be, and how every gated metric changes with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from raggate.models.comparison import Comparison, Delta
+from raggate.models.scorecard import EPSILON, MetricValue
+from raggate.models.verdict import Reason
+
+NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit"))
+"""Codes of reasons that are told but need no permission."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """A gated metric of a mode over all cases, as the present baseline has it and as the new one will.
+
+    The two means may be of different questions, so neither is judged by the other where that can be helped.
+
+    Attributes:
+        before: the mean in the present baseline.
+        after: the mean in the new one.
+        change: what the metric is judged by: its values over the cases that both have, or, where those are too few to
+            tell, the two means. Its `delta` is None where one side has no value.
+        shared: whether `change` is over cases that both have.
+        sunk: whether the mean that readers will see is worse by more than is tolerated, at once or together with what
+            was given up before, whatever `change` says.
+    """
+
+    before: MetricValue
+    after: MetricValue
+    change: Delta
+    shared: bool
+    sunk: bool = False
+
+    @property
+    def gain(self) -> float:
+        """By how much the metric gets better, negative when it gets worse; 0 where that is not known."""
+        return (1 if self.after.direction == "higher" else -1) * (self.change.delta or 0.0)
+
+    @property
+    def vanished(self) -> bool:
+        """Whether the metric had a value and will have none, at all or in any case that both have."""
+        return self.before.n > 0 and (self.after.n == 0 or (self.shared and self.change.current.n == 0))
+
+    @property
+    def down(self) -> bool:
+        """Whether the metric gets worse by any amount, or is gone."""
+        # written so that a NaN, which no comparison is true of, counts as down
+        return self.vanished or not self.gain >= -EPSILON
+
+    @property
+    def same_cases(self) -> bool:
+        """Whether both means are over the very cases that the change is over."""
+        return self.shared and self.before.n == self.after.n == self.change.current.n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A run that may become the baseline: the bytes of the file, and what a reviewer must know of it.
+
+    `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are
+    the gated metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
+    """
+
+    data: bytes
+    provenance: dict[str, Any]
+    comparison: Comparison
+    rows: tuple[Replacement, ...]
+    reasons: tuple[Reason, ...] = ()

@@ -1,0 +1,93 @@
+"""The nouns of publishing: where things can be looked at, and how the pushes before this one ended. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from raggate.errors import RaggateError
+from raggate.models.waiver import Waived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """What links in a report are made of. It comes from the runner or from GitHub's API, never from the change.
+
+    Attributes:
+        server: scheme and host of the web pages, without a final slash.
+        repository: `owner/name`.
+        commit: commit the golden set and the notes were read from, None when it is not known.
+        head: the commit under test, None when it is not known.
+        prefix: directory of the configuration in the repository, `` or `folder/`.
+        run: address of the workflow run, whose summary holds the full report; None outside a workflow.
+    """
+
+    server: str
+    repository: str
+    commit: str | None = None
+    head: str | None = None
+    prefix: str = ""
+    run: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Push:
+    """How one push of a pull request was judged. `verdict` names the outcome as verdict.json does.
+
+    `run` and `attempt` order pushes: workflow runs are numbered upwards, and a rerun is another attempt.
+    """
+
+    head: str
+    verdict: str
+    run: int
+    attempt: int = 1
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """What tells the newer of two pushes."""
+        return self.run, self.attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run without a verdict, as reports tell it. Messages and log are untrusted text; `suite` may be unknown."""
+
+    label: str
+    exit_code: int
+    message: str
+    hint: str = ""
+    log: tuple[str, ...] = ()
+    suite: str | None = None
+    waivers: tuple[Waived, ...] = ()
+
+    @classmethod
+    def of(cls, error: RaggateError, suite: str) -> Self:
+        """Tell of a run that ended with an error."""
+        return cls(
+            label=error.label,
+            exit_code=int(error.exit_code),
+            message=error.message,
+            hint=error.hint,
+            log=error.log,
+            suite=suite,
+            waivers=error.waivers,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What a comment tells beside the review.
+
+    Attributes:
+        links: what its links are made of; None where there is no forge.
+        pushes: how this and earlier pushes of the pull request were judged, oldest first; the last is this one.
+        relayed: whether another, trusted workflow judges what an untrusted run has measured (a fork's).
+        base: the branch that the change goes into; a foreign name. Empty where there is none.
+        notes: trusted sentences that belong under the verdict, such as that the step is green because of `fail-on`.
+    """
+
+    links: Links | None = None
+    pushes: tuple[Push, ...] = ()
+    relayed: bool = False
+    base: str = ""
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,144 @@
+"""The nouns of measuring: what the API answered, what was labelled, and the run. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from raggate.models.golden import Case, Golden
+
+FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim.
+
+    `text_hash` is that of the whole text where `text` was cut when the run was written, else None.
+    """
+
+    chunk_id: str
+    rel_path: str
+    heading_path: str
+    text: str
+    rank: int | None = None
+    score_final: float | None = None
+    score_vector: float | None = None
+    score_lexical: float | None = None
+    vault: str | None = None
+    doc_id: str | None = None
+    text_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """One cited place of an answer."""
+
+    vault: str
+    rel_path: str
+    heading_path: str
+    chunk_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """What the API answered, whatever protocol it speaks.
+
+    `selected_folders` is None when the API does not tell. `latency` maps a step (`retrieval_ms`) to milliseconds.
+    `coverage` is the API's own account of its index; `answer` is None when no answer was asked for. `grounded` is the
+    API's own claim that the answer rests on the chunks, None when it makes none. `cost` maps what the question cost,
+    unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as it is told. `unasked` says that an answer was
+    generated although only retrieval was asked for; its text is not kept.
+    """
+
+    chunks: tuple[Chunk, ...]
+    answer: str | None = None
+    references: tuple[Reference, ...] = ()
+    abstained: bool = False
+    abstain_reason: str | None = None
+    selected_folders: tuple[str, ...] | None = None
+    available_folders: tuple[str, ...] | None = None
+    latency: dict[str, float] = field(default_factory=dict)
+    coverage: dict[str, Any] | None = None
+    grounded: bool | None = None
+    cost: dict[str, float] = field(default_factory=dict)
+    unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a question got no answer. `status` is the HTTP status when there was one."""
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One question asked in one mode: a response or a failure, never both and never neither.
+
+    `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it.
+    """
+
+    case_id: str
+    mode: str
+    response: Response | None
+    failure: Failure | None
+    retries: int
+    elapsed_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """What golden set and vault say of one result's chunks, decided on their full text.
+
+    Attributes:
+        matches: per chunk, in rank order, the indices of the gold supports it matches.
+        heading_only: per chunk, whether the question meets its heading but not its body.
+        bodiless: per chunk, whether it is a heading without any text below it.
+        duplicates: positions of chunks whose id stood higher up already; they hold no rank of their own.
+        truncated: whether the text was cut before labelling, so that a missing snippet proves nothing.
+        empty: positions of chunks without any text.
+        strange_headings: positions of chunks whose heading path their note in the vault does not have.
+        strange_texts: positions of chunks whose text does not stand in their note in the vault.
+    """
+
+    matches: tuple[tuple[int, ...], ...]
+    heading_only: tuple[bool, ...]
+    bodiless: tuple[bool, ...]
+    duplicates: tuple[int, ...] = ()
+    truncated: bool = False
+    empty: tuple[int, ...] = ()
+    strange_headings: tuple[int, ...] = ()
+    strange_texts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """A case, its result and the labels of the result: all a per-case metric needs."""
+
+    case: Case
+    result: Result
+    labels: Labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
+
+    `config` and `fingerprint` are plain JSON values. `stopped` says why a run was cut short (`interrupted`: by a
+    signal), and `log` then holds the API's last lines, else those when it first failed, if any (untrusted text).
+    """
+
+    run_id: str
+    suite: str
+    started: str
+    golden: Golden
+    results: tuple[Labelled, ...]
+    config: dict[str, Any]
+    fingerprint: dict[str, Any]
+    duration_s: float = 0.0
+    stopped: str | None = None
+    interrupted: bool = False
+    log: tuple[str, ...] = ()

@@ -1,0 +1,81 @@
+"""The nouns of a scored run: values per case, means per slice, operations. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Direction = Literal["higher", "lower"]
+"""Which way is better. Every metric has one."""
+
+
+EPSILON = 1e-9
+"""A boundary is crossed only beyond this, so that sums of floats cannot decide."""
+
+
+OVERALL = "overall"
+"""The slice of all cases. The others are written `<dimension>=<value>`, such as `difficulty=hard`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricValue:
+    """A mean over the cases it applies to. `value` is None when it applies to none; `unscored` counts the rest."""
+
+    value: float | None
+    n: int
+    unscored: int
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseScore:
+    """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
+
+    `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
+    required support has been seen; None when that never happens within the list. `slices` and `must_pass` say how
+    the golden set files the case.
+    """
+
+    case_id: str
+    mode: str
+    hash: str
+    values: dict[str, float | None]
+    rank: int | None = None
+    rank_all: int | None = None
+    failure: str | None = None
+    slices: tuple[str, ...] = ()
+    must_pass: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
+
+    `latency` maps a step to its percentiles: `{"total_ms": {"p50": 12.0, "p95": 30.0}}`. `failures` counts the failed
+    calls by kind, and `said` is what most of them said; empty when none failed. `document_types` counts `documents` and
+    `chunks` that came back by file extension; `cost` has `sum`, `mean` and `n` of what responses say they cost.
+    """
+
+    calls: int
+    failed: int
+    rates: dict[str, MetricValue]
+    retries: int
+    latency: dict[str, dict[str, float]]
+    coverage: dict[str, Any] | None
+    failures: dict[str, int]
+    said: str = ""
+    document_types: dict[str, dict[str, int]] = field(default_factory=dict)
+    cost: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard:
+    """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`."""
+
+    suite: str
+    run_id: str
+    fingerprint: dict[str, Any]
+    cases: tuple[CaseScore, ...]
+    slices: dict[str, dict[str, dict[str, MetricValue]]]
+    counts: dict[str, dict[str, int]]
+    operations: Operations | None

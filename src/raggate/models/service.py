@@ -1,0 +1,74 @@
+"""The nouns of bringing an API up and asking it. Frozen, but for the protocol of a started API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a backend works: directories, and the environment it may hand on from.
+
+    `root` is the directory of the configuration, `out` the run directory, `runs` the one that all of them are in (by
+    default that of `out`), `vaults` maps a name to its directory. All are absolute and exist. `environment` is
+    raggate's own; a backend passes on only what its settings name. `say` takes a line about what it does or could not
+    undo. `in_action` tells whether raggate was started as the container action. No log that it keeps may hold one of
+    the `secrets`. `identified` takes what names the image of the API exactly, where it runs from one:
+    `name@sha256:...`, or `sha256:...` of an image that no registry knows. `run` names this start and no other, by
+    letters, digits and `_`.
+    """
+
+    root: Path
+    out: Path
+    vaults: dict[str, Path]
+    environment: Mapping[str, str]
+    say: Callable[[str], None] = field(default=lambda _: None)
+    in_action: bool = False
+    runs: Path | None = None
+    secrets: tuple[str, ...] = ()
+    identified: Callable[[str], None] = field(default=lambda _: None)
+    run: str = field(default_factory=lambda: f"run_{token_hex(6)}")
+
+
+class Started(Protocol):
+    """An API that a backend has started. It may not be ready yet, and it may die at any time."""
+
+    @property
+    def base_url(self) -> str:
+        """Scheme, host and port, without a final slash."""
+
+    def died(self) -> str | None:
+        """Say how it ended (`exited with code 3`, `was killed by SIGKILL`), or None while it runs. Cheap to poll."""
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        """Give the last lines of its output, oldest first. Untrusted text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexState:
+    """How far an API is: healthy, still indexing; documents, chunks and documents without chunks so far.
+
+    A count is None when the API does not tell it.
+    """
+
+    healthy: bool
+    indexing: bool
+    documents: int | None = None
+    chunks: int | None = None
+    empty: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One HTTP request: method, path below the base URL, query, JSON body and headers beside the usual ones."""
+
+    method: str
+    path: str
+    query: dict[str, str] = field(default_factory=dict)
+    json: dict[str, Any] | None = None
+    headers: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,141 @@
+"""The nouns of the decision: judged rows, reasons, the verdict, the preview and the review. Frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges
+from raggate.models.run import Run
+from raggate.models.scorecard import Scorecard
+from raggate.models.waiver import Waived
+
+Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row.
+
+    A row is worse `by_others` where the cases that could not be compared make it so, and not those that could.
+    """
+
+    delta: Delta
+    status: Status
+    allowed: float | None
+    floor: float | None
+    gated: bool
+    waived: bool = False
+    by_others: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One clause of a verdict: a stable code for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
+
+    `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
+    `missed` names those that must pass and do not, likewise.
+    """
+
+    outcome: Outcome
+    exit_code: int
+    headline: str
+    reasons: tuple[Reason, ...] = ()
+    warnings: tuple[Reason, ...] = ()
+    rows: tuple[Judged, ...] = ()
+    waivers: tuple[Waived, ...] = ()
+    fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLine:
+    """A line of a file: path relative to the directory of the configuration, with `/`, and the line from 1."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What the change's own configuration, golden set, vault and baseline would mean if merged. It decides nothing.
+
+    Attributes:
+        settings: configuration key, value that counted, value in the change. `loosened`: those that let more through.
+        golden: how the change's golden set differs from the one that counted.
+        vault: notes it adds, removes and changes, as `added work/a.md`.
+        baseline: what it does to the baseline file.
+        values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
+        rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
+        breaks: why its files cannot be used: once it is merged, nothing is measured any more.
+        problems: what of it could not be looked at or measured.
+    """
+
+    settings: tuple[tuple[str, str, str], ...] = ()
+    loosened: tuple[str, ...] = ()
+    golden: GoldenChanges = field(default_factory=GoldenChanges)
+    vault: tuple[str, ...] = ()
+    baseline: Literal["same", "added", "removed", "replaced"] = "same"
+    values: tuple[tuple[str, float | None, float | None], ...] = ()
+    rows: tuple[Delta, ...] = ()
+    breaks: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the change leaves everything that decides as it is."""
+        return self == Preview()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """What is told of a run beside its scores.
+
+    Attributes:
+        places: by case id, where in the vault its gold support stands, for cases that flipped.
+        preview: what the change's own files would mean; None where they are what counted.
+        first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
+        waivers_settled: whether the change itself removes or renews every waiver that has expired.
+    """
+
+    places: Mapping[str, SourceLine] = field(default_factory=dict)
+    preview: Preview | None = None
+    first_run: bool = False
+    waivers_settled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """Everything a report tells: the run, its scores, what it was held against, and the decision.
+
+    `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
+    `places`, `preview` and `first_run` are those of `Aside`, `waivers` those of the verdict. `fallen` are the questions
+    that got worse in a red metric, or must pass and do not, and did not break. `lowers` says of a pass what promoting
+    it would need permission for.
+    """
+
+    run: Run
+    scorecard: Scorecard
+    comparison: Comparison
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+    reproduce: str
+    against: str | None = None
+    places: Mapping[str, SourceLine] = field(default_factory=dict)
+    preview: Preview | None = None
+    first_run: bool = False
+    waivers: tuple[Waived, ...] = ()
+    fallen: tuple[Flip, ...] = ()
+    lowers: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The way through the program: what every front end calls."""

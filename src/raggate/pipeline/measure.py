@@ -1,0 +1,341 @@
+"""The measuring half of the way: inputs -> boot -> ask -> score -> a run directory, whatever happens on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from raggate import __version__
+from raggate.config.schema import Config
+from raggate.config.service_settings import Program
+from raggate.errors import CannotTell, Interrupted, RaggateError
+from raggate.gate import waivers, wording
+from raggate.inputs import notes as standing
+from raggate.inputs import sources, vault
+from raggate.inputs.trusted import Inputs
+from raggate.interop.scores import compat_scores
+from raggate.models.golden import Vault
+from raggate.models.retrieval_modes import asked_in
+from raggate.models.run import Result, Run
+from raggate.models.scorecard import Scorecard
+from raggate.models.service import Place, Started
+from raggate.pipeline import run_directory
+from raggate.pipeline.error_log import ErrorLog
+from raggate.pipeline.partial_run import Asked
+from raggate.pipeline.request import Invocation
+from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
+from raggate.scoring import repeats, score
+from raggate.scoring.repeats import Repeated
+from raggate.service import ask as suite
+from raggate.service import boot, build_context
+from raggate.service.adapters import ADAPTERS, Adapter, kebab
+from raggate.service.adapters.kebab import KebabSettings
+from raggate.service.growth import Expected
+from raggate.text import deadlines, redact
+from raggate.text.jsonio import write_atomic
+
+_INDEX = {"index_version": "index_version", "chunker_version": "chunker_version", "chunks": "chunks_embedded"}
+"""What a fingerprint says of the index -> where the API tells it."""
+
+
+def measure(
+    invocation: Invocation,
+    inputs: Inputs,
+    below: Path | None = None,
+    *,
+    before: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[Path, Run, Scorecard]:
+    """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
+
+    Args:
+        invocation: what the command line asks for.
+        inputs: what to measure by.
+        below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
+        before: the fingerprint of the baseline, which tells how large its index was; empty without one.
+    """
+    settings = inputs.config
+    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if below is None:
+        if invocation.out is None:
+            run_directory.check_place(invocation.root, settings.out)
+        directory = run_directory.create(invocation.out or invocation.root / settings.out, started)
+        invocation.created(directory)
+    else:
+        directory = below / "preview"
+        directory.mkdir()
+    found = Asked()
+    with told(directory, settings):
+        begin = time.monotonic()
+        blank = _blank_run(directory, started, invocation, inputs)
+        try:
+            stopped, log = _ask(invocation, inputs, directory, found, before)
+            stopped = stopped or _changed_vault(inputs.vault)
+            with deadlines.after_asking(len(found.results)):
+                finished = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=stopped, log=log)
+                return directory, finished, _write(directory, finished, invocation, settings)
+        except KeyboardInterrupt:
+            asked = f"interrupted after {len(found.results)} of {_questions(inputs)} questions"
+            partial = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=asked)
+            partial = replace(partial, interrupted=True)
+            _write(directory, partial, invocation, settings)
+            raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, invocation.root)}.") from None
+
+
+def _ask(
+    invocation: Invocation, inputs: Inputs, directory: Path, found: Asked, before: Mapping[str, Any]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Boot and ask into `found`, each at once. Returns why it stopped early, and the log then or at an error."""
+    settings = inputs.config
+    secrets = _secrets(invocation, settings)
+    idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
+    if idle == len(inputs.golden.cases):
+        raise CannotTell(
+            f"no question is for the modes that are asked ({', '.join(settings.ask.modes)}): nothing was measured",
+            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
+        )
+    if idle:
+        invocation.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
+    for mode in settings.ask.modes:
+        if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
+            invocation.say(f"no question is for mode {mode}")
+    if settings.api.program is not None:
+        if settings.ask.repeat_sample:
+            invocation.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
+        return _ask_program(settings.api.program, invocation, inputs, found.results, secrets), ()
+    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), invocation.environment)
+    place = _place(invocation, inputs, directory, secrets, found.images.append)
+    ready = boot.up(
+        settings.api,
+        place,
+        index_state=adapter.index_state,
+        expected=_expected(inputs, before),
+        say=place.say,
+        max_body_bytes=settings.ask.max_body_bytes,
+    )
+    with _hidden(secrets), ready as api, invocation.progress() as progress:
+        errors, without = ErrorLog(api), _without(secrets, inputs.vault)
+
+        def keep(result: Result, done: int, total: int) -> None:
+            errors.take(result)
+            found.results.append(without(result))
+            progress.advance(done, total, errors.failed)
+
+        outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
+        found.results[:] = map(without, outcome.results)
+        if not outcome.stopped:
+            found.repeated = _ask_again(inputs, adapter, api, outcome.results)
+        stopped = outcome.stopped or suite.ended_early(api)
+        if not stopped:
+            return None, errors.lines
+        return redact.redact_cut(stopped, secrets), api.log_tail()
+
+
+def _expected(inputs: Inputs, before: Mapping[str, Any]) -> Expected:
+    """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
+    chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
+    return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
+
+
+def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence[Result]) -> Repeated | None:
+    """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
+    first = repeats.sample(results, inputs.config.ask.repeat_sample)
+    cases = {case.id: case for case in inputs.golden.cases}
+    questions = [(cases[result.case_id], result.mode) for result in first]
+    if not questions:
+        return None
+    again = suite.ask(questions, adapter, api, inputs.config.ask, on_result=lambda *_: None)
+    return repeats.held(first, again.results)
+
+
+def _changed_vault(notes: Vault) -> str | None:
+    """Say that the notes on disk are not those any more by which the questions are scored."""
+    changed = vault.changed_since(notes)
+    return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
+
+
+def _place(
+    invocation: Invocation,
+    inputs: Inputs,
+    directory: Path,
+    secrets: tuple[str, ...],
+    identified: Callable[[str], None],
+) -> Place:
+    def say(line: str) -> None:
+        invocation.say(redact.redact_cut(line, secrets))
+
+    # a preview works in the directory of its run
+    runs = directory.parent.parent if directory.name == "preview" else directory.parent
+    return Place(
+        root=invocation.root,
+        out=directory.resolve(),
+        runs=runs.resolve(),
+        vaults=inputs.vault.directories,
+        environment=invocation.environment,
+        say=say,
+        in_action=invocation.action,
+        secrets=secrets,
+        identified=identified,
+    )
+
+
+def _questions(inputs: Inputs) -> int:
+    """Count what is asked, every mode by itself."""
+    return sum(asked_in(case.modes, mode) for case in inputs.golden.cases for mode in inputs.config.ask.modes)
+
+
+def _ask_program(
+    program: Program, invocation: Invocation, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
+) -> str | None:
+    """Ask by a program that is run for the questions; every result goes into `results` at once."""
+    ask, cases = inputs.config.ask, inputs.golden.cases
+    passed = {name: invocation.environment[name] for name in program.pass_env if name in invocation.environment}
+    total = _questions(inputs)
+    without = _without(secrets, inputs.vault)
+    with invocation.progress() as progress:
+
+        def keep(result: Result) -> None:
+            results.append(without(result))
+            progress.advance(len(results), total, sum(one.failure is not None for one in results))
+
+        asked = KebabSettings(
+            command=tuple(program.run),
+            config=invocation.root / program.config if program.config else None,
+            root=invocation.root,
+            environment={**passed, **program.env},
+            modes=tuple(ask.modes),
+            k=ask.k,
+            answers=not ask.retrieval_only,
+            bulk=program.bulk,
+            concurrency=ask.concurrency,
+            timeout=ask.total_timeout,
+            max_bytes=ask.max_body_bytes,
+            give_up_after=ask.give_up_after,
+            on_result=keep,
+        )
+        results[:] = map(without, kebab.ask_all(cases, asked))
+    aborted = (one.failure for one in results if one.failure is not None and one.failure.kind == "aborted")
+    first = next(aborted, None)
+    return first.message if first is not None else None
+
+
+def _secrets(invocation: Invocation, settings: Config) -> tuple[str, ...]:
+    """Give the values that nothing may show: the API may know them, or find them, and print them."""
+    api, mapped = settings.api, settings.ask.mapped
+    sections = [api.command, api.program, *api.containers().values(), mapped]
+    names = [name for section in sections if section is not None for name in section.pass_env]
+    return redact.of_environment(invocation.environment, names)
+
+
+@contextmanager
+def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
+    try:
+        yield
+    except RaggateError as error:
+        error.message = redact.redact_cut(error.message, secrets)
+        error.hint = redact.redact_cut(error.hint, secrets)
+        error.log = tuple(redact.redact_cut(line, secrets) for line in error.log)
+        raise
+
+
+def _without(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
+    """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
+    known = [text for place, note in notes.texts.items() for text in (*place, note)]
+    scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in known))
+
+    def clean(result: Result) -> Result:
+        if result.failure is None:
+            return replace(result, response=scrub(result.response))
+        return replace(
+            result, failure=replace(result.failure, message=redact.redact_cut(result.failure.message, secrets))
+        )
+
+    return clean
+
+
+def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:
+    settings = inputs.config
+    judging = (settings.golden, settings.baseline_path)
+    return Run(
+        run_id=directory.name,
+        suite=settings.suite,
+        started=started,
+        golden=inputs.golden,
+        results=(),
+        config={
+            **settings.model_dump(mode="json", exclude_defaults=False),
+            "raggate_version": __version__,
+            "checkout": dict(sources.head(invocation.root, invocation.remote)),
+            "against": inputs.against,
+            "ignored": list(inputs.ignored),
+            "in_build_context": list(build_context.exposed(settings.api, invocation.root, judging)),
+            "baseline_name": inputs.baseline[0] if inputs.baseline else None,
+            "reproduce": invocation.reproduce,
+        },
+        fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
+    )
+
+
+def _finished(
+    blank: Run, results: list[Result], begin: float, vault: Vault, *, stopped: str | None, log: tuple[str, ...] = ()
+) -> Run:
+    notes = standing.Notes(vault)
+    by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
+    modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
+    ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
+    index: dict[str, Any] = {}
+    for result in ordered:
+        for key, told in _INDEX.items():
+            if result.response and result.response.coverage and told in result.response.coverage:
+                index.setdefault(key, result.response.coverage[told])
+    return replace(
+        blank,
+        results=tuple(notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered),
+        fingerprint={**blank.fingerprint, **index},
+        duration_s=round(time.monotonic() - begin, 3),
+        stopped=stopped,
+        log=log,
+    )
+
+
+def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> Scorecard:
+    run_directory.write(directory, run, full_text=invocation.full_text)
+    scorecard = score.score(run, settings.score.k)
+    write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=invocation.full_text).encode())
+    theirs = compat_scores(run, settings.score.compat, full_text=invocation.full_text)
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard, theirs).encode())
+    return scorecard
+
+
+@contextmanager
+def told(directory: Path, settings: Config) -> Iterator[None]:
+    """Leave the reason in the run directory when what is done in it ends without a verdict."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        hint = f"What was done so far is in {_shown(directory)}."
+        error = Interrupted("interrupted before there was a verdict", hint=hint)
+        _write_failure(directory, error, settings)
+        raise error from None
+    except RaggateError as error:
+        _write_failure(directory, error, settings)
+        raise
+
+
+def _shown(directory: Path, root: Path | None = None) -> str:
+    """Name a run directory from where people are, or from the configuration: where a machine has it is nobody's."""
+    found = Path.cwd() / directory
+    above = (Path.cwd(), *((root,) if root is not None else ()))
+    inner = (found.relative_to(one) for one in above if found.is_relative_to(one))
+    return next(inner, Path(found.name)).as_posix()
+
+
+def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
+    error.waivers = waivers.standing(settings.waivers, datetime.now(UTC).isoformat())
+    for name, render in FAILURE_REPORTS.items():
+        write_atomic(directory / name, render(error, settings.suite, directory.name).encode())

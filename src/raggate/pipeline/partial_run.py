@@ -1,0 +1,28 @@
+"""What asking has found so far, whatever becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from raggate.models.provenance import IMAGE
+from raggate.models.run import Result, Run
+from raggate.scoring.repeats import KEY, Repeated
+
+
+@dataclass(slots=True)
+class Asked:
+    """What asking has found so far.
+
+    `results` are in the order they came in, `images` what names the image that the API ran from, and `repeated` how a
+    few questions came out that were asked twice, once they were.
+    """
+
+    results: list[Result] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+    repeated: Repeated | None = None
+
+    def noted(self, blank: Run) -> Run:
+        """Note image and repeats in a run. What they were does not make runs incomparable."""
+        config = {**blank.config, IMAGE: self.images[-1]} if self.images else blank.config
+        known = {KEY: self.repeated.stored()} if self.repeated is not None else {}
+        return replace(blank, config=config, fingerprint={**blank.fingerprint, **known})

@@ -1,0 +1,276 @@
+"""The commands on a run directory that is on disk already: score, report, compare, promote. Each can be repeated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from raggate.config import schema
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.gate import baseline, invariants, promote, waivers
+from raggate.inputs import golden
+from raggate.inputs.trusted import read_file
+from raggate.interop.scores import compat_scores
+from raggate.models.baseline import Baseline
+from raggate.models.golden import Golden
+from raggate.models.promotion import Proposal
+from raggate.models.run import Labelled, Run
+from raggate.models.scorecard import Scorecard
+from raggate.models.verdict import Aside, Review
+from raggate.pipeline import check, run_directory
+from raggate.pipeline.request import Invocation
+from raggate.reports import METRICS_REPORT, REPORTS
+from raggate.scoring import score as scoring
+from raggate.text.escape import plain
+from raggate.text.jsonio import parse_object, write_atomic
+
+COMPARED = "compared"
+"""Folder of a run directory with the reports of a comparison by another baseline or policy than its own."""
+
+_USUAL = "raggate.yml"
+"""The configuration that a command takes when it is not told of another."""
+
+
+def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
+    """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
+
+    Raises:
+        UsageError: for a directory or golden set that cannot be read.
+    """
+    measured = run_directory.read(directory)
+    judged = (directory / "verdict.json").exists()
+    own = measured.golden
+    cases = own if golden_file is None else golden.load(read_file(golden_file), str(golden_file))
+    if cases is not own and _lines(cases) != _lines(own):
+        measured = _relabelled(measured, cases)
+        run_directory.write(directory, measured, full_text=True)
+        # what was decided by other questions is no verdict on these
+        for name in REPORTS:
+            (directory / name).unlink(missing_ok=True)
+    settings = check.config_of(measured)
+    scorecard = scoring.score(measured, settings.score.k)
+    theirs = compat_scores(measured, settings.score.compat, full_text=run_directory.keeps_whole_texts(measured))
+    if judged:
+        # reports of an earlier scoring would contradict the metrics
+        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
+    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
+    return measured, scorecard
+
+
+def _lines(cases: Golden) -> list[bytes]:
+    return [golden.write_case(case) for case in cases.cases]
+
+
+def promotable(review: Review) -> bool:
+    """Say whether a run was measured well enough to become a baseline."""
+    gate = check.config_of(review.run).gate
+    try:
+        promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
+    except CannotTell:
+        return False
+    return True
+
+
+def report(directory: Path, name: str) -> str:
+    """Render a report of a run directory again from its data, rewrite it, and give its text.
+
+    Raises:
+        UsageError: for a directory that cannot be read.
+    """
+    if not directory.is_dir():
+        raise UsageError(
+            f"{directory}: no such directory", hint="Name a run directory, such as `raggate check` leaves."
+        )
+    path = directory / name
+    if not (directory / "results.jsonl").exists():
+        # a run that ended before anything was asked left its reason and nothing else
+        return read_file(path).decode(errors="replace")
+    judged = (directory / "verdict.json").exists()
+    measured, scorecard = score(directory, None)
+    if not judged:
+        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, check.config_of(measured)))
+    return read_file(path).decode(errors="replace")
+
+
+def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> tuple[Path, Review]:
+    """Compare a run directory again. By another baseline or policy it is told in a folder of its own below.
+
+    Args:
+        directory: the run directory.
+        baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
+            the baseline the run was held against.
+        policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
+
+    Returns:
+        Where the reports are, and the review.
+
+    Raises:
+        UsageError: when one of them cannot be read.
+        CannotTell: when the run's own verdict is worse than what its data give.
+    """
+    measured = run_directory.read(directory)
+    settings = check.config_of(measured)
+    policy = schema.load(read_file(policy_file), str(policy_file)) if policy_file else None
+    if policy is not None:
+        check.check_names(policy, str(policy_file))
+        waivers.check_cases(policy, measured.golden, str(policy_file))
+    if baseline_file is not None:
+        held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings)
+    else:
+        held_against = _kept_baseline(directory, measured, settings)
+    scorecard = scoring.score(measured, settings.score.k)
+    if baseline_file is None and policy is None:
+        return directory, _rejudge(directory, measured, scorecard, held_against)
+    aside = run_directory.read_aside(directory)
+    review = _judged(measured, scorecard, held_against, aside, policy)
+    (directory / COMPARED).mkdir(exist_ok=True)
+    return directory / COMPARED, check.tell(directory / COMPARED, review, aside)
+
+
+def promote_directory(
+    invocation: Invocation,
+    directory: Path,
+    *,
+    reason: str = "",
+    by: str = "",
+    allow_regression: bool = False,
+    dry_run: bool = False,
+) -> tuple[Path, Proposal]:
+    """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
+
+    Args:
+        invocation: where the baseline stands, and the configuration whose policy counts.
+        directory: the run directory.
+        reason: why; recorded.
+        by: who promotes it; recorded.
+        allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
+        dry_run: whether nothing is written.
+
+    Raises:
+        UsageError: for a directory or a baseline that cannot be read, or a run that is worse and not accepted as that.
+        CannotTell: for a run that was not measured well enough to be a baseline.
+    """
+    terms = promote.Terms.of(reason, by, allow_regression=allow_regression)
+    measured = run_directory.read(directory)
+    settings = _policy(invocation, measured)
+    target = invocation.baseline_file or invocation.root / settings.baseline_path
+    if target.is_dir():
+        raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")
+    proposal = check.propose(measured, settings, terms, lambda: _present(target, settings, terms))
+    if not dry_run:
+        write_atomic(target, proposal.data)
+    return target, proposal
+
+
+def _policy(invocation: Invocation, run: Run) -> Config:
+    """Give the configuration whose policy a promotion is judged by: the one on disk, whatever the run was made with.
+
+    Only where there is none, as beside runs that were carried in from elsewhere, is it the one of the run.
+    """
+    path = invocation.root / invocation.config_name
+    if not path.exists() and invocation.config_name == _USUAL:
+        return check.config_of(run)
+    settings = invocation.adjust(schema.load(read_file(path), invocation.config_name))
+    check.check_names(settings, invocation.config_name)
+    if settings.suite != run.suite:
+        raise UsageError(
+            f"run {plain(run.run_id)} is of suite {plain(run.suite)!r}, {invocation.config_name} of {settings.suite!r}",
+            hint="Name the configuration of its suite: -c FILE.",
+        )
+    return settings
+
+
+def promotion_lines(proposal: Proposal) -> list[str]:
+    """Say what a promotion changes, for a terminal."""
+    return promote.table(proposal)
+
+
+def _present(target: Path, settings: Config, terms: promote.Terms) -> tuple[Baseline | None, str]:
+    """Read the baseline that is to be replaced, or say why it cannot be read where that is accepted."""
+    if not target.exists():
+        return None, ""
+    try:
+        return _baseline_on_disk(target, str(target), settings), ""
+    except UsageError as error:
+        if terms.allow_regression and terms.reason:
+            return None, error.message
+        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {promote.ALLOW}.") from None
+
+
+def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None) -> Review:
+    """Judge a run as it was judged, and rewrite its reports. A verdict is not replaced by one that lets more through.
+
+    Raises:
+        CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
+    """
+    aside = run_directory.read_aside(directory)
+    review = _judged(run, scorecard, held_against, aside)
+    own = _own_verdict(directory)
+    if own and review.verdict.exit_code == ExitCode.PASS:
+        raise CannotTell(
+            f"run {plain(run.run_id)} ended with {own}, and what is on disk of it would pass: not all that decided is "
+            "there, so nothing is decided anew",
+            hint="Measure again with `raggate check`. Nothing was written.",
+        )
+    return check.tell(directory, review, aside)
+
+
+def _judged(
+    run: Run, scorecard: Scorecard, held_against: Baseline | None, aside: Aside, policy: Config | None = None
+) -> Review:
+    judged = check.judge(
+        run,
+        scorecard,
+        held_against,
+        policy=policy,
+        first_run=aside.first_run,
+        waivers_settled=aside.waivers_settled,
+    )
+    return check.previewed(judged, aside.preview)
+
+
+def _own_verdict(directory: Path) -> str:
+    """Name the verdict that stands in a run directory, unless it is a pass or there is none."""
+    path = directory / "verdict.json"
+    if not path.exists():
+        return ""
+    verdict = parse_object(read_file(path), str(path))
+    return "" if verdict.get("exit_code") == ExitCode.PASS else plain(str(verdict.get("verdict")), limit=40)
+
+
+def _kept_baseline(directory: Path, run: Run, settings: Config) -> Baseline | None:
+    path = directory / check.KEPT_BASELINE
+    name = str(run.config.get("baseline_name") or path)
+    return _baseline_on_disk(path, name, settings) if path.exists() else None
+
+
+def _baseline_on_disk(path: Path, name: str, settings: Config) -> Baseline:
+    if not path.is_dir():
+        return baseline.read(read_file(path), name, scoring.directions(settings.score.k), path.parent)
+    other = run_directory.read(path)
+    own = check.config_of(other)
+    scorecard = scoring.score(other, own.score.k)
+    unfit: tuple[str, ...] = ()
+    try:
+        promote.refuse_unmeasured(other, scorecard, invariants.check_answers(other, own.invariants), own.gate)
+    except CannotTell as error:
+        # what a run that was not measured scores is nothing that another could be worse than
+        unfit = (error.message,)
+    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other), unfit=unfit)
+
+
+def _relabelled(run: Run, cases: Golden) -> Run:
+    """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text."""
+    by_id = {case.id: case for case in cases.cases}
+    items = []
+    for item in run.results:
+        case = by_id.get(item.case.id)
+        if case is not None and case.question == item.case.question:
+            labels = item.labels
+            if case.hash != item.case.hash:
+                again = scoring.label(case, item.result, truncated=labels.truncated).labels
+                # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
+                labels = replace(labels, matches=again.matches)
+            items.append(Labelled(case=case, result=item.result, labels=labels))
+    return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})

@@ -1,0 +1,291 @@
+"""The run directory: sole owner of its layout. Files are written whole or not at all, and read as untrusted."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.config.service_settings import Name
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.models.golden import Case, Golden
+from raggate.models.run import Chunk, Labelled, Labels, Result, Run
+from raggate.models.verdict import Aside
+from raggate.service.answer_limits import bounded
+from raggate.text import disk
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
+
+STORED_TEXT = 200
+"""Characters of a chunk's text that are kept on disk."""
+
+HASH_LENGTH = 32
+"""Characters of the hash of a text that is not kept whole."""
+
+SCHEMA = "raggate/run/2"
+
+_RESULT = TypeAdapter(Result)
+_SUITE: TypeAdapter[str] = TypeAdapter(Name)
+_LABELS = TypeAdapter(Labels)
+_ASIDE = TypeAdapter(Aside)
+
+
+def check_place(root: Path, out: str) -> None:
+    """Refuse a directory for run directories that a change could have moved elsewhere.
+
+    Args:
+        root: absolute directory of the configuration.
+        out: the configured directory, relative to it.
+
+    Raises:
+        UsageError: when a part of it below the root is a symbolic link, naming the link.
+    """
+    path = root
+    for part in Path(out).parts:
+        path /= part
+        if path.is_symlink():
+            raise UsageError(
+                f"the run directory would lie behind the symbolic link {plain(str(path))!r}",
+                hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
+                "link, or name the directory with --out.",
+            )
+
+
+def create(parent: Path, started: str) -> Path:
+    """Make a fresh directory named after the start, `YYYYMMDD_HHMMSS`, with a number where that exists already.
+
+    Raises:
+        UsageError: when it cannot be made.
+    """
+    stamp = started.replace("-", "").replace(":", "").replace("T", "_").removesuffix("Z")
+    for attempt in range(1, 1000):
+        path = parent / (stamp if attempt == 1 else f"{stamp}_{attempt}")
+        try:
+            path.mkdir(parents=True)
+            _ignore(parent)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            if error.errno in disk.FULL:
+                raise
+            raise UsageError(
+                f"cannot make the run directory {path}: {error.strerror}",
+                hint="Key 'out', or --out, names the directory that run directories are made in.",
+            ) from None
+        return path
+    raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")
+
+
+def _ignore(parent: Path) -> None:
+    """Keep `.raggate` out of commits, in the way tools do for their caches; other places are the user's own."""
+    top = next((path for path in (parent, parent.parent) if path.name == ".raggate"), None)
+    marker = top / ".gitignore" if top else None
+    if marker is None:
+        return
+    with suppress(FileExistsError):  # a link is there too, wherever it leads
+        handle = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(b"*\n")
+
+
+def of_suite(run: Run, suite: str) -> Run:
+    """Give an imported run to a suite, whose baseline it can then be held against and become.
+
+    Raises:
+        UsageError: for what is no name of a suite.
+    """
+    try:
+        name = _SUITE.validate_python(suite)
+    except ValidationError:
+        raise UsageError(
+            f"--suite: expected letters, digits, '.', '_' and '-', found {plain(suite)!r}",
+            hint="It is the name that `suite` in raggate.yml tells.",
+        ) from None
+    return replace(run, suite=name, config={**run.config, "suite": name})
+
+
+def keeps_whole_texts(run: Run) -> bool:
+    """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
+    responses = (item.result.response for item in run.results)
+    return any(
+        len(chunk.text) > STORED_TEXT and chunk.text_hash is None
+        for response in responses
+        for chunk in (response.chunks if response else ())
+    )
+
+
+def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
+    """Write `config.json`, `golden.jsonl` and `results.jsonl`; chunk texts are cut unless `full_text`."""
+    config = {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "suite": run.suite,
+        "started": run.started,
+        "stopped": run.stopped,
+        "interrupted": run.interrupted,
+        "log": list(run.log),
+        "duration_s": run.duration_s,
+        "golden": {"name": run.golden.name, "hash": run.golden.hash},
+        "fingerprint": run.fingerprint,
+        "config": run.config,
+    }
+    write_atomic(directory / "config.json", dumps(config, pretty=True))
+    write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
+    rows = (printable(dumps(_row(item, full_text=full_text)).decode()).encode() + b"\n" for item in run.results)
+    write_atomic(directory / "results.jsonl", b"".join(rows))
+
+
+def write_aside(directory: Path, aside: Aside) -> None:
+    """Write `aside.json`, what reports tell that is not of the run itself."""
+    write_atomic(directory / "aside.json", dumps(aside, pretty=True))
+
+
+def read_aside(directory: Path) -> Aside:
+    """Read `aside.json`; an empty one when there is none.
+
+    Raises:
+        UsageError: when the file does not hold what it should.
+    """
+    path = directory / "aside.json"
+    if not path.exists():
+        return Aside()
+    try:
+        return _ASIDE.validate_json(_bytes(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{path}: {plain(key)}: {first['msg']}") from None
+
+
+def read(directory: Path) -> Run:
+    """Read a run directory.
+
+    Raises:
+        UsageError: when a file is missing or does not hold what it should, naming file and line.
+    """
+    config_path = directory / "config.json"
+    config = parse_object(_bytes(config_path), str(config_path))
+    if config.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{config_path}: schema is {plain(str(config.get('schema')))!r}, expected {SCHEMA!r}",
+            hint="This is not a run directory of this version of raggate.",
+        )
+    golden_path = directory / "golden.jsonl"
+    # its cases are those that were scored, and an import may have been lenient
+    cases = golden.load(_bytes(golden_path), str(golden_path), rules=False)
+    try:
+        return Run(
+            run_id=str(config["run_id"]),
+            suite=str(config["suite"]),
+            started=str(config["started"]),
+            golden=Golden(name=str(config["golden"]["name"]), cases=cases.cases, hash=cases.hash),
+            results=_read_results(directory / "results.jsonl", cases),
+            config=dict(config["config"]),
+            fingerprint=_fingerprint(config["fingerprint"]),
+            duration_s=float(config["duration_s"]),
+            stopped=None if config["stopped"] is None else str(config["stopped"]),
+            interrupted=bool(config["interrupted"]),
+            log=tuple(str(line) for line in config["log"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"{config_path}: not a complete run configuration ({plain(repr(error))})") from None
+
+
+def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
+    notes = stored.get("notes")
+    if notes is not None and not (isinstance(notes, dict) and all("/" in note for note in notes)):
+        raise ValueError("fingerprint.notes: expected vault/path -> hash")
+    modes = stored.get("modes", [])
+    if not (isinstance(modes, list) and all(isinstance(mode, str) for mode in modes)):
+        raise ValueError("fingerprint.modes: expected names")
+    return dict(stored)
+
+
+def _read_results(path: Path, cases: Golden) -> tuple[Labelled, ...]:
+    by_id = {case.id: case for case in cases.cases}
+    items = []
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        item = _read_row(line, f"{path}:{number}", by_id)
+        first = seen.setdefault((item.result.mode, item.case.id), number)
+        if first != number:
+            raise UsageError(f"{path}:{number}: {plain(item.case.id)!r} stands already in line {first}")
+        items.append(item)
+    return tuple(items)
+
+
+def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
+    row = parse_object(line, place)
+    case = by_id.get(str(row.get("test_case_id")))
+    if case is None:
+        raise UsageError(f"{place}: no case {plain(str(row.get('test_case_id')))!r} in golden.jsonl")
+    try:
+        labels = _LABELS.validate_python(row.get("labels"))
+        result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "labels"
+        raise UsageError(f"{place}: not a result row: {plain(key)}: {first['msg']}") from None
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{place}: not a result row: {plain(repr(error))}") from None
+    try:
+        if result.response is not None:
+            bounded(result.response)
+    except ValueError as error:
+        raise UsageError(f"{place}: {plain(str(error))}") from None
+    if (result.response is None) == (result.failure is None):
+        raise UsageError(f"{place}: expected either a response or a failure")
+    chunks = result.response.chunks if result.response else ()
+    indices = [index for found in labels.matches for index in found]
+    positions = (*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts)
+    outside = any(not 0 <= position < len(chunks) for position in positions)
+    per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
+    if any(len(values) != len(chunks) for values in per_chunk) or outside:
+        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
+    if any(not 0 <= index < len(case.gold_supports) for index in indices):
+        raise UsageError(f"{place}: the labels name gold supports the case does not have")
+    return Labelled(case=case, result=result, labels=labels)
+
+
+def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
+    result, labels = item.result, item.labels
+    response = result.response
+    if response is not None and not full_text:
+        chunks = tuple(_cut(chunk) for chunk in response.chunks)
+        if chunks != response.chunks:
+            response, labels = replace(response, chunks=chunks), replace(labels, truncated=True)
+    return {
+        "test_case_id": item.case.id,
+        "mode": result.mode,
+        "question": item.case.question,
+        "result": {
+            "response": response,
+            "failure": result.failure,
+            "retries": result.retries,
+            "elapsed_ms": result.elapsed_ms,
+        },
+        "labels": labels,
+    }
+
+
+def _cut(chunk: Chunk) -> Chunk:
+    """Cut the text of a chunk; the hash of all of it stays, by which two texts that begin alike are told apart."""
+    if len(chunk.text) <= STORED_TEXT:
+        return chunk
+    whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
+    return replace(chunk, text=chunk.text[:STORED_TEXT] + "...", text_hash=whole)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}", hint="Is this a run directory?") from None

@@ -1,0 +1,157 @@
+"""What changed since the baseline, and what the change's own files would mean if they were merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from raggate.models.comparison import Delta, GoldenChanges
+from raggate.models.verdict import Preview, Review
+from raggate.reports import formatting
+from raggate.reports.budget import Section
+from raggate.reports.markup import folded, listed, said, table
+from raggate.text.escape import markdown as safe
+from raggate.text.jsonio import written
+
+SHOWN_SETTINGS = 40
+SHOWN_NAMES = 30
+
+
+def since_baseline(review: Review) -> Section:
+    """Fold what differs from the baseline: configuration, golden set and vault."""
+    comparison = review.comparison
+    settings = [f"- {safe(key)}: {safe(before)} → {safe(now)}" for key, before, now in comparison.config_changes]
+    golden = golden_lines(comparison.golden)
+    vault = note_lines(comparison.vault_changes)
+    parts = [
+        f"**{title}**\n\n" + "\n".join(lines)
+        for title, lines in (("Configuration", settings), ("Golden set", golden), ("Vault", vault))
+        if lines
+    ]
+    counted = [
+        f"{count} {noun}{'' if count == 1 else 's'}"
+        for count, noun in (
+            (len(settings), "setting"),
+            (_changed(comparison.golden), "question"),
+            (len(comparison.vault_changes), "note"),
+        )
+        if count
+    ]
+    title = f"Changed since the baseline: {', '.join(counted)}"
+    variants = (folded(title, "\n\n".join(parts)), f"<sub>{title}</sub>") if parts else ()
+    return Section(name="changes since the baseline", rank=6, variants=variants)
+
+
+def _changed(golden: GoldenChanges) -> int:
+    lists = (golden.added, golden.removed, golden.relabelled, golden.refiled, golden.released)
+    return len({name for names in lists for name in names})
+
+
+def golden_lines(golden: GoldenChanges, *, most: int = SHOWN_NAMES) -> list[str]:
+    """List how golden sets differ, what loosens the gate first."""
+    return [
+        f"- {sign}{label} ({len(names)}): {listed(names, most=most)}"
+        for sign, label, names in (
+            ("⚠️ ", "removed", golden.removed),
+            ("⚠️ ", "no longer must-pass", golden.released),
+            ("", "relabelled", golden.relabelled),
+            ("", "added", golden.added),
+            ("", "filed elsewhere", golden.refiled),
+        )
+        if names
+    ]
+
+
+def note_lines(changes: Sequence[str], *, most: int = SHOWN_NAMES) -> list[str]:
+    """List notes by what happened to them; each change is `added work/a.md`."""
+    kinds: dict[str, list[str]] = {}
+    for change in changes:
+        kind, _, note = change.partition(" ")
+        if kind in {"added", "removed", "changed"} and note:
+            kinds.setdefault(kind, []).append(note)
+        else:
+            kinds.setdefault("other", []).append(change)
+    return [f"- {kind} ({len(names)}): {listed(names, most=most)}" for kind, names in kinds.items()]
+
+
+def if_merged(review: Review) -> Section:
+    """Write what the change's own configuration, questions, notes and baseline would mean; problems come first."""
+    preview = review.preview
+    if preview is None or preview.empty:
+        return Section(name="if merged", rank=3, variants=())
+    # sorted is stable: settings keep their order otherwise
+    settings = sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened)
+    problems = [f"- ⛔ {said(problem, limit=500)}" for problem in preview.breaks[:10]]
+    problems += [f"- ⚠️ {said(problem, limit=500)}" for problem in preview.problems[:10]]
+    rows = _advisory(preview.rows, several=len(review.scorecard.slices) > 1)
+    parts = [
+        "### If merged\n\n<sub>What this pull request changes of the gate itself. None of it counted here.</sub>",
+        _group("Problems", problems),
+        _group("Configuration", _settings(settings, preview.loosened)),
+        _group("Golden set", golden_lines(preview.golden)),
+        _group("Vault", note_lines(preview.vault)),
+        _baseline(preview),
+        rows,
+    ]
+    short = [*parts[:2], _group("Configuration", _settings(settings, preview.loosened, most=5, width=60))]
+    short += [f"<sub>{'; '.join(_counts(preview))}</sub>" if _counts(preview) else ""]
+    least = [f"**If merged**: {'; '.join(_counts(preview)) or 'no change of the gate'}", "\n".join(problems[:1])]
+    return Section(
+        name="if merged",
+        rank=3,
+        variants=tuple("\n\n".join(part for part in found if part) for found in (parts, short, least)),
+    )
+
+
+def _settings(
+    settings: Sequence[tuple[str, str, str]], loosened: Sequence[str], *, most: int = SHOWN_SETTINGS, width: int = 120
+) -> list[str]:
+    lines = [_setting(setting, loose=setting[0] in loosened, width=width) for setting in settings[:most]]
+    return [*lines, f"- … and {len(settings) - most} more"] if len(settings) > most else lines
+
+
+def _group(title: str, lines: Sequence[str]) -> str:
+    return f"**{title}**\n\n" + "\n".join(lines) if lines else ""
+
+
+def _counts(preview: Preview) -> list[str]:
+    counted = (
+        (len(preview.breaks) + len(preview.problems), "problem"),
+        (len(preview.settings), "setting"),
+        (_changed(preview.golden), "question"),
+        (len(preview.vault), "note"),
+    )
+    told = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counted if count]
+    return told + ([f"baseline {preview.baseline}"] if preview.baseline != "same" else [])
+
+
+def _setting(setting: tuple[str, str, str], *, loose: bool, width: int) -> str:
+    key, before, now = (safe(part, limit=width) for part in setting)
+    return f"- {'⚠️ ' if loose else ''}{key}: {before} → {now}{' **(loosens the gate)**' if loose else ''}"
+
+
+def _baseline(preview: Preview) -> str:
+    if preview.baseline == "same":
+        return ""
+    sentence = {
+        "added": "**Baseline**: added.",
+        "removed": "**Baseline**: ⚠️ removed. After a merge there is nothing to compare with.",
+        "replaced": "**Baseline**: replaced.",
+    }[preview.baseline]
+    if not preview.values:
+        return sentence
+    lines = [[safe(metric, limit=120), written(before), written(now)] for metric, before, now in preview.values[:60]]
+    return f"{sentence}\n\n" + table(("metric", "stored", "replaced by"), lines, numbers=("stored", "replaced by"))
+
+
+def _advisory(rows: Sequence[Delta], *, several: bool) -> str:
+    if not rows:
+        return ""
+    lines = []
+    for delta in rows[:60]:
+        mode = f" ({safe(delta.mode, limit=60)})" if several else ""
+        values = (formatting.figure(value, binary=False) for value in (delta.baseline, delta.current))
+        cases = f"{delta.baseline.n}, {delta.current.n}"
+        lines.append([f"{safe(delta.metric, limit=120)}{mode}", *values, formatting.change(delta), cases])
+    head = ("metric", "counted", "its own", "delta", "cases")
+    note = "Measured on this pull request's own questions and notes; decides nothing."
+    return f"**A run of its own**\n\n<sub>{note}</sub>\n\n" + table(head, lines, numbers=head[1:])

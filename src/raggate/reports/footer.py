@@ -1,0 +1,139 @@
+"""What every page ends with: what to do on a first run, how to reproduce, and where the numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+from raggate.models.publication import Links
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.verdict import Judged, Review
+from raggate.reports import formatting
+from raggate.reports.budget import KEPT, Section
+from raggate.reports.header import greeted
+from raggate.reports.markup import code_block, commit_link, link, listed
+from raggate.text.dates import days_between
+from raggate.text.escape import markdown as safe
+
+CHANCE = 0.05
+"""How likely chance alone may be to give a gain that is told as one."""
+
+NAMED = 3
+"""Metrics that an offer names."""
+
+
+def next_steps(review: Review) -> Section:
+    """Explain a first run, and what to do to have a gate after it."""
+    if not review.first_run:
+        return Section(name="what to do next", rank=2, variants=())
+    asked = len({case.case_id for case in review.scorecard.cases})
+    measured = f"{asked} {'question was' if asked == 1 else 'questions were'} asked and scored"
+    intro = (
+        f"{measured} with this pull request's own configuration, questions and notes."
+        if greeted(review)
+        else "This pull request introduces raggate: it was measured by its own files, and there is no baseline yet."
+    )
+    steps = (
+        "Look at the numbers and the questions behind them: they become what later changes are held against.",
+        "Merge with this check not yet required.",
+        "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
+    )
+    text = "\n".join([intro, "", "**What to do next**", "", *(f"- {step}" for step in steps)])
+    return Section(name="what to do next", rank=2, variants=(text, intro))
+
+
+def offer(review: Review) -> Section:
+    """Offer to promote after merging, when the change makes something better beyond noise and nothing gated worse."""
+    rows = [row for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
+    better = [row for row in rows if row.status == "better" and _beyond_noise(row)]
+    worse = any(row.status in {"within", "worse", "below floor", "vanished"} for row in rows)
+    if review.verdict.outcome != "pass" or worse or not better:
+        return Section(name="an offer to promote", rank=3, variants=())
+    named = ", ".join(f"{safe(row.delta.metric)} {formatting.change(row.delta)}" for row in better[:NAMED])
+    more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
+    text = (
+        f"### 📈 Better: {named}{more}\n\nOnce this is merged, promote it (the promotion workflow, or "
+        "`raggate promote <run directory>`): until then a later change can lose what was gained unnoticed."
+    )
+    return Section(name="an offer to promote", rank=3, variants=(text,))
+
+
+def _beyond_noise(row: Judged) -> bool:
+    """Say whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5 %.
+
+    Without single questions to count, a gain beyond the tolerance has to do.
+    """
+    gained, lost = row.delta.gained, row.delta.lost
+    if gained is None or lost is None:
+        return abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
+    moved = gained + lost
+    return moved > 0 and sum(comb(moved, count) for count in range(gained, moved + 1)) / 2**moved <= CHANCE
+
+
+def reproduce(review: Review) -> Section:
+    """Write the command that does the same on a laptop, to be copied."""
+    return Section(
+        name="how to reproduce", rank=KEPT, variants=(f"**Reproduce locally**\n\n{code_block(review.reproduce)}",)
+    )
+
+
+def provenance(review: Review, links: Links | None) -> Section:
+    """Write in small print which baseline and which files decided, and how the calls went."""
+    promotion = safe(formatting.promotion_note(review), limit=600)
+    lines = [_baseline(review, links), _trusted(review, links), _operations(review), promotion]
+    run = link("Workflow run with the full report", links.run, links) if links is not None and links.run else ""
+    lines.append(run if run.startswith("[") else "")
+    shown = [line for line in lines if line]
+    short = [line for line in (lines[0], lines[4]) if line]
+    variants = tuple(_small(found) for found in (shown, short))
+    return Section(name="where the numbers come from", rank=2, variants=variants)
+
+
+def _small(lines: Sequence[str]) -> str:
+    return "<sub>" + "<br>\n".join(lines) + "</sub>" if lines else ""
+
+
+def _baseline(review: Review, links: Links | None) -> str:
+    baseline = review.comparison.baseline
+    if baseline is None:
+        return ""
+    origin = baseline.provenance
+    parts = [safe(baseline.source, limit=200)]
+    if baseline.scorecard.run_id:
+        parts.append(f"run {safe(baseline.scorecard.run_id, limit=120)}")
+    measured = origin.get("measured")
+    if isinstance(measured, str):
+        parts.append(f"measured {safe(measured.partition('T')[0], limit=40)}{_age(review, measured)}")
+    checkout = origin.get("checkout")
+    commit = checkout.get("commit") if isinstance(checkout, dict) else None
+    if isinstance(commit, str):
+        parts.append(f"of {commit_link(links, commit)}")
+    return f"Baseline: {', '.join(parts)}; {formatting.compared(review.comparison)}"
+
+
+def _age(review: Review, measured: str) -> str:
+    """Say how old a baseline was when the run started, in whole days."""
+    days = days_between(measured, review.run.started)
+    if days is None or days < 0:
+        return ""
+    old = any(reason.code == "stale-baseline" for reason in review.verdict.warnings)
+    age = "the same day" if days < 1 else "1 day old" if days < 2 else f"{int(days)} days old"
+    return f" ({age}{' ⚠️' if old else ''})"
+
+
+def _trusted(review: Review, links: Links | None) -> str:
+    lines = []
+    if review.against:
+        commit = commit_link(links, review.against)
+        held = review.comparison.baseline
+        own = held is not None and held.source.endswith(f"@{review.against[:12]}")
+        what = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
+        lines.append(f"{what}: those of commit {commit}")
+    ignored = [str(name) for name in review.run.config.get("ignored") or []]
+    if ignored:
+        lines.append(f"Not used, because that commit's own count: {listed(ignored, most=8)}")
+    return "<br>\n".join(lines)
+
+
+def _operations(review: Review) -> str:
+    return safe(formatting.operations_line(review.scorecard), limit=500)

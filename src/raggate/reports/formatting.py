@@ -1,0 +1,277 @@
+"""What the reports share: which rows to show, and how a value, a change and a rank are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate.config.schema import DEFAULT_GATED
+from raggate.models.comparison import Comparison, Delta, Flip
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
+from raggate.models.verdict import Judged, Reason, Review
+from raggate.scoring.repeats import Repeated
+from raggate.text.jsonio import written
+
+SMALL = 20
+"""Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
+
+MARKS = {
+    "worse": "❌",
+    "below floor": "❌",
+    "vanished": "❌",
+    "better": "✅",
+    "same": "▫️",
+    "within": "🔸",
+    "no baseline": "🆕",
+    "not gated": "·",
+}
+
+
+def undecided(review: Review) -> bool:
+    """Say whether there is no verdict though values were compared: they say nothing of the change then."""
+    verdict = review.verdict
+    # what merging would break is told of a change that was measured as well as any
+    measured = {reason.code for reason in verdict.reasons} == {"breaks-gate"}
+    return verdict.outcome in {"cannot tell", "interrupted"} and bool(verdict.rows) and not measured
+
+
+def deciding(review: Review) -> list[Reason]:
+    """Give the reasons of a verdict; where there is none, those for that, without what seemed to be worse."""
+    reasons = review.verdict.reasons
+    return [reason for reason in reasons if not (undecided(review) and reason.code in _QUALITY)]
+
+
+def warnings(review: Review) -> list[Reason]:
+    """Give the warnings, likewise; that a run which stopped scored fewer cases is none."""
+    left = _QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
+    return [one for one in review.verdict.warnings if not (undecided(review) and one.code in left)]
+
+
+def left_out(review: Review) -> str:
+    """Say how what was compared stands without a verdict, and where it is; empty for one with a verdict."""
+    if not undecided(review):
+        return ""
+    rows = [row for row in main_rows(review.verdict.rows) if row.gated]
+    worse, better = sum(row.status in _BAD for row in rows), sum(row.status == "better" for row in rows)
+    # of a part of the questions, or of failed calls, not even that is worth a word
+    measured = not {reason.code for reason in review.verdict.reasons} & {"stopped", "too-many-errors"}
+    counts = f" ({len(rows)} gated values: {worse} worse, {better} better)" if measured else ""
+    return f"What was compared{counts} decides nothing here, and is in verdict.json."
+
+
+def main_rows(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the overall rows that decide, or would with a baseline, what is wrong first.
+
+    A mode that is gone has none: one reason tells it.
+    """
+    left = {row.delta.mode for row in rows if row.delta.current.n or row.delta.current.unscored}
+    shown = [
+        row
+        for row in rows
+        if row.delta.slice == OVERALL
+        and row.delta.mode in left
+        and (row.gated or row.status in _BAD or row.status == "no baseline")
+    ]
+    return sorted(shown, key=lambda row: (row.delta.mode, row.status not in _BAD, _natural(row.delta.metric)))
+
+
+def other_rows(rows: Sequence[Judged]) -> list[Judged]:
+    """Give the overall rows of metrics that are not gated but moved."""
+    main = main_rows(rows)
+    shown = [row for row in rows if row.delta.slice == OVERALL and _moved(row.delta) and row not in main]
+    return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
+
+
+def slice_rows(rows: Sequence[Judged], *, better: bool = False) -> list[Judged]:
+    """Give the gated slice rows that got worse, or better, by more than is allowed, largest change first.
+
+    Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
+    """
+    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
+    shown = [
+        row
+        for row in rows
+        if row.delta.slice != OVERALL
+        and row.gated
+        and (_much_better(row) if better else row.status == "worse")
+        and row.delta.current.n != whole.get((row.delta.mode, row.delta.metric))
+    ]
+    return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
+
+
+def _much_better(row: Judged) -> bool:
+    return row.status == "better" and abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
+
+
+def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:
+    """Give mode, metric and value over all cases of what is gated by default, where nothing is compared."""
+    return [
+        (mode, metric, values[metric])
+        for mode, slices in scorecard.slices.items()
+        for values in [slices.get(OVERALL, {})]
+        for metric in sorted(set(values) & set(DEFAULT_GATED), key=_natural)
+        if values[metric].n
+    ]
+
+
+def compared(comparison: Comparison) -> str:
+    """Write how much of a baseline could be compared."""
+    if comparison.incomparable:
+        return "not comparable"
+    if comparison.baseline is None or not comparison.baseline.paired:
+        return "only means compared"
+    if any(case.failure == "aborted" for case in comparison.scorecard.cases):
+        return "compared in part"
+    return f"{comparison.compared} {'case' if comparison.compared == 1 else 'cases'} compared"
+
+
+def figure(value: MetricValue, *, binary: bool) -> str:
+    """Write a metric value: 4 decimals, a count for few cases, a dash when it does not apply."""
+    if value.value is None:
+        return "–"
+    if binary and value.n <= SMALL:
+        return f"{round(value.value * value.n)}/{value.n}"
+    return written(value.value)
+
+
+def now(delta: Delta, *, gap: str = " ") -> str:
+    """Write the value that is compared, and the run's own over all its cases beside it where that is another."""
+    shown = figure(delta.current, binary=delta.binary)
+    whole = delta.whole
+    if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
+        return shown
+    return f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
+
+
+def _equal(one: MetricValue, other: MetricValue) -> bool:
+    return abs((one.value or 0.0) - (other.value or 0.0)) <= EPSILON
+
+
+def change(delta: Delta) -> str:
+    """Write a delta with its sign, a plain zero when nothing changed, a dash when there is nothing to compare."""
+    if delta.delta is None:
+        return "–"
+    return written(delta.delta, sign=True) if _moved(delta) else "0"
+
+
+def allowed(row: Judged) -> str:
+    """Write what the policy allows: the tolerance, and the limit if there is one."""
+    if row.allowed is None:
+        return "–"
+    limit = "" if row.floor is None else f", {'≥' if row.delta.current.direction == 'higher' else '≤'} {row.floor:g}"
+    return f"{row.allowed:g}{limit}"
+
+
+def cases(delta: Delta) -> str:
+    """Write how many cases a value covers and how many of them moved."""
+    counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
+    return f"{delta.current.n}: {', '.join(counts)}" if counts else str(delta.current.n)
+
+
+def rank_change(flip: Flip) -> str:
+    """Write where the gold support was and is; of a question that fell, also by which metric that was seen."""
+    if flip.kind == "fell":
+        return _fall(flip)
+    if flip.kind == "missed":
+        return _miss(flip)
+    if flip.metric == "abstention_accuracy":
+        return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
+    if flip.metric == "false_abstention_rate":
+        return "did not abstain → abstained" if flip.kind == "broke" else "abstained → did not abstain"
+    what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
+    if flip.before and flip.after:
+        return f"{what} {flip.before} → {flip.after}"
+    before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
+    return f"{before} → {after}"
+
+
+def _fall(flip: Flip) -> str:
+    places = [f"rank {rank}" if rank else "not found" for rank in (flip.before, flip.after)]
+    if flip.since == "added":
+        return f"{flip.metric} lower than usual, {places[1]}, added since the baseline"
+    both = flip.before and flip.after
+    moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else "at the same rank"
+    return f"{flip.metric} worse, {moved}{', relabelled since the baseline' if flip.since == 'relabelled' else ''}"
+
+
+def _miss(flip: Flip) -> str:
+    """Write where a question that must pass stands, and where it stood; it did not break."""
+    since = "" if flip.since == "same" else f", {flip.since} since the baseline"
+    if flip.metric in {"abstention_accuracy", "false_abstention_rate"}:
+        return f"{'did not abstain' if flip.metric == 'abstention_accuracy' else 'abstained'}{since}"
+    what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
+    before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
+    return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
+
+
+def promotion_note(review: Review) -> str:
+    """Say why a run that passes is not promoted without permission; empty where it is."""
+    if not review.lowers:
+        return ""
+    more = f" and {len(review.lowers) - 3} more" if len(review.lowers) > 3 else ""
+    return (
+        "Within what the gate allows, but promoting this run takes --allow-regression and a --reason: "
+        f"{'; '.join(review.lowers[:3])}{more}"
+    )
+
+
+def fallen_title(flips: Sequence[Flip]) -> str:
+    """Name questions that are told beside those that broke, by what they are."""
+    missed = [flip.kind == "missed" for flip in flips]
+    if all(missed):
+        return f"Questions that must pass and failed before too ({len(flips)})"
+    return f"Questions that {'must pass, or ' if any(missed) else ''}got worse without breaking ({len(flips)})"
+
+
+def operations_line(scorecard: Scorecard) -> str:
+    """Write how the calls went in one line; nothing where that is not known."""
+    operations = scorecard.operations
+    if operations is None:
+        return ""
+    left = operations.failures.get("aborted", 0)
+    made = operations.calls - left
+    calls = f"{made} {'call' if made == 1 else 'calls'}"
+    parts = [f"{calls}, {operations.failed - left} failed, {operations.retries} retried"]
+    if left:
+        parts.append(f"{left} {'question' if left == 1 else 'questions'} not asked")
+    empty = operations.rates.get("empty_result_rate")
+    if empty is not None and empty.value:
+        parts.append(f"{round(empty.value * empty.n)} without any chunk")
+    repeated = Repeated.of(scorecard.fingerprint)
+    if repeated is not None:
+        parts.append(f"{repeated.asked} asked twice, {repeated.differ or 'none'} otherwise")
+    for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
+        times = operations.latency.get(step)
+        if times:
+            parts.append(f"{label} p50 {times['p50']:.0f} ms, p95 {times['p95']:.0f} ms")
+    coverage = operations.coverage or {}
+    if "docs_processed" in coverage:
+        parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")
+    parts += _found(operations)
+    return " · ".join(parts)
+
+
+def _found(operations: Operations) -> Iterator[str]:
+    """Write of which types the documents were that came back, where there are several, and what it all cost."""
+    types = sorted(operations.document_types.items(), key=lambda item: (-item[1]["documents"], item[0]))
+    if len(types) > 1:
+        rest = sum(counts["documents"] for _, counts in types[_SHOWN_TYPES:])
+        more = f", {rest} more" if rest else ""
+        counts = ", ".join(f"{counts['documents']} {kind}" for kind, counts in types[:_SHOWN_TYPES])
+        yield f"retrieved documents: {counts}{more}"
+    usd = operations.cost.get("judge_cost_usd")
+    if usd:
+        yield f"cost {written(usd['sum'])} USD"
+
+
+_SHOWN_TYPES = 3
+_QUALITY = frozenset(("worse", "below-floor", "creep", "must-pass", "slice-worse"))
+_BAD = frozenset(("worse", "below floor", "vanished"))
+
+
+def _natural(name: str) -> tuple[str | int, ...]:
+    """Order `hit_at_3` before `hit_at_10`."""
+    return tuple(int(part) if part.isdigit() else part for part in name.split("_"))
+
+
+def _moved(delta: Delta) -> bool:
+    return delta.delta is not None and abs(delta.delta) > EPSILON

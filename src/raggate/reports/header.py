@@ -1,0 +1,188 @@
+"""What every page begins with: the heading, the verdict in one sentence, notes, earlier pushes and further reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate.models.publication import Publication, Push
+from raggate.models.scorecard import OVERALL
+from raggate.models.verdict import Reason, Review
+from raggate.models.waiver import Waived
+from raggate.reports import formatting
+from raggate.reports.budget import KEPT, Section
+from raggate.reports.markup import commit_link, folded, heading_alert, said
+from raggate.text.escape import markdown as safe
+
+SHOWN_PUSHES = 10
+SHOWN_REASONS = 30
+
+SIGNS = {
+    "pass": "✅",
+    "regression": "❌",
+    "cannot tell": "❔",
+    "invariant broken": "⛔",
+    "interrupted": "⏹️",
+    "usage error": "🔧",
+    "internal error": "💥",
+}
+"""Verdict -> sign. It never stands without the word."""
+
+_ALERTS = {"pass": "NOTE", "regression": "CAUTION", "invariant broken": "CAUTION", "internal error": "CAUTION"}
+_RELAYED = "Measured by an untrusted run, judged here by this repository's own policy."
+
+
+def sign(verdict: str) -> str:
+    """Give the sign of a verdict, known or not."""
+    return SIGNS.get(verdict, "❔")
+
+
+def head(verdict: str, suite: str | None, lines: Sequence[str], *, first_run: bool = False) -> str:
+    """Write heading and alert; the lines are Markdown."""
+    of_suite = f" (suite {suite})" if suite else ""
+    if first_run:
+        return f"## 👋 raggate: first run{of_suite}\n\n" + heading_alert("NOTE", *lines)
+    title = f"## {sign(verdict)} raggate: {safe(verdict, limit=40)}{of_suite}"
+    return f"{title}\n\n{heading_alert(_ALERTS.get(verdict, 'WARNING'), *lines)}"
+
+
+def opening(review: Review) -> Section:
+    """Write the heading and the verdict. A first run is greeted instead, as long as it went well."""
+    verdict = review.verdict
+    if greeted(review):
+        lines = ["**This pull request introduces raggate.** There is no baseline yet to hold it against."]
+        variants = tuple(head("", safe(review.run.suite, limit=width), lines, first_run=True) for width in (300, 60))
+    else:
+        variants = tuple(
+            head(verdict.outcome, safe(review.run.suite, limit=width), [_sentence(verdict.headline, length)])
+            for width, length in ((300, 600), (60, 300))
+        )
+    return Section(name="verdict", rank=KEPT, variants=variants)
+
+
+def greeted(review: Review) -> bool:
+    """Say whether a review is a first run with nothing wrong but the missing baseline."""
+    return review.first_run and {reason.code for reason in review.verdict.reasons} <= {"first-run", "no-baseline"}
+
+
+def _sentence(headline: str, length: int) -> str:
+    """Set the first sentence of a headline in bold, when there is more than one."""
+    first, stop, rest = headline.partition(". ")
+    if stop and len(headline) <= length:
+        return f"**{safe(first, limit=length)}.** {safe(rest, limit=length)}"
+    return f"**{said(headline, limit=length)}**"
+
+
+def notes(publication: Publication) -> Section:
+    """Write what the publisher adds to the verdict."""
+    full = [safe(note, limit=600) for note in publication.notes]
+    short = [safe(note, limit=100) for note in publication.notes[:3]]
+    told = [f"Judged for a merge into {safe(publication.base, limit=100)}."] if publication.base else []
+    told += [_RELAYED] if publication.relayed else []
+    quiet = [f"<sub>{' '.join(told)}</sub>"] if told else []
+    return Section(name="notes", rank=1, variants=("\n\n".join(full + quiet), "\n\n".join(short + quiet)))
+
+
+def pushes(publication: Publication) -> Section:
+    """Write how the last pushes were judged, oldest first, when there is more than one; each by its newest run."""
+    newest = {push.head: push for push in sorted(publication.pushes, key=lambda push: push.order)}
+    last = sorted(newest.values(), key=lambda push: push.order)[-SHOWN_PUSHES:]
+    strip = "" if len(last) < 2 else f"<sub>Pushes, oldest first: {_strip(last, publication)}</sub>"
+    return Section(name="earlier pushes", rank=4, variants=(strip,))
+
+
+def _strip(last: Sequence[Push], publication: Publication) -> str:
+    return " → ".join(f"{sign(push.verdict)} {commit_link(publication.links, push.head)}" for push in last)
+
+
+def reasons(review: Review) -> Section:
+    """Write the reasons that neither the sentence nor another section tells."""
+    left = list(_untold(review))
+    title = "### Why\n\n" if len(left) > 1 else ""
+    return Section(
+        name="reasons",
+        rank=1,
+        variants=tuple(title + bullets(left, width) for width in (500, 120)) if left else (),
+    )
+
+
+def _untold(review: Review) -> Iterator[Reason]:
+    if greeted(review):
+        return
+    broke = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
+    broke |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed"}
+    told = {f"must-pass question {case_id} ({mode})" for case_id, mode in broke}
+    tabled = {row.delta.metric for row in formatting.main_rows(review.verdict.rows) if row.delta.slice == OVERALL}
+    for position, reason in enumerate(formatting.deciding(review)):
+        in_sentence = position == 0 and review.verdict.outcome != "regression"
+        in_table = reason.code in {"worse", "below-floor"} and bool(tabled)
+        in_questions = reason.code == "must-pass" and any(reason.message.startswith(f"{name}:") for name in told)
+        if not (in_sentence or in_table or in_questions or reason.code.startswith("invariant-")):
+            yield reason
+
+
+def warnings(review: Review) -> Section:
+    """Write the warnings, but for invariants, which have a section of their own."""
+    found = [reason for reason in formatting.warnings(review) if not reason.code.startswith("invariant-")]
+    if not found:
+        return Section(name="warnings", rank=3, variants=())
+    title = f"### ⚠️ Warnings ({len(found)})\n\n"
+    return Section(name="warnings", rank=3, variants=tuple(title + bullets(found, width) for width in (500, 120)))
+
+
+def waivers(waived: Sequence[Waived]) -> Section:
+    """List the waivers: what each excuses, for whom, why and until when; those that have expired first."""
+    found = sorted(waived, key=lambda one: (_WAIVED.index(one.state), one.expires))
+    if not found:
+        return Section(name="waivers", rank=2, variants=())
+    title = f"### Waivers ({len(found)})\n\n"
+    return Section(
+        name="waivers",
+        rank=2,
+        variants=tuple(title + "\n".join(_waiver(one, width) for one in found[:SHOWN_REASONS]) for width in (300, 80)),
+    )
+
+
+_WAIVED = ("expired", "active", "unused")
+_SOON_DAYS = 14
+
+
+def _waiver(one: Waived, width: int) -> str:
+    what = one.metric if one.metric is not None else f"question {one.case}"
+    mode = f" ({one.mode})" if one.mode else ""
+    left = one.days_left
+    soon = f", {left} {'day' if left == 1 else 'days'} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
+    state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[one.state]
+    text = f"{what}{mode}: {one.reason} ({one.owner}, until {one.expires}{soon})"
+    return f"- {state}: {said(text, limit=width)}"
+
+
+def bullets(reasons: Sequence[Reason], width: int) -> str:
+    """List reasons, at most `SHOWN_REASONS`."""
+    lines = [f"- {said(_capital(reason.message), limit=width)}" for reason in reasons[:SHOWN_REASONS]]
+    if len(reasons) > SHOWN_REASONS:
+        lines.append(f"- … and {len(reasons) - SHOWN_REASONS} more in verdict.json")
+    return "\n".join(lines)
+
+
+def _capital(message: str) -> str:
+    """Begin a sentence with a capital, but not one that begins with a name such as hit_at_5."""
+    first = message.split(" ", 1)[0]
+    return message[:1].upper() + message[1:] if first.isalpha() or first == "must-pass" else message
+
+
+def log(lines: Sequence[str], *, file: str = "") -> Section:
+    """Write the API's last log lines, folded out; `file` of the run directory has all of them."""
+    return Section(
+        name="the API's log",
+        rank=3,
+        variants=tuple(log_block(lines[-most:], width, file) for most, width in ((len(lines), 300), (5, 120)))
+        if lines
+        else (),
+    )
+
+
+def log_block(lines: Sequence[str], width: int = 300, file: str = "") -> str:
+    """Render log lines, each on its own line."""
+    body = "<br>\n".join(safe(line, limit=width) or "&nbsp;" for line in lines)
+    more = f" (all of them: {file} in the run directory)" if file else ""
+    return folded(f"The API's last log lines{more}", body, opened=True)

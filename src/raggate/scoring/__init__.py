@@ -1,0 +1,1 @@
+"""A run -> a scorecard."""

@@ -1,0 +1,114 @@
+"""Which optional fields an API tells in which mode, so that one that vanishes is not quietly done without. Pure.
+
+An invariant holds where the API tells nothing to hold it against. So a field that every answer behind the baseline had,
+and that is gone, leaves something unchecked that was checked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from raggate.models.run import Chunk, Labelled, Response
+from raggate.models.scorecard import EPSILON
+
+Counts = dict[str, dict[str, list[int]]]
+"""By mode and field: how many answers told it, of how many that could have."""
+
+# what a chunk is: one that does not tell could be any
+_OF_EACH_CHUNK: dict[str, Callable[[Chunk], object]] = {
+    "chunk_id": lambda chunk: chunk.chunk_id,
+    "doc_id": lambda chunk: chunk.doc_id,
+    "vault": lambda chunk: chunk.vault is not None,
+}
+_OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {
+    "heading_path": lambda chunk: chunk.heading_path.strip(),
+    "rank": lambda chunk: chunk.rank is not None,
+    "score_final": lambda chunk: chunk.score_final is not None,
+    "score_lexical": lambda chunk: chunk.score_lexical is not None,
+    "score_vector": lambda chunk: chunk.score_vector is not None,
+}
+_OF_COVERAGE = ("chunker_version", "chunks_embedded", "docs_processed", "docs_with_0_chunks", "index_version")
+_OF_ANSWERS: dict[str, Callable[[Response], object]] = {
+    "available_folders": lambda response: response.available_folders is not None,
+    "grounded": lambda response: response.grounded is not None,
+    "selected_folders": lambda response: response.selected_folders is not None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A field that all but a few answers behind the baseline told, and that `missing` of `answers` do not."""
+
+    mode: str
+    field: str
+    missing: int
+    answers: int
+
+
+def counts(results: Sequence[Labelled]) -> Counts:
+    """Count by mode and field how many answers tell it, and how many could. Failed calls count for neither.
+
+    A field of chunks could be told by an answer that has chunks. It is told by one chunk of them that does, but what
+    identifies a chunk only by all of them.
+    """
+    counted: Counts = {}
+    for item in results:
+        if item.result.response is None:
+            continue
+        fields = counted.setdefault(item.result.mode, {})
+        for name, is_told in _told(item, item.result.response):
+            entry = fields.setdefault(name, [0, 0])
+            entry[0] += is_told
+            entry[1] += 1
+    return counted
+
+
+def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
+    """Name the fields that are told no more.
+
+    Args:
+        before: the counts of the baseline; None, or anything else, where they were not kept.
+        now: those of the run.
+        allowed: the share of answers in which a field may be missing and still count as told.
+    """
+    for mode, fields in _counts_in(now).items():
+        for name, (told_now, answers) in fields.items():
+            told_before, answers_before = _counts_in(before).get(mode, {}).get(name, (0, 0))
+            missing = answers - told_now
+            if (
+                answers_before
+                and answers_before - told_before <= allowed * answers_before + EPSILON
+                and missing > allowed * answers + EPSILON
+            ):
+                yield Lost(mode=mode, field=name, missing=missing, answers=answers)
+
+
+def _told(item: Labelled, response: Response) -> Iterator[tuple[str, bool]]:
+    if response.chunks:
+        for name, value in _OF_EACH_CHUNK.items():
+            yield name, all(map(value, response.chunks))
+        for name, value in _OF_CHUNKS.items():
+            yield name, any(map(value, response.chunks))
+        # what is on disk is cut, and may look otherwise
+        yield "text", len(item.labels.empty) < len(response.chunks)
+    for name in _OF_COVERAGE:
+        yield f"indexing_coverage.{name}", name in (response.coverage or {})
+    for name, of_answer in _OF_ANSWERS.items():
+        yield name, bool(of_answer(response))
+
+
+def _counts_in(stored: Any) -> dict[str, dict[str, tuple[int, int]]]:
+    """Read counts that may come from a file."""
+    if not isinstance(stored, dict):
+        return {}
+    return {
+        mode: {
+            name: (entry[0], entry[1])
+            for name, entry in fields.items()
+            if isinstance(entry, list) and len(entry) == 2 and all(type(number) is int for number in entry)
+        }
+        for mode, fields in stored.items()
+        if isinstance(fields, dict)
+    }

@@ -1,0 +1,57 @@
+"""What to measure. A metric is one function of a labelled case; add it to a module here and one line to the dict.
+
+A function returns None where the metric does not apply. Its docstring is its documentation: the summary line, then
+`Formula:`, `Null:`, `Also:` (who calls it what, or `nobody else.`) and `Source:`; docs/metrics.md is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from raggate.models.run import Labelled
+from raggate.models.scorecard import Direction
+from raggate.scoring.metrics import abstention, answers, documents, headings, retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its function, which way is better, and whether it only takes the values 0 and 1.
+
+    `ranked` metrics take a cut-off and are named `<name>_at_<k>`. Those `of_answer` say nothing of a run that asked for
+    retrieval alone, in which even a failed call is no missing answer.
+    """
+
+    function: Callable[..., float | None]
+    direction: Direction = "higher"
+    ranked: bool = False
+    binary: bool = False
+    of_answer: bool = False
+
+
+PerCase = Callable[[Labelled], float | None]
+
+METRICS: dict[str, Metric] = {
+    "hit": Metric(retrieval.hit, ranked=True, binary=True),
+    "recall_all": Metric(retrieval.recall_all, ranked=True, binary=True),
+    "mrr": Metric(retrieval.mrr, ranked=True),
+    "precision": Metric(retrieval.precision, ranked=True),
+    "ndcg": Metric(retrieval.ndcg, ranked=True),
+    "ndcg_exp": Metric(retrieval.ndcg_exp, ranked=True),
+    "scope_miss_rate": Metric(retrieval.scope_miss, "lower", binary=True),
+    "heading_dominance_rate": Metric(retrieval.heading_dominance, "lower", binary=True),
+    "heading_only_hit_rate": Metric(headings.heading_only_hit, "lower", ranked=True),
+    "lexical_dominance": Metric(headings.lexical_dominance, "lower", ranked=True),
+    "heading_first": Metric(headings.heading_first, "lower", ranked=True),
+    "abstention_accuracy": Metric(abstention.abstention_accuracy, binary=True),
+    "hallucination_rate_unanswerable": Metric(abstention.hallucination_rate_unanswerable, "lower", binary=True),
+    "false_abstention_rate": Metric(abstention.false_abstention_rate, "lower", binary=True),
+    "document_precision": Metric(documents.document_precision, ranked=True),
+    "duplicate_doc_rate": Metric(documents.duplicate_doc_rate, "lower", ranked=True),
+    "diversity_rate": Metric(documents.diversity_rate, ranked=True),
+    "attribution_hit_rate": Metric(answers.attribution_hit_rate, binary=True, of_answer=True),
+    "citation_presence_rate": Metric(answers.citation_presence_rate, binary=True, of_answer=True),
+    "key_fact_coverage": Metric(answers.key_fact_coverage, of_answer=True),
+    "recency_conflict": Metric(answers.recency_conflict, binary=True, of_answer=True),
+    "answer_contains": Metric(answers.answer_contains, binary=True, of_answer=True),
+}

@@ -1,0 +1,49 @@
+"""Abstention metrics of one case: does the system know when not to answer."""
+
+from __future__ import annotations
+
+from raggate.models.run import Labelled, Response
+
+
+def abstention_accuracy(item: Labelled) -> float | None:
+    """An unanswerable question is refused.
+
+    Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
+    Null: answerable cases.
+    Also: abstention_accuracy (the note system), refusal_correctness (kebab).
+    Source: the note system's abstention accuracy.
+    """
+    if item.case.answerable:
+        return None
+    response = item.result.response
+    return float(response is not None and _abstained(response))
+
+
+def hallucination_rate_unanswerable(item: Labelled) -> float | None:
+    """An unanswerable question is answered all the same.
+
+    Formula: 1 if the API did not abstain, else 0.
+    Null: answerable cases. A failed call counts as 1: the rate is the inverse of abstention_accuracy.
+    Also: hallucination_rate_unanswerable (the note system).
+    Source: the note system's hallucination rate on unanswerable.
+    """
+    accuracy = abstention_accuracy(item)
+    return None if accuracy is None else 1 - accuracy
+
+
+def false_abstention_rate(item: Labelled) -> float | None:
+    """An answerable question is refused.
+
+    Formula: 1 if the API abstained, else 0; a failed call is 1.
+    Null: unanswerable cases.
+    Also: nobody else.
+    Source: raggate; the note system has no such metric.
+    """
+    if not item.case.answerable:
+        return None
+    response = item.result.response
+    return float(response is None or _abstained(response))
+
+
+def _abstained(response: Response) -> bool:
+    return response.abstained or (response.answer is not None and not response.answer.strip())

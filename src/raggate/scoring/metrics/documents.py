@@ -1,0 +1,107 @@
+"""Document metrics of one case: the list of chunks as the list of the documents they are from, first kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Labelled, Result
+from raggate.scoring.metrics.ranking import labelled
+
+Document = tuple[str | None, str]
+"""A document: its vault, None where the API does not tell, and its id or path."""
+
+MAX_TYPES = 20
+"""Types of documents that are told apart; ids that only look like file names could be of any number."""
+
+_EXTENSION = re.compile(r"[^/]\.([A-Za-z][A-Za-z0-9]{0,7})\Z")
+
+
+def document_precision(item: Labelled, k: int) -> float | None:
+    """Share of the first k documents that a gold support names, whatever the section. A short list is divided by k.
+
+    Formula: documents of gold supports among the first k distinct documents / k.
+    Null: unanswerable cases. A failed call is 0.
+    Also: P@k (TREC, of documents).
+    Source: TREC P@k at the level of documents, with documents deduplicated first.
+    """
+    if not labelled(item.case):
+        return None
+    chunks = _chunks(item)
+    documents = list(dict.fromkeys(_document(chunk) for chunk in chunks))
+    relevant = {
+        _document(chunk)
+        for chunk, found in zip(chunks, item.labels.matches, strict=True)
+        if found or _is_named(chunk, item.case)
+    }
+    return sum(document in relevant for document in documents[:k]) / k
+
+
+def duplicate_doc_rate(item: Labelled, k: int) -> float | None:
+    """Share of the first k chunks whose document stood higher up already.
+
+    Formula: chunks among the first k that are not the first of their document / chunks among the first k.
+    Null: empty lists and failed calls.
+    Also: duplicate_doc_rate (the search-improver).
+    Source: the search-improver's duplicate-document rate.
+    """
+    diversity = diversity_rate(item, k)
+    return None if diversity is None else 1 - diversity
+
+
+def diversity_rate(item: Labelled, k: int) -> float | None:
+    """Share of the first k chunks that bring a document of their own.
+
+    Formula: distinct documents among the first k chunks / chunks among the first k.
+    Null: empty lists and failed calls.
+    Also: diversity_rate (the search-improver).
+    Source: the search-improver's diversity rate; the inverse of duplicate_doc_rate.
+    """
+    chunks = _chunks(item)[:k]
+    return len({_document(chunk) for chunk in chunks}) / len(chunks) if chunks else None
+
+
+def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, int]]:
+    """Count, over a whole run, the distinct documents and the chunks that came back of each type.
+
+    Returns:
+        Per file extension, in lower case, `documents` and `chunks`; `unknown` are those whose id does not end in one,
+        `other` those of types beyond the `MAX_TYPES` that most documents are of.
+    """
+    chunks: dict[str, int] = {}
+    documents: dict[str, set[Document]] = {}
+    for result in results:
+        for chunk in result.response.chunks if result.response else ():
+            document = _document(chunk)
+            extension = _EXTENSION.search(document[1])
+            kind = extension[1].lower() if extension else "unknown"
+            chunks[kind] = chunks.get(kind, 0) + 1
+            documents.setdefault(kind, set()).add(document)
+    types = sorted(chunks.keys() - {"unknown"}, key=lambda kind: (-len(documents[kind]), kind))
+    counts: dict[str, dict[str, int]] = {}
+    for kind in sorted(chunks):
+        shown = counts.setdefault("other" if kind in types[MAX_TYPES:] else kind, {"documents": 0, "chunks": 0})
+        shown["documents"] += len(documents[kind])
+        shown["chunks"] += chunks[kind]
+    return dict(sorted(counts.items()))
+
+
+def _chunks(item: Labelled) -> tuple[Chunk, ...]:
+    return item.result.response.chunks if item.result.response else ()
+
+
+def _document(chunk: Chunk) -> Document:
+    return chunk.vault, chunk.rel_path if chunk.doc_id is None else chunk.doc_id
+
+
+def _is_named(chunk: Chunk, case: Case) -> bool:
+    for support in case.gold_supports:
+        if support.doc_id is not None:
+            if support.doc_id == _document(chunk)[1]:
+                return True
+        elif support.rel_path and support.rel_path == chunk.rel_path:
+            allowed = (support.vault,) if support.vault else case.vaults
+            if chunk.vault is None or not allowed or chunk.vault in allowed:
+                return True
+    return False

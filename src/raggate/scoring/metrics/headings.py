@@ -1,0 +1,70 @@
+"""Heading metrics of one case: how much of the list is headings without text, and how much headings decide its order.
+
+`heading_dominance_rate` in `retrieval` is the search-improver's specification; two of its programs measure something
+else under the same name, which have names of their own here.
+"""
+
+from __future__ import annotations
+
+from raggate.models.run import Chunk, Labelled
+
+LEXICAL_SHARE = 0.7
+"""From this share of the final score on, the lexical score decides a chunk's place."""
+
+
+def heading_only_hit(item: Labelled, k: int) -> float | None:
+    """Share of the first k chunks that are a heading without any text below it.
+
+    Formula: chunks among the first k whose text is empty but for their heading / chunks among the first k.
+    Null: empty lists, lists without any text, and failed calls.
+    Also: heading_only_hit_rate (the search-improver).
+    Source: the search-improver's heading_only_hit_rate.
+    """
+    chunks = _told(item, k)
+    return sum(bodiless for _, bodiless in chunks) / len(chunks) if chunks else None
+
+
+def lexical_dominance(item: Labelled, k: int) -> float | None:
+    """Share of the first k chunks whose final score is mostly their lexical score, which headings are rich in.
+
+    Formula: chunks among the first k with score_lexical / score_final >= 0.7 / chunks among the first k that tell both;
+        with a final score of 0 or less a chunk is not dominated.
+    Null: lists in which no chunk tells both scores, and failed calls.
+    Also: heading_dominance_rate (the search-improver's build_metrics).
+    Source: heading_dominance_rate as the search-improver's build_metrics has it, for one query.
+    """
+    pairs = [
+        (chunk.score_lexical, chunk.score_final)
+        for chunk in _chunks(item)[:k]
+        if chunk.score_lexical is not None and chunk.score_final is not None
+    ]
+    dominated = sum(final > 0 and lexical / final >= LEXICAL_SHARE for lexical, final in pairs)
+    return dominated / len(pairs) if pairs else None
+
+
+def heading_first(item: Labelled, k: int) -> float | None:
+    """Share, among documents with several chunks in the first k, whose highest chunk is a heading without text.
+
+    Formula: documents with two or more of the first k chunks, of which the first has no text but its heading /
+        documents with two or more of the first k chunks.
+    Null: lists in which no document has several chunks, lists without any text, and failed calls.
+    Also: heading_dominance_rate (the search-improver's heading_bias).
+    Source: heading_dominance_rate as the search-improver's heading_bias has it.
+    """
+    documents: dict[tuple[str | None, str], list[bool]] = {}
+    for chunk, bodiless in _told(item, k):
+        name = chunk.rel_path if chunk.doc_id is None else chunk.doc_id
+        documents.setdefault((chunk.vault, name), []).append(bodiless)
+    several = [chunks for chunks in documents.values() if len(chunks) > 1]
+    return sum(chunks[0] for chunks in several) / len(several) if several else None
+
+
+def _chunks(item: Labelled) -> tuple[Chunk, ...]:
+    return item.result.response.chunks if item.result.response else ()
+
+
+def _told(item: Labelled, k: int) -> tuple[tuple[Chunk, bool], ...]:
+    """Give the first k chunks, and whether each is bodiless; none where the API returns no text at all."""
+    chunks = _chunks(item)
+    told = any(chunk.text for chunk in chunks)
+    return tuple(zip(chunks, item.labels.bodiless, strict=True))[:k] if told else ()

@@ -1,0 +1,63 @@
+"""What the retrieval metrics share: a ranking as the supports it meets, rank by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+
+from raggate.models.golden import Case, Support
+from raggate.models.run import Labelled
+
+Ranking = list[tuple[int, ...]]
+"""Per rank, the indices of the gold supports that the chunk matches; chunks seen before hold no rank."""
+
+
+def ranking(item: Labelled) -> Ranking:
+    """Give the ranking of one result; empty for a failed call."""
+    dropped = set(item.labels.duplicates)
+    return [found for position, found in enumerate(item.labels.matches) if position not in dropped]
+
+
+def labelled(case: Case) -> bool:
+    """Say whether retrieval can be scored for the case at all."""
+    return case.answerable and bool(case.gold_supports)
+
+
+def first_hit(ranks: Ranking) -> int | None:
+    """Give the rank, from 1, of the first chunk that matches a gold support."""
+    return next((rank for rank, found in enumerate(ranks, 1) if found), None)
+
+
+def complete_at(ranks: Ranking, groups: Sequence[Sequence[int]]) -> int | None:
+    """Give the depth at which all supports of some group have been seen."""
+    seen: set[int] = set()
+    for rank, found in enumerate(ranks, 1):
+        seen.update(found)
+        if found and any(seen.issuperset(group) for group in groups):
+            return rank
+    return None
+
+
+def gains(ranks: Ranking, supports: Sequence[Support]) -> list[int]:
+    """Give the graded gain per rank. A support is gained once, and a chunk gains at most one support.
+
+    So pieces of one long section, or one chunk that meets two nested anchors, cannot gain more than the ideal.
+    """
+    left = set(range(len(supports)))
+    gained = []
+    for found in ranks:
+        new = [index for index in found if index in left]
+        best = max(
+            new, key=lambda index: (supports[index].grade, len(supports[index].heading_path or "")), default=None
+        )
+        if best is None:
+            gained.append(0)
+        else:
+            left.discard(best)
+            gained.append(supports[best].grade)
+    return gained
+
+
+def discounted(values: Sequence[float]) -> float:
+    """Sum gains with the discount 1 / log2(rank + 1)."""
+    return sum(value / log2(rank + 1) for rank, value in enumerate(values, 1) if value)

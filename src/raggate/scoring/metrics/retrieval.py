@@ -1,0 +1,137 @@
+"""Retrieval metrics of one case: did the gold supports come back, how high, and among how much else.
+
+All are None for a case without gold supports (unanswerable), and a failed call is a miss.
+"""
+
+from __future__ import annotations
+
+from raggate.models.run import Labelled
+from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains, labelled, ranking
+from raggate.text.anchors import in_scope
+
+
+def hit(item: Labelled, k: int) -> float | None:
+    """At least one of the first k chunks matches a gold support (recall_any@k of the note system).
+
+    Formula: 1 if some rank <= k matches, else 0.
+    Null: unanswerable cases.
+    Also: recall_at_k (the note system), hit_at_k (kebab, the search-improver), success@k (TREC), sufficiency_hit
+        (human labels, of chunks).
+    Source: TREC success@k.
+    """
+    if not labelled(item.case):
+        return None
+    rank = first_hit(ranking(item))
+    return float(rank is not None and rank <= k)
+
+
+def recall_all(item: Labelled, k: int) -> float | None:
+    """Everything that some support group requires stands in the first k chunks.
+
+    Formula: 1 if for some group every support is matched by a rank <= k, else 0.
+    Null: cases without required_support_groups.
+    Also: recall_all_at_k (the note system).
+    Source: the note system's recall_all@k.
+    """
+    groups = item.case.required_support_groups
+    if not labelled(item.case) or not groups:
+        return None
+    depth = complete_at(ranking(item), groups)
+    return float(depth is not None and depth <= k)
+
+
+def mrr(item: Labelled, k: int) -> float | None:
+    """How high the first match stands.
+
+    Formula: 1 / rank of the first matching chunk if that rank <= k, else 0.
+    Null: unanswerable cases.
+    Also: mrr_avg (the note system), mrr (kebab, at 10), mrr_at_k (the search-improver), reciprocal rank (TREC, human
+        labels).
+    Source: Voorhees 1999, TREC-8 question answering track.
+    """
+    if not labelled(item.case):
+        return None
+    rank = first_hit(ranking(item))
+    return 1 / rank if rank is not None and rank <= k else 0.0
+
+
+def precision(item: Labelled, k: int) -> float | None:
+    """Share of the first k places that hold a matching chunk. A list shorter than k is still divided by k.
+
+    Formula: matching chunks among the first k / k.
+    Null: unanswerable cases.
+    Also: precision_at_k (the note system), precision_at_k_chunk (kebab), P@k (TREC).
+    Source: TREC P@k.
+    """
+    if not labelled(item.case):
+        return None
+    return sum(bool(found) for found in ranking(item)[:k]) / k
+
+
+def ndcg(item: Labelled, k: int) -> float | None:
+    """Discounted gain of the ranking over that of the ideal one, which is built from the golden set.
+
+    Formula: sum of grade / log2(rank + 1) over rank <= k, divided by the same sum of the grades in descending order.
+    Null: unanswerable cases.
+    Also: ndcg_at_k (the search-improver), ndcg_cut (TREC).
+    Source: Järvelin and Kekäläinen 2002, linear gain as in trec_eval's ndcg_cut; a support gains once.
+    """
+    return _ndcg(item, k, exponential=False)
+
+
+def ndcg_exp(item: Labelled, k: int) -> float | None:
+    """The same with exponential gain; equal to ndcg when all grades are 1.
+
+    Formula: as ndcg with 2^grade - 1 in place of grade.
+    Null: unanswerable cases.
+    Also: ndcg (human labels, with gains of 1 and 3).
+    Source: Burges et al. 2005.
+    """
+    return _ndcg(item, k, exponential=True)
+
+
+def _ndcg(item: Labelled, k: int, *, exponential: bool) -> float | None:
+    if not labelled(item.case):
+        return None
+    supports = item.case.gold_supports
+    ideal = sorted((support.grade for support in supports), reverse=True)[:k]
+    found = gains(ranking(item), supports)[:k]
+    if exponential:
+        ideal, found = [2**grade - 1 for grade in ideal], [2**grade - 1 for grade in found]
+    return discounted(found) / discounted(ideal)
+
+
+def scope_miss(item: Labelled) -> float | None:
+    """Folder selection left out the folder of every gold support.
+
+    Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
+    Null: unanswerable cases, failed calls (what they selected is not known), APIs that do not tell, and supports that
+        are named by an id alone.
+    Also: scope_miss_rate (the note system).
+    Source: the note system's definition (its script measures something else: no match in the list).
+    """
+    response = item.result.response
+    if not labelled(item.case) or response is None or response.selected_folders is None:
+        return None
+    selected = response.selected_folders
+    if not selected:
+        return 0.0
+    places = [
+        in_scope(support.rel_path, (support.vault,) if support.vault else item.case.vaults, selected)
+        for support in item.case.gold_supports
+        if support.rel_path
+    ]
+    return float(not any(places)) if places else None
+
+
+def heading_dominance(item: Labelled) -> float | None:
+    """The first chunk meets the question by its heading alone, with no word of the question in its body.
+
+    Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0, a failed call is 1.
+    Null: never.
+    Also: heading_dominance_rate (the search-improver).
+    Source: the search-improver's seed definition.
+    """
+    if item.result.response is None:
+        return 1.0
+    return float(bool(item.labels.heading_only) and item.labels.heading_only[0])

@@ -1,0 +1,189 @@
+"""A run -> a scorecard: labels per chunk, values per case, means per slice with n and what was not scored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+
+from raggate.models.golden import Case, Support
+from raggate.models.run import Chunk, Labelled, Labels, Result, Run
+from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
+from raggate.scoring import answer_fields
+from raggate.scoring.metrics import METRICS, PerCase
+from raggate.scoring.metrics.operations import operations
+from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
+from raggate.text.anchors import contains_snippet, covers, elements, fold
+
+METRICS_VERSION = 1
+"""Raised when a definition changes, so that scores by different definitions are never compared."""
+
+_WORD = re.compile(r"\w+")
+_STOP_WORDS = frozenset(
+    "a an and are as at be but by do does did for from had has have how i in is it me my of on or our should so that "
+    "the their then there these they this to was we were what when where which who why will with would you your".split()
+)
+
+
+def label(case: Case, result: Result, *, truncated: bool = False) -> Labelled:
+    """Decide per chunk which gold supports it matches, on the text the result holds.
+
+    Args:
+        case: the question with its gold supports.
+        result: what the API returned for it.
+        truncated: whether chunk texts were cut, so that a missing snippet proves nothing.
+    """
+    chunks = result.response.chunks if result.response else ()
+    asked = _words(case.question)
+    seen: set[str] = set()
+    duplicates = []
+    for position, chunk in enumerate(chunks):
+        if chunk.chunk_id and chunk.chunk_id in seen:
+            duplicates.append(position)
+        seen.add(chunk.chunk_id)
+    labels = Labels(
+        matches=tuple(_matches(chunk, case) for chunk in chunks),
+        heading_only=tuple(_heading_only(chunk, asked) for chunk in chunks),
+        bodiless=tuple(not _body(chunk).strip() for chunk in chunks),
+        duplicates=tuple(duplicates),
+        truncated=truncated,
+    )
+    return Labelled(case=case, result=result, labels=labels)
+
+
+def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
+    """Score a labelled run.
+
+    Args:
+        run: the run; its results keep their order.
+        cutoffs: the k of the ranked metrics, ascending.
+    """
+    retrieval_only = run.fingerprint.get("retrieval_only") is True
+    metrics = _functions(tuple(cutoffs), answers=not retrieval_only)
+    cases = tuple(_score_case(item, metrics) for item in run.results)
+    slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for mode in dict.fromkeys(case.mode for case in cases):
+        members: dict[str, list[CaseScore]] = {}
+        for case in cases:
+            for name in case.slices if case.mode == mode else ():
+                members.setdefault(name, []).append(case)
+        slices[mode] = {name: means(members[name], cutoffs) for name in sorted(members)}
+        counts[mode] = {name: len(members[name]) for name in sorted(members)}
+    return Scorecard(
+        suite=run.suite,
+        run_id=run.run_id,
+        fingerprint={
+            **run.fingerprint,
+            "metrics_version": METRICS_VERSION,
+            "cutoffs": list(cutoffs),
+            "fields": answer_fields.counts(run.results),
+        },
+        cases=cases,
+        slices=slices,
+        counts=counts,
+        operations=operations([item.result for item in run.results], retrieval_only=retrieval_only),
+    )
+
+
+def means(cases: Sequence[CaseScore], cutoffs: Sequence[int]) -> dict[str, MetricValue]:
+    """Average every metric over the cases it applies to."""
+    averaged = {}
+    for name, direction in directions(cutoffs).items():
+        values = [value for case in cases if (value := case.values.get(name)) is not None]
+        mean = sum(values) / len(values) if values else None
+        averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(cases) - len(values), direction=direction)
+    return averaged
+
+
+def slices_of(case: Case) -> Iterator[str]:
+    """Name the slices a case belongs to."""
+    yield OVERALL
+    yield f"answerable={str(case.answerable).lower()}"
+    yield f"category={case.category}"
+    yield f"difficulty={case.difficulty}"
+    for tag in dict.fromkeys(case.tags):
+        yield f"tag={tag}"
+    for vault in dict.fromkeys(case.vaults):
+        yield f"vault={vault}"
+
+
+def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
+    """Give all metric names at these cut-offs with the direction that is better."""
+    return {
+        name: metric.direction
+        for base, metric in METRICS.items()
+        for name in ([f"{base}_at_{k}" for k in cutoffs] if metric.ranked else [base])
+    }
+
+
+@lru_cache(maxsize=8)
+def _functions(cutoffs: tuple[int, ...], *, answers: bool) -> dict[str, PerCase]:
+    functions: dict[str, PerCase] = {}
+    for base, metric in METRICS.items():
+        if metric.of_answer and not answers:
+            functions[base] = _not_asked_for
+        elif metric.ranked:
+            functions.update({f"{base}_at_{k}": partial(metric.function, k=k) for k in cutoffs})
+        else:
+            functions[base] = metric.function
+    return functions
+
+
+def _not_asked_for(_: Labelled) -> None:
+    """Give no value: no answer was asked for."""
+
+
+def _score_case(item: Labelled, metrics: dict[str, PerCase]) -> CaseScore:
+    ranks = ranking(item)
+    groups = item.case.required_support_groups
+    failure = item.result.failure
+    return CaseScore(
+        case_id=item.case.id,
+        mode=item.result.mode,
+        hash=item.case.hash,
+        values={name: function(item) for name, function in metrics.items()},
+        rank=first_hit(ranks),
+        rank_all=complete_at(ranks, groups) if groups else None,
+        failure=failure.kind if failure else None,
+        slices=tuple(slices_of(item.case)),
+        must_pass=item.case.must_pass,
+    )
+
+
+def _matches(chunk: Chunk, case: Case) -> tuple[int, ...]:
+    return tuple(index for index, support in enumerate(case.gold_supports) if _is_match(chunk, support, case))
+
+
+def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
+    if support.chunk_id is not None:
+        return chunk.chunk_id == support.chunk_id
+    if support.doc_id is not None:
+        # an API without ids of documents names them by their paths
+        return support.doc_id == (chunk.doc_id if chunk.doc_id is not None else chunk.rel_path)
+    if chunk.rel_path != support.rel_path:
+        return False
+    allowed = (support.vault,) if support.vault else case.vaults
+    # an API that does not tell the vault gets the benefit of the doubt
+    if chunk.vault is not None and allowed and chunk.vault not in allowed:
+        return False
+    if support.heading_path is not None and not covers(support.heading_path, chunk.heading_path):
+        return False
+    return not support.snippets or contains_snippet(chunk.text, support.snippets)
+
+
+def _heading_only(chunk: Chunk, asked: frozenset[str]) -> bool:
+    titles = elements(chunk.heading_path)
+    return bool(asked & _words(" ".join(titles))) and not asked & _words(_body(chunk))
+
+
+def _body(chunk: Chunk) -> str:
+    """Give the text below the heading, which chunkers repeat as the first line of the text."""
+    titles = elements(chunk.heading_path)
+    text = chunk.text.lstrip()
+    first, _, rest = text.partition("\n")
+    return rest if titles and fold(first).lstrip("# ") == titles[-1] else text
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold())) - _STOP_WORDS

@@ -1,0 +1,1 @@
+"""The API under test: brought up, asked, torn down."""

@@ -1,0 +1,291 @@
+"""The notes API's `/api/v1/ask`: cases become calls, bodies become responses, its index becomes a state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, NoReturn
+
+import httpx
+
+from raggate.config.schema import Ask
+from raggate.config.service_settings import Readiness
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Reference, Response
+from raggate.models.service import Call, IndexState
+from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
+from raggate.service.adapters.unasked import generated
+from raggate.text import jsonio
+from raggate.text.escape import plain
+
+MAX_ENTRIES = 1_000  # chunks, or references
+MAX_FOLDERS = 10_000
+MAX_COVERAGE = 100
+
+_PATH = "/api/v1/ask"
+_TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
+_PROBE = Case(id="readiness", question="What do these notes tell about?", answerable=True, k=3)
+_STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
+_COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
+_TEXTS = ("chunk_id", "rel_path", "heading_path", "text")
+_PLAIN = (int, float, str)
+_ABSENT: Any = object()
+
+
+class AskAdapter:
+    """Speaks the protocol of the notes API.
+
+    Args:
+        settings: how questions are asked.
+        vault_names: the vaults in configuration order; the API numbers them from 1 in this order.
+    """
+
+    def __init__(self, settings: Ask, vault_names: Sequence[str]) -> None:
+        self._settings = settings
+        # what an id begins with, and the vault it then belongs to
+        self._prefixes = tuple((f"{number}|".encode(), name) for number, name in enumerate(vault_names, 1))
+        self._query = {"debug": "true"}
+        if settings.retrieval_only:
+            self._query["retrieval_only"] = "true"
+
+    def call(self, case: Case, mode: str) -> Call:
+        """Give the HTTP call that asks one case in one mode."""
+        body: dict[str, Any] = {"question": case.question, "k": case.k or self._settings.k, "mode": mode}
+        if case.vaults:
+            body["vaults"] = list(case.vaults)
+        if case.folders:
+            body["folders"] = list(case.folders)
+        if case.detail:
+            body["detail"] = case.detail
+        return Call(method="POST", path=_PATH, query=dict(self._query), json=body)
+
+    def parse(self, body: bytes, case: Case) -> Response:
+        """Read a 200 body. Fields the protocol does not know are ignored.
+
+        Raises:
+            ValueError: when it does not follow the protocol, with where, what was expected and what was found.
+        """
+        return self._parse(body, case, retrieval_only=self._settings.retrieval_only)
+
+    def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        """Ask the API how its index stands: its health, whether it is indexing, and a probing question's coverage.
+
+        Args:
+            client: with the API as its base URL; its timeouts hold for every single read.
+            ready: the paths to ask; without an `index_path` the API counts as not indexing.
+
+        Raises:
+            httpx.HTTPError: when it cannot be reached yet.
+        """
+        problem = health_problem(client, ready.health_path)
+        if problem:
+            return IndexState(healthy=False, indexing=False, detail=problem)
+        busy, about_index = indexing(client, ready.index_path) if ready.index_path else (False, "")
+        coverage, about_probe = self._probe(client)
+        detail = "; ".join(filter(None, (about_index, about_probe)))
+        counts = dict(zip(("documents", "chunks", "empty"), map(coverage.get, _TOLD), strict=True))
+        return IndexState(healthy=True, indexing=busy, detail=detail, **counts)
+
+    def _probe(self, client: httpx.Client) -> tuple[dict[str, Any], str]:
+        """Ask one question for the index coverage alone; a failure is told, not raised."""
+        content = jsonio.dumps({"question": _PROBE.question, "k": _PROBE.k, "mode": self._settings.modes[0]})
+        limit, seconds = self._settings.max_body_bytes, self._settings.total_timeout
+        url = f"{_PATH}?debug=true&retrieval_only=true"
+        try:
+            status, body = fetch(client, "POST", url, content=content, limit=limit, seconds=seconds)
+        except httpx.TimeoutException:
+            return {}, f"POST {_PATH}: no answer in time"
+        if status != 200:
+            return {}, f"POST {_PATH}: {status_text(status, body)}"
+        try:
+            coverage = self._parse(body, _PROBE, retrieval_only=True).coverage
+        except ValueError as error:
+            return {}, f"POST {_PATH}: {plain(str(error))}"
+        if not coverage:
+            return {}, f"POST {_PATH}: the API gives no debug.indexing_coverage"
+        return coverage, ""
+
+    def _parse(self, body: bytes, case: Case, *, retrieval_only: bool) -> Response:
+        try:
+            root = jsonio.loads(body)
+        except ValueError as error:
+            found = plain(body[:400].decode("utf-8", "replace"), limit=60)
+            raise ValueError(f"the body: expected JSON, found {found!r}: {error}") from None
+        if type(root) is not dict:
+            _refuse("the body", "a mapping", root)
+        if (debug := root.get("debug")) is None:
+            raise ValueError("debug: found nothing; the API must honour ?debug=true, or nothing can be scored")
+        if type(debug) is not dict:
+            _refuse("debug", "a mapping", debug)
+        answer = root.get("answer", _ABSENT)
+        if type(answer) is not str and not (retrieval_only and (answer is None or answer is _ABSENT)):
+            _refuse("answer", "text", answer)
+        abstained = root.get("abstained")
+        if abstained is not None and type(abstained) is not bool:
+            _refuse("abstained", "true or false", abstained)
+        latency = _latency(debug)
+        return Response(
+            chunks=self._chunks(debug.get("retrieved_chunks", _ABSENT), case),
+            # an API that does not know ?retrieval_only answers all the same; that it did is kept, and no text
+            answer=None if retrieval_only else answer,
+            unasked=retrieval_only and generated(answer, latency, abstained=bool(abstained)),
+            references=_references(root.get("references", _ABSENT), optional=retrieval_only),
+            abstained=bool(abstained),
+            abstain_reason=_optional_text(root, "abstain_reason", "abstain_reason") or None,
+            selected_folders=_folders(debug, "selected_folders"),
+            available_folders=_folders(debug, "available_folders"),
+            latency=latency,
+            coverage=_coverage(debug),
+        )
+
+    def _chunks(self, raw: Any, case: Case) -> tuple[Chunk, ...]:
+        items = _list(raw, "debug.retrieved_chunks", MAX_ENTRIES)
+        prefixes = self._prefixes
+        if len(case.vaults) == 1:
+            # what a question is limited to is what it mostly finds, so its vault is tried first
+            prefixes = tuple(sorted(prefixes, key=lambda prefix: prefix[1] != case.vaults[0]))
+        chunks = []
+        for position, item in enumerate(items):
+            if type(item) is not dict:
+                _refuse(f"debug.retrieved_chunks[{position}]", "a mapping", item)
+            get: Any = item.get
+            chunk_id, rel_path, heading_path, text = map(get, _TEXTS)
+            if not (type(chunk_id) is type(rel_path) is type(heading_path) is type(text) is str):
+                for name in _TEXTS:
+                    _text(item, name, f"debug.retrieved_chunks[{position}]")
+            rank = get("rank")
+            if rank is not None and type(rank) is not int:
+                _refuse(f"debug.retrieved_chunks[{position}].rank", "a whole number", rank)
+            vault = get("vault")
+            if vault is None:
+                vault = _vault_of(chunk_id, f"{rel_path}|{heading_path}|{text}".encode(), prefixes)
+            elif type(vault) is not str:
+                _refuse(f"debug.retrieved_chunks[{position}].vault", "text", vault)
+            chunks.append(
+                Chunk(
+                    chunk_id=chunk_id,
+                    rel_path=rel_path,
+                    heading_path=heading_path,
+                    text=text,
+                    rank=rank,
+                    score_final=_score(item, "score_final", position),
+                    score_vector=_score(item, "score_vector", position),
+                    score_lexical=_score(item, "score_lexical", position),
+                    vault=vault,
+                )
+            )
+        return tuple(chunks)
+
+
+def _vault_of(chunk_id: str, rest: bytes, prefixes: tuple[tuple[bytes, str], ...]) -> str | None:
+    """Recover the vault, which the protocol leaves out, from the id: a hash over vault number, place and text."""
+    for prefix, name in prefixes:
+        if sha256(prefix + rest).hexdigest()[:32] == chunk_id:
+            return name
+    return None
+
+
+def _score(item: dict[str, Any], name: str, position: int) -> float | None:
+    value: float | None = item.get(name)
+    if type(value) is float or value is None:
+        return value  # finite: the JSON reader refuses numbers beyond a double
+    if type(value) is not int:
+        _refuse(f"debug.retrieved_chunks[{position}].{name}", "a number", value)
+    return float(value)
+
+
+def _references(raw: Any, *, optional: bool) -> tuple[Reference, ...]:
+    if optional and (raw is None or raw is _ABSENT):
+        return ()
+    references = []
+    for position, item in enumerate(_list(raw, "references", MAX_ENTRIES)):
+        where = f"references[{position}]"
+        if type(item) is not dict:
+            _refuse(where, "a mapping", item)
+        if type(index := item.get("chunk_index", _ABSENT)) is not int:
+            _refuse(f"{where}.chunk_index", "a whole number", index)
+        texts = {name: _text(item, name, where) for name in ("vault", "rel_path", "heading_path")}
+        references.append(Reference(**texts, chunk_index=index))
+    return tuple(references)
+
+
+def _folders(debug: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    selection = _optional_mapping(debug, "folder_selection") or {}
+    if selection.get(name) is None:
+        return None
+    where = f"debug.folder_selection.{name}"
+    items = _list(selection[name], where, MAX_FOLDERS)
+    for position, item in enumerate(items):
+        if type(item) is not str:
+            _refuse(f"{where}[{position}]", "text", item)
+    return tuple(items)
+
+
+def _latency(debug: dict[str, Any]) -> dict[str, float]:
+    """Keep the steps that are plausible times in milliseconds."""
+    raw = _optional_mapping(debug, "latency") or {}
+    steps = {name: value for name, value in raw.items() if type(value) in (int, float) and value >= 0}
+    return {name: float(value) for name, value in steps.items() if _STEP.fullmatch(name)}
+
+
+def _coverage(debug: dict[str, Any]) -> dict[str, Any] | None:
+    """Check what is known and keep of the rest what is a number, text or a flat mapping of those."""
+    raw = _optional_mapping(debug, "indexing_coverage")
+    if raw is None:
+        return None
+    for name in _COUNTS:
+        value = raw.get(name)
+        if value is not None and (type(value) is not int or value < 0):
+            _refuse(f"debug.indexing_coverage.{name}", "a whole number, 0 or more", value)
+    for name in ("chunker_version", "index_version"):
+        _optional_text(raw, name, f"debug.indexing_coverage.{name}")
+    if len(raw) > MAX_COVERAGE:
+        raise ValueError(f"debug.indexing_coverage: expected at most {MAX_COVERAGE} entries, found {len(raw)}")
+    return {name: value for name, value in raw.items() if type(value) in _PLAIN or _is_flat(value)}
+
+
+def _is_flat(value: Any) -> bool:
+    return type(value) is dict and len(value) <= MAX_COVERAGE and all(type(item) in _PLAIN for item in value.values())
+
+
+def _list(raw: Any, where: str, limit: int) -> list[Any]:
+    if type(raw) is not list:
+        _refuse(where, "a list", raw)
+    items: list[Any] = raw
+    if len(items) > limit:
+        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
+    return items
+
+
+def _optional_mapping(debug: dict[str, Any], name: str) -> dict[str, Any] | None:
+    value = debug.get(name)
+    if value is not None and type(value) is not dict:
+        _refuse(f"debug.{name}", "a mapping", value)
+    return value
+
+
+def _text(item: dict[str, Any], name: str, where: str) -> str:
+    value = item.get(name, _ABSENT)
+    if type(value) is not str:
+        _refuse(f"{where}.{name}", "text", value)
+    return value
+
+
+def _optional_text(item: dict[str, Any], name: str, where: str) -> str | None:
+    value = item.get(name)
+    if value is not None and type(value) is not str:
+        _refuse(where, "text", value)
+    return value
+
+
+def _refuse(where: str, expected: str, found: Any) -> NoReturn:
+    raise ValueError(f"{where}: expected {expected}, found {_shown(found)}")
+
+
+def _shown(found: Any) -> str:
+    if found is _ABSENT:
+        return "nothing"
+    if isinstance(found, list):
+        return "a list"
+    return "a mapping" if isinstance(found, dict) else plain(jsonio.dumps(found).decode(), limit=60)

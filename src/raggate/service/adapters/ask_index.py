@@ -1,0 +1,77 @@
+"""What the notes API says of its health and its index, each asked by one bounded HTTP call."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import httpx
+
+from raggate.service.adapters.health import is_unhealthy
+from raggate.text import jsonio
+from raggate.text.escape import plain
+
+_NOT_OFFERED = frozenset((404, 405, 501))
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
+
+
+def health_problem(client: httpx.Client, path: str) -> str:
+    """Say why the API is not healthy, or nothing when it is."""
+    status, body = fetch(client, "GET", path)
+    if status != 200:
+        return f"GET {path}: {status_text(status, body)}"
+    said = _mapping(body).get("status")
+    return f"GET {path}: its status is {plain(jsonio.dumps(said).decode(), limit=60)}" if is_unhealthy(said) else ""
+
+
+def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
+    """Say whether the API is indexing. One that cannot tell does not count as done, one that has no such path does."""
+    status, body = fetch(client, "GET", path)
+    if status != 200:
+        return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
+    told = _mapping(body).get("is_indexing")
+    if type(told) is not bool:
+        return False, f"GET {path}: the API does not tell is_indexing"
+    return told, ""
+
+
+def _mapping(body: bytes) -> dict[str, Any]:
+    try:
+        value = jsonio.loads(body)
+    except ValueError:
+        return {}
+    return value if type(value) is dict else {}
+
+
+def status_text(status: int, body: bytes) -> str:
+    """Write a status with the beginning of its body."""
+    excerpt = plain(body[:2_000].decode("utf-8", "replace"), limit=200)
+    return f"HTTP {status} {excerpt}".rstrip()
+
+
+def fetch(
+    client: httpx.Client,
+    method: str,
+    path: str,
+    *,
+    content: bytes | None = None,
+    limit: int = 64 << 10,
+    seconds: float = 10.0,
+) -> tuple[int, bytes]:
+    """Give status and body, the body cut at `limit` bytes.
+
+    Raises:
+        httpx.HTTPError: when there is no answer, or none within `seconds`.
+    """
+    headers = _HEADERS if content is None else {**_HEADERS, "Content-Type": "application/json"}
+    deadline = time.monotonic() + seconds
+    pieces = bytearray()
+    with client.stream(method, path, content=content, headers=headers, follow_redirects=False) as response:
+        # never unpacked: a compressed body, which was not asked for, could grow a thousandfold
+        for piece in response.iter_raw() if "content-encoding" in response.headers else response.iter_bytes():
+            pieces += piece
+            if len(pieces) > limit:
+                break
+            if time.monotonic() > deadline:
+                raise httpx.ReadTimeout(f"{path}: the answer was not complete within {seconds:g} s")
+        return response.status_code, bytes(pieces[:limit])

@@ -1,0 +1,224 @@
+"""kebab's wire schema, version 1: JSON of its commands in, responses and errors out; other versions are refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response
+from raggate.text.anchors import written
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps, loads
+
+MAX_HITS = 1_000
+MAX_CITATIONS = 1_000
+MAJOR = 1
+
+_VERSION = re.compile(r"([a-z_]{1,60})\.v([0-9]{1,6})(?:\.[0-9]{1,6})?")
+_KINDS: dict[str, FailureKind] = {"timeout": "timeout", "model_unreachable": "connection"}
+_VERSIONS = ("chunker_version", "index_version")
+_ABSENT: Any = object()
+
+
+class Refused(ValueError):
+    """kebab said itself that it failed. `failure` tells how."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def parse_search(data: bytes) -> Response:
+    """Read a search_response.v1. `coverage` holds the versions that all hits agree on.
+
+    Raises:
+        ValueError: when it is none, with where, what was expected and what was found. Untrusted text.
+    """
+    return _search(_object(data), "the output")
+
+
+def parse_bulk_item(line: bytes, question: str) -> Response:
+    """Read one bulk_search_item.v1, which must be about the question.
+
+    Raises:
+        Refused: when the item is an error.
+        ValueError: as `parse_search`.
+    """
+    item = _object(line)
+    _check_version(item, "bulk_search_item", "the line")
+    echo = item.get("query")
+    if not isinstance(echo, dict) or echo.get("query") != question:
+        _refuse("query", "the question that was asked in this place", echo)
+    error, response = item.get("error"), item.get("response")
+    if error is not None:
+        raise Refused(_failure(error, "error"))
+    return _search(response, "response")
+
+
+def parse_answer(data: bytes, retrieved: Response) -> Response:
+    """Read an answer.v1, and put it together with what was retrieved. One that is not grounded abstains.
+
+    Raises:
+        ValueError: as `parse_search`.
+    """
+    root = _object(data)
+    _check_version(root, "answer", "the output")
+    grounded = root.get("grounded", _ABSENT)
+    if type(grounded) is not bool:
+        _refuse("grounded", "true or false", grounded)
+    reason = _optional_text(root, "refusal_reason", "refusal_reason")
+    return replace(
+        retrieved,
+        answer=_text(root, "answer", "answer"),
+        references=tuple(
+            _reference(item, f"citations[{position}]")
+            for position, item in enumerate(_list(root.get("citations", _ABSENT), "citations", MAX_CITATIONS))
+        ),
+        abstained=not grounded,
+        abstain_reason=reason,
+        grounded=grounded,
+    )
+
+
+def find_error(errors: bytes) -> Failure | None:
+    """Find the last error.v1 among the lines of an error output; None without one.
+
+    Raises:
+        ValueError: for an error of another version.
+    """
+    for line in reversed(errors.split(b"\n")):
+        if not line.strip().startswith(b"{"):
+            continue
+        try:
+            value = loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and str(value.get("schema_version", "")).startswith("error."):
+            return _failure(value, "stderr")
+    return None
+
+
+def _failure(raw: Any, where: str) -> Failure:
+    if not isinstance(raw, dict):
+        _refuse(where, "a mapping", raw)
+    if "schema_version" in raw:  # inside an item the error may go without
+        _check_version(raw, "error", where)
+    code = _text(raw, "code", f"{where}.code")
+    message = f"kebab: {plain(code, limit=60)}: {plain(_text(raw, 'message', f'{where}.message'))}"
+    hint = raw.get("hint")
+    if isinstance(hint, str) and hint.strip():
+        message += f" ({plain(hint, limit=120)})"
+    return Failure(kind=_KINDS.get(code, "status"), message=message)
+
+
+def _search(root: Any, where: str) -> Response:
+    if not isinstance(root, dict):
+        _refuse(where, "a mapping", root)
+    if "schema_version" in root or where == "the output":
+        _check_version(root, "search_response", where)
+    hits = _list(root.get("hits", _ABSENT), "hits", MAX_HITS)
+    chunks = tuple(_chunk(item, f"hits[{position}]") for position, item in enumerate(hits))
+    versions = {}
+    for name in _VERSIONS:
+        said = {_optional_text(item, name, f"hits[{position}].{name}") for position, item in enumerate(hits)}
+        if len(said) == 1 and (only := said.pop()):
+            versions[name] = only
+    return Response(chunks=chunks, coverage=versions or None)
+
+
+def _chunk(item: Any, where: str) -> Chunk:
+    if not isinstance(item, dict):
+        _refuse(where, "a mapping", item)
+    if "schema_version" in item:
+        _check_version(item, "search_hit", where)
+    rank = item.get("rank", _ABSENT)
+    if type(rank) is not int or rank < 1:
+        _refuse(f"{where}.rank", "a whole number from 1", rank)
+    headings = _list(item.get("heading_path", []), f"{where}.heading_path", MAX_HITS)
+    for part in headings:
+        if type(part) is not str:
+            _refuse(f"{where}.heading_path", "a list of texts", part)
+    scores = item.get("retrieval") or {}
+    if not isinstance(scores, dict):
+        _refuse(f"{where}.retrieval", "a mapping", scores)
+    final = item.get("score", scores.get("fusion_score"))
+    return Chunk(
+        chunk_id=_text(item, "chunk_id", f"{where}.chunk_id"),
+        rel_path=_text(item, "doc_path", f"{where}.doc_path"),
+        heading_path=written(tuple(headings)),
+        text=_text(item, "snippet", f"{where}.snippet"),
+        rank=rank,
+        score_final=_number(final, f"{where}.score"),
+        score_vector=_number(scores.get("vector_score"), f"{where}.retrieval.vector_score"),
+        score_lexical=_number(scores.get("lexical_score"), f"{where}.retrieval.lexical_score"),
+        doc_id=_text(item, "doc_id", f"{where}.doc_id"),
+    )
+
+
+def _reference(item: Any, where: str) -> Reference:
+    citation = item.get("citation") if isinstance(item, dict) else None
+    if not isinstance(citation, dict):
+        _refuse(f"{where}.citation", "a mapping", citation)
+    section = citation.get("section")
+    return Reference(
+        vault="",
+        rel_path=_text(citation, "path", f"{where}.citation.path"),
+        heading_path=section if isinstance(section, str) else "",
+        chunk_index=0,
+    )
+
+
+def _check_version(root: dict[str, Any], name: str, where: str) -> None:
+    said = root.get("schema_version", _ABSENT)
+    found = _VERSION.fullmatch(said) if isinstance(said, str) else None
+    if found is None or found[1] != name:
+        _refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", said)
+    if int(found[2]) != MAJOR:
+        raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {plain(str(said))}")
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        root = loads(data)
+    except ValueError as error:
+        found = plain(data[:400].decode("utf-8", "replace"), limit=60)
+        raise ValueError(f"expected JSON, found {found!r}: {error}") from None
+    if not isinstance(root, dict):
+        _refuse("the output", "a mapping", root)
+    result: dict[str, Any] = root
+    return result
+
+
+def _list(raw: Any, where: str, limit: int) -> list[Any]:
+    if not isinstance(raw, list):
+        _refuse(where, "a list", raw)
+    items: list[Any] = raw
+    if len(items) > limit:
+        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
+    return items
+
+
+def _text(item: dict[str, Any], name: str, where: str) -> str:
+    value = item.get(name, _ABSENT)
+    if type(value) is not str:
+        _refuse(where, "text", value)
+    return str(value)
+
+
+def _optional_text(item: dict[str, Any], name: str, where: str) -> str | None:
+    return None if item.get(name) is None else _text(item, name, where)
+
+
+def _number(value: Any, where: str) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not math.isfinite(value):
+        _refuse(where, "a number", value)
+    return float(value)
+
+
+def _refuse(where: str, expected: str, found: Any) -> NoReturn:
+    shown = "nothing" if found is _ABSENT else plain(dumps(found).decode(), limit=60)
+    raise ValueError(f"{where}: expected {expected}, found {shown}")

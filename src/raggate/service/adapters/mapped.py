@@ -1,0 +1,193 @@
+"""Any JSON API: cases become the configured request, bodies are read by field paths, its index becomes a state."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from raggate.config.mapped_settings import ENVIRONMENT, IndexRequest, Mapped, names
+from raggate.config.schema import Ask
+from raggate.config.service_settings import Readiness
+from raggate.errors import UsageError
+from raggate.models.golden import Case
+from raggate.models.run import Response
+from raggate.models.service import Call, IndexState
+from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
+from raggate.service.adapters.mapped_response import holds, load, prefixes, read, whole
+from raggate.text.escape import plain
+from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
+
+MAX_URL = 32_000
+"""Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
+
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
+_STATE_BYTES = 1 << 20  # of a body that tells health or index
+_STATE_SECONDS = 10.0
+_SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
+
+
+class MappedAdapter:
+    """Speaks the protocol that `ask.mapped` describes.
+
+    Args:
+        settings: how questions are asked, with `mapped`.
+        vault_names: the vaults in configuration order.
+        environment: raggate's own; only what `mapped.pass_env` names is read.
+
+    Raises:
+        UsageError: without `ask.mapped`, and for a variable that a header needs and that is not set, or unfit for one.
+    """
+
+    def __init__(self, settings: Ask, vault_names: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        mapped = settings.mapped
+        if mapped is None:
+            raise UsageError(
+                "ask.adapter is mapped, but ask.mapped is missing", hint="docs/adapters.md shows what it says."
+            )
+        self._settings = settings
+        self._mapped = mapped
+        self._secrets = _secrets(mapped, environment or {})
+        self._prefixes = prefixes(mapped.response.chunks.path_prefix, vault_names)
+
+    def call(self, case: Case, mode: str) -> Call:
+        """Give the HTTP call that asks one case in one mode.
+
+        Raises:
+            UsageError: when the question makes a URL that is too long.
+        """
+        request = self._mapped.ask
+        values = {
+            "question": case.question,
+            "k": case.k or self._settings.k,
+            "mode": mode,
+            "vaults": list(case.vaults) or ABSENT,
+            "folders": list(case.folders) or ABSENT,
+            "detail": case.detail or ABSENT,
+            "case_id": case.id,
+        }
+        path, query = filled_path(request.path, values), filled_query(request.query, values)
+        if len(path) + len(urlencode(query)) > MAX_URL:
+            raise UsageError(
+                f"case {plain(case.id)!r} makes a URL of more than {MAX_URL} characters",
+                hint="Send {question} in ask.mapped.ask.body.",
+            )
+        body = None if request.body is None else filled_json(request.body, values)
+        headers = self._headers(case.k or self._settings.k, mode)
+        return Call(method=request.method, path=path, query=query, json=body, headers=headers)
+
+    def parse(self, body: bytes, case: Case) -> Response:
+        """Read a 200 body. Whatever no path leads to is ignored.
+
+        Raises:
+            ValueError: when something is missing or of another kind: where, what was expected and found, which case.
+        """
+        try:
+            return read(
+                load(body), self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only
+            )  # fmt: skip
+        except ValueError as error:
+            raise ValueError(f"{error} (case {plain(case.id, limit=60)!r})") from None
+
+    def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        """Ask the API how its index stands: its health, and what `mapped.index` says.
+
+        Args:
+            client: with the API as its base URL; its timeouts hold for every single read.
+            ready: the health path, where `mapped.health` is not there.
+
+        Raises:
+            httpx.HTTPError: when it cannot be reached yet.
+            ValueError: when something stands not where the settings say.
+        """
+        problem = self._health_problem(client, ready)
+        if problem:
+            return IndexState(healthy=False, indexing=False, detail=problem)
+        if self._mapped.index is None:
+            return IndexState(healthy=True, indexing=False)
+        return self._index(client, self._mapped.index)
+
+    def _health_problem(self, client: httpx.Client, ready: Readiness) -> str:
+        """Say why the API is not healthy, or nothing when it is."""
+        health = self._mapped.health
+        path = ready.health_path if health is None else health.path
+        status, body = self._fetch(client, "GET", path)
+        if status != 200:
+            return f"GET {path}: {_status_text(status, body)}"
+        if health is None or health.healthy is None or holds(health.healthy, load(body)):
+            return ""
+        return f"GET {path}: {health.healthy.path} does not say that it is healthy"
+
+    def _index(self, client: httpx.Client, index: IndexRequest) -> IndexState:
+        url = f"{index.path}?{urlencode(index.query)}" if index.query else index.path
+        status, body = self._fetch(client, index.method, url)
+        if status != 200:
+            told = f"{index.method} {index.path}: {_status_text(status, body)}"
+            return IndexState(healthy=True, indexing=True, detail=told)
+        root = load(body)
+        return IndexState(
+            healthy=True,
+            indexing=index.indexing is not None and bool(holds(index.indexing, root)),
+            documents=_count(index.documents, root),
+            chunks=_count(index.chunks, root),
+        )
+
+    def _headers(self, k: int, mode: str) -> dict[str, str]:
+        values = {**self._secrets, "k": k, "mode": mode}
+        return {name: filled_text(text, values) for name, text in self._mapped.headers.items()}
+
+    def _fetch(self, client: httpx.Client, method: str, url: str) -> tuple[int, bytes]:
+        """Give status and body.
+
+        Raises:
+            httpx.HTTPError: when there is no answer, none in time, or a larger one.
+        """
+        headers = {**_HEADERS, **self._headers(self._settings.k, self._settings.modes[0])}
+        deadline = time.monotonic() + _STATE_SECONDS
+        pieces = bytearray()
+        with client.stream(method, url, headers=headers, follow_redirects=False) as response:
+            # never unpacked: a compressed body, which was not asked for, could grow a thousandfold
+            for piece in response.iter_raw():
+                pieces += piece
+                if len(pieces) > _STATE_BYTES:
+                    raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
+                if time.monotonic() >= deadline:
+                    raise httpx.ReadTimeout("the body is not complete in time")
+            return response.status_code, bytes(pieces)
+
+
+def _secrets(mapped: Mapped, environment: Mapping[str, str]) -> dict[str, str]:
+    """Give what headers need of the environment, by placeholder. Values are never part of a message."""
+    found: dict[str, str] = {}
+    for header, template in mapped.headers.items():
+        for name in names(template):
+            if not name.startswith(ENVIRONMENT):
+                continue
+            variable = name.removeprefix(ENVIRONMENT)
+            # a final line end is easily stored with a secret
+            value = environment.get(variable, "").strip()
+            if not value:
+                raise UsageError(
+                    f"the environment variable {variable}, which ask.mapped.headers.{header} needs, is not set",
+                    hint="Pull requests from forks get no secrets.",
+                )
+            if not _SENDABLE.fullmatch(value):
+                raise UsageError(f"the environment variable {variable} holds characters that no header can")
+            found[name] = value
+    return found
+
+
+def _count(written: str | None, root: Any) -> int | None:
+    """Give a count; None for null and for no path."""
+    value = whole(written, root)
+    if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
+        raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)
+    return value
+
+
+def _status_text(status: int, body: bytes) -> str:
+    return f"HTTP {status} {plain(body[:2_000].decode('utf-8', 'replace'), limit=200)}".rstrip()

@@ -1,0 +1,299 @@
+"""Bodies of mapped APIs, read by field paths: a body in, a response or the name of what is not in its place out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, names
+from raggate.models.run import Chunk, Reference, Response
+from raggate.service.adapters.mapped_request import filled_text
+from raggate.service.adapters.unasked import generated
+from raggate.text import anchors, jsonio
+from raggate.text.escape import plain
+from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
+
+MAX_ENTRIES = 1_000  # chunks, or references
+MAX_FOLDERS = 10_000
+MAX_HEADINGS = 100
+
+_COUNTS = frozenset(("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped"))
+_UNITS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+_MARKED = re.compile(r"\s*#{1,6}(?:\s|$)")
+
+Prefixes = tuple[tuple[str, str | None], ...]
+
+
+def load(body: bytes) -> Any:
+    """Parse a body.
+
+    Raises:
+        ValueError: when it is not JSON. Untrusted text.
+    """
+    try:
+        return jsonio.loads(body)
+    except ValueError as error:
+        found = plain(body[:400].decode("utf-8", "replace"), limit=60)
+        raise ValueError(f"the body: expected JSON, found {found!r}: {error}") from None
+
+
+def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
+    """Give what paths may begin with, longest first, and the vault that tells."""
+    if not written:
+        return ()
+    if "vault" not in names(written):
+        return ((filled_text(written, {}), None),)
+    found = [(filled_text(written, {"vault": name}), name) for name in vault_names]
+    return tuple(sorted(found, key=lambda pair: -len(pair[0])))
+
+
+def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_only: bool) -> Response:
+    """Read a parsed body of a response with status 200. Whatever no path leads to is ignored.
+
+    Args:
+        root: the parsed body.
+        fields: where everything stands.
+        beginnings: what is removed from paths, see `prefixes`.
+        retrieval_only: whether answer and references are left unread.
+
+    Raises:
+        ValueError: when something is missing or of another kind, with where. Untrusted text.
+    """
+    chunks = _chunks(root, fields.chunks, beginnings)
+    latency = _latency(root, fields.latency)
+    abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
+    return Response(
+        chunks=chunks,
+        answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
+        references=() if retrieval_only else _references(root, fields.references, beginnings),
+        abstained=abstained,
+        abstain_reason=_optional_text(fields.abstain_reason, root) or None,
+        grounded=None if fields.grounded is None else holds(fields.grounded, root),
+        selected_folders=_folders(fields.selected_folders, root),
+        available_folders=_folders(fields.available_folders, root),
+        latency=latency,
+        coverage=_coverage(root, fields.coverage) if fields.coverage else None,
+        unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
+    )
+
+
+def holds(condition: Condition, root: Any) -> bool | None:
+    """Say whether a condition holds; None when it asks for true or false, and there is nothing.
+
+    Raises:
+        ValueError: when what stands there cannot be judged.
+    """
+    path = parse(condition.path)
+    value = find(path, root)
+    if condition.empty:
+        return value is ABSENT or value is None or value in ([], {}) or (type(value) is str and not value.strip())
+    if condition.equals is not None:
+        if isinstance(value, list | dict):
+            raise WrongShape(below("", path), "text, a number, true, false or null", value)
+        return any(_same(None if value is ABSENT else value, one) for one in condition.equals)
+    if value is ABSENT or value is None:
+        return None
+    if type(value) is not bool:
+        raise WrongShape(below("", path), "true or false", value)
+    return value
+
+
+def whole(written: str | None, item: Any, where: str = "") -> int | None:
+    """Give a whole number; None for no path, null and nothing.
+
+    Raises:
+        ValueError: when it is something else.
+    """
+    value, place = _at(written, item, where)
+    if value is None or value is ABSENT:
+        return None
+    if type(value) is not int:
+        raise WrongShape(place, "a whole number", value)
+    return int(value)
+
+
+def _same(value: Any, other: Any) -> bool:
+    numbers = all(type(one) in (int, float) for one in (value, other))
+    return bool(value == other) and (numbers or type(value) is type(other))
+
+
+def _at(written: str | None, item: Any, where: str) -> tuple[Any, str]:
+    """Give what a path leads to and the name of the place."""
+    if written is None:
+        return None, where
+    path = parse(written)
+    return find(path, item, where), below(where, path)
+
+
+def _text(written: str, item: Any, where: str = "") -> str:
+    value, place = _at(written, item, where)
+    if type(value) is not str:
+        raise WrongShape(place, "text", value, nearest_there(parse(written), item, where))
+    return value
+
+
+def _optional_text(written: str | None, item: Any, where: str = "") -> str | None:
+    value, place = _at(written, item, where)
+    if value is None or value is ABSENT:
+        return None
+    if type(value) is not str:
+        raise WrongShape(place, "text", value)
+    return value
+
+
+def _id(written: str, item: Any, where: str) -> str:
+    value, place = _at(written, item, where)
+    if type(value) is int:
+        return str(value)
+    if type(value) is not str or not value:
+        beside = nearest_there(parse(written), item, where)
+        raise WrongShape(place, "an id, text or a whole number", value, beside)
+    return value
+
+
+def _number(written: str | None, item: Any, where: str = "") -> float | None:
+    value, place = _at(written, item, where)
+    if value is None or value is ABSENT:
+        return None
+    if type(value) not in (int, float):
+        raise WrongShape(place, "a number", value)
+    return float(value)  # finite: the JSON reader refuses numbers beyond a double
+
+
+def _answer(root: Any, fields: ResponseFields) -> str:
+    found = _optional_text(fields.answer, root)
+    if found is None and not (fields.abstained is not None and holds(fields.abstained, root)):
+        value, place = _at(fields.answer, root, "")
+        beside = nearest_there(parse(fields.answer), root) if fields.answer is not None else ""
+        raise WrongShape(place, "text", value, beside)
+    return found or ""
+
+
+def _glimpse(written: str | None, root: Any) -> object:
+    """Give what stands where answers stand, for a question that asked for none: whatever it is, it is no error."""
+    try:
+        return _at(written, root, "")[0]
+    except WrongShape:
+        return ABSENT
+
+
+def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) -> bool:
+    # without an answer everything would count as empty
+    if condition is None or (condition.empty and retrieval_only):
+        return False
+    return bool(holds(condition, root))
+
+
+def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk, ...]:
+    path = parse(fields.list)
+    items = find_all(path, root, limit=MAX_ENTRIES)
+    if items is None:
+        raise WrongShape(path.written, "a list", ABSENT, nearest_there(path, root))
+    return tuple(_chunk(item, where, fields, beginnings) for where, item in items)
+
+
+def _chunk(item: Any, where: str, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
+    rel_path, vault = "", None
+    if fields.rel_path is not None:
+        rel_path, vault = _without(_text(fields.rel_path, item, where), beginnings)
+    vault = _optional_text(fields.vault, item, where) or vault
+    doc_id = None if fields.doc_id is None else _id(fields.doc_id, item, where)
+    heading_path = _heading_path(fields.heading_path, item, where, fields.heading_separator)
+    text = "" if fields.text is None else _text(fields.text, item, where)
+    if fields.id is not None:
+        chunk_id = _id(fields.id, item, where)
+    else:
+        named = jsonio.dumps([vault, doc_id, rel_path, heading_path, text])
+        chunk_id = sha256(named).hexdigest()[:32]
+    rank = whole(fields.rank, item, where)
+    return Chunk(
+        chunk_id=chunk_id,
+        rel_path=rel_path,
+        heading_path=heading_path,
+        text=text,
+        rank=None if rank is None else rank + 1 - fields.rank_from,
+        score_final=_number(fields.score, item, where),
+        score_vector=_number(fields.score_vector, item, where),
+        score_lexical=_number(fields.score_lexical, item, where),
+        vault=vault,
+        doc_id=doc_id,
+    )
+
+
+def _without(rel_path: str, beginnings: Prefixes) -> tuple[str, str | None]:
+    for beginning, vault in beginnings:
+        if rel_path.startswith(beginning):
+            return rel_path[len(beginning) :], vault
+    return rel_path, None
+
+
+def _heading_path(written: str | None, item: Any, where: str, separator: str | None = None) -> str:
+    value, place = _at(written, item, where)
+    if value is None or value is ABSENT:
+        return ""
+    if type(value) is str:
+        if separator is None:
+            return value
+        value = value.split(separator)
+    elif type(value) is not list:
+        raise WrongShape(place, "text or a list of headings", value)
+    if len(value) > MAX_HEADINGS:
+        raise ValueError(f"{place}: expected at most {MAX_HEADINGS} headings, found {len(value)}")
+    for position, heading in enumerate(value):
+        if type(heading) is not str:
+            raise WrongShape(f"{place}[{position}]", "text", heading)
+    headings = tuple(heading.strip() for heading in value if heading.strip())
+    if headings and all(map(_MARKED.match, headings)):
+        return " > ".join(headings)
+    return anchors.written(headings)
+
+
+def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes) -> tuple[Reference, ...]:
+    if fields is None:
+        return ()
+    references = []
+    for where, item in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
+        rel_path, vault = _without(_text(fields.rel_path, item, where), beginnings)
+        references.append(
+            Reference(
+                vault=_optional_text(fields.vault, item, where) or vault or "",
+                rel_path=rel_path,
+                heading_path=_heading_path(fields.heading_path, item, where, fields.heading_separator),
+                chunk_index=whole(fields.chunk_index, item, where) or 0,
+            )
+        )
+    return tuple(references)
+
+
+def _folders(written: str | None, root: Any) -> tuple[str, ...] | None:
+    found = None if written is None else find_all(parse(written), root, limit=MAX_FOLDERS)
+    if found is None:
+        return None
+    for where, folder in found:
+        if type(folder) is not str:
+            raise WrongShape(where, "text", folder)
+    return tuple(folder for _, folder in found)
+
+
+def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
+    """Keep the steps that are plausible times, in milliseconds."""
+    raw = {step: (_number(duration.path, root), _UNITS[duration.unit]) for step, duration in steps.items()}
+    times = {step: value * factor for step, (value, factor) in raw.items() if value is not None and value >= 0}
+    return {step: value for step, value in times.items() if math.isfinite(value)}
+
+
+def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, written in paths.items():
+        value, place = _at(written, root, "")
+        if value is None or value is ABSENT:
+            continue
+        if name in _COUNTS and (type(value) is not int or value < 0):
+            raise WrongShape(place, "a whole number, 0 or more", value)
+        if type(value) not in (int, float, str):
+            raise WrongShape(place, "a number or text", value)
+        found[name] = str(value) if name.endswith("_version") else value
+    return found

@@ -1,0 +1,69 @@
+"""What an API may answer at most: every text of a response has a bound, beyond which it breaks the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from raggate.models.run import Chunk, Reference, Response
+
+MAX_NAME = 1_000
+"""Characters of an id, a vault's name, a version."""
+
+MAX_PATH = 4_096
+"""Characters of a path, a heading path, a folder."""
+
+MAX_TEXT = 1 << 18
+"""Characters of a chunk's text, an answer, the reason for none."""
+
+_LIMITS = {
+    **dict.fromkeys(("chunk_id", "vault", "doc_id"), MAX_NAME),
+    **dict.fromkeys(("rel_path", "heading_path"), MAX_PATH),
+    "text": MAX_TEXT,
+}
+
+
+def bounded(response: Response) -> Response:
+    """Give the response when all its texts are within their bounds.
+
+    Raises:
+        ValueError: naming the first that is not, its length and the bound.
+    """
+    for position, chunk in enumerate(response.chunks, 1):
+        names = len(chunk.chunk_id), len(chunk.vault or ""), len(chunk.doc_id or "")
+        paths = len(chunk.rel_path), len(chunk.heading_path)
+        # told apart only when something is too long, as this is done for every chunk there is
+        if max(names) > MAX_NAME or max(paths) > MAX_PATH or len(chunk.text) > MAX_TEXT:
+            _check(_of_place(f"chunk {position}", chunk))
+    for position, reference in enumerate(response.references, 1):
+        _check(_of_place(f"reference {position}", reference))
+    _check(_own(response))
+    return response
+
+
+def _of_place(place: str, item: Chunk | Reference) -> Iterator[tuple[str, str | None, int]]:
+    for name, limit in _LIMITS.items():
+        yield f"{name} of {place}", getattr(item, name, None), limit
+
+
+def _own(response: Response) -> Iterator[tuple[str, str | None, int]]:
+    yield "the answer", response.answer, MAX_TEXT
+    yield "the reason to abstain", response.abstain_reason, MAX_TEXT
+    yield from _each("a selected folder", response.selected_folders or (), MAX_PATH)
+    yield from _each("an available folder", response.available_folders or (), MAX_PATH)
+    yield from _each("a step of the latency", response.latency, MAX_NAME)
+    yield from _each("an item of the cost", response.cost, MAX_NAME)
+    for key, value in (response.coverage or {}).items():
+        yield "a key of the index coverage", key, MAX_NAME
+        yield from _each(f"{key} of the index coverage", value if isinstance(value, dict) else (), MAX_NAME)
+        for said in value.values() if isinstance(value, dict) else (value,):
+            yield f"{key} of the index coverage", said if isinstance(said, str) else None, MAX_NAME
+
+
+def _each(what: str, values: Iterable[str], limit: int) -> Iterator[tuple[str, str | None, int]]:
+    return ((what, value, limit) for value in values)
+
+
+def _check(texts: Iterable[tuple[str, str | None, int]]) -> None:
+    for what, text, limit in texts:
+        if text is not None and len(text) > limit:
+            raise ValueError(f"{what}: expected at most {limit} characters, found {len(text)}")

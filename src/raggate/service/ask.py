@@ -1,0 +1,333 @@
+"""Cases and modes in, results out: every question is asked, bounded in time, in size and in number at once."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from urllib.parse import urlencode
+
+import httpx
+
+from raggate.config.schema import Ask
+from raggate.models.golden import Case
+from raggate.models.retrieval_modes import asked_in
+from raggate.models.run import Failure, Response, Result
+from raggate.models.service import Call, Started
+from raggate.service import signals
+from raggate.service.adapters import Adapter
+from raggate.service.answer_limits import bounded
+from raggate.service.misses import Miss, lost, miss
+from raggate.text import jsonio
+from raggate.text.escape import plain
+
+WATCH_SECONDS = 0.05
+"""How often the API is looked at while questions are under way."""
+
+BACK_OFF_SECONDS = 0.1
+"""Pause before the first retry; it doubles with every further one."""
+
+OnResult = Callable[[Result, int, int], None]
+"""Called with each result as it comes in, the number of results so far, and the number of questions."""
+
+_HEADERS = {
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
+    "Content-Type": "application/json",
+    "User-Agent": "raggate",
+}
+# the library keeps what it has read beyond an answer for the next one on the connection, and has no name for it
+_BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
+_EXCERPT_BYTES = 64 << 10  # of an error body; what is longer costs the connection
+_RETRIED_STATUS = frozenset((502, 503))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of asking: one result per question, by mode and then by case, whatever order they came in.
+
+    `stopped` says in a sentence why not everything was asked; the questions left over are failures of kind `aborted`.
+    `wall_s` is in seconds.
+    """
+
+    results: tuple[Result, ...]
+    stopped: str | None
+    wall_s: float
+
+
+def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask, *, on_result: OnResult) -> Outcome:
+    """Ask every case in every mode; a case that names modes only in those of them that the settings have.
+
+    Args:
+        cases: in golden-set order.
+        adapter: the protocol the API speaks.
+        api: the running API. When it dies, asking stops at once.
+        settings: modes, concurrency, timeouts in seconds, retries and bounds.
+        on_result: called from the same thread for every answer and failure, never for an aborted question. What it
+            raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
+    """
+    modes = dict.fromkeys(settings.modes)
+    questions = [(case, mode) for mode in modes for case in cases if asked_in(case.modes, mode)]
+    return ask(questions, adapter, api, settings, on_result=on_result)
+
+
+def ask(
+    questions: Sequence[tuple[Case, str]], adapter: Adapter, api: Started, settings: Ask, *, on_result: OnResult
+) -> Outcome:
+    """Ask these cases, each in the mode beside it, as `ask_all` does."""
+    start = time.perf_counter()
+    signals.check()
+    with signals.deferred() as came:
+        suite = _Suite(list(questions), adapter, api, settings, on_result, came)
+        if questions:
+            asyncio.run(suite.run())
+    if suite.interrupt:
+        raise suite.interrupt
+    return Outcome(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
+
+
+def ended_early(api: Started) -> str | None:
+    """Say how an API ended that was answered by to the last question, None while it lives: it may die of that."""
+    time.sleep(WATCH_SECONDS)
+    how = api.died()
+    return None if how is None else f"the API {_how(how)} right after its last answer"
+
+
+class _Stop(Exception):
+    """Nothing more is to be asked; `_Suite.stopped` says why."""
+
+
+class _Suite:
+    """The questions of one run and how far they have come."""
+
+    def __init__(
+        self,
+        questions: list[tuple[Case, str]],
+        adapter: Adapter,
+        api: Started,
+        settings: Ask,
+        on_result: OnResult,
+        came: Sequence[int],
+    ) -> None:
+        self.stopped: str | None = None
+        self.interrupt: BaseException | None = None
+        self._questions = questions
+        self._adapter = adapter
+        self._api = api
+        self._settings = settings
+        self._on_result = on_result
+        self._came = came
+        self._waiting = iter(range(len(questions)))
+        self._results: list[Result | None] = [None] * len(questions)
+        self._done = 0
+        self._streak = 0
+        self._urls: dict[tuple[str, ...], httpx.URL] = {}
+        timeout = settings.read_timeout
+        timeouts = {"connect": settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
+        self._extensions = {"timeout": timeouts}
+
+    def results(self) -> tuple[Result, ...]:
+        """Give all results in question order, the missing ones as aborted."""
+        failure = Failure(kind="aborted", message=self.stopped or "not asked")
+        pairs = zip(self._questions, self._results, strict=True)
+        return tuple(result or _failed(case, mode, failure) for (case, mode), result in pairs)
+
+    async def run(self) -> None:
+        """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
+        workers = min(self._settings.concurrency, len(self._questions))
+        limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
+        # not a client but its transport: no redirects, cookies, proxies or other state between questions
+        async with httpx.AsyncHTTPTransport(
+            limits=limits, verify=_verify(self._api.base_url), trust_env=False
+        ) as transport:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    watcher = group.create_task(self._guard(self._watch))
+                    jobs = [self._guard(partial(self._work, transport)) for _ in range(workers)]
+                    await asyncio.wait([group.create_task(job) for job in jobs])
+                    watcher.cancel()
+            except BaseExceptionGroup as errors:
+                unexpected = errors.split(_Stop)[1]
+                if unexpected:
+                    raise unexpected.exceptions[0] from None
+
+    async def _guard(self, job: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await job()
+        except (KeyboardInterrupt, SystemExit) as error:
+            # raised from within a task it would tear the event loop down half closed, so it is raised after it
+            self.interrupt = error
+            raise _Stop from None
+
+    async def _watch(self) -> None:
+        while True:
+            if self._came:
+                raise KeyboardInterrupt
+            self._check_alive()
+            await asyncio.sleep(WATCH_SECONDS)
+
+    def _check_alive(self) -> None:
+        how = self._api.died()
+        if how is not None:
+            self._stop(f"the API {_how(how)} after {self._done} of {len(self._questions)} questions")
+
+    def _stop(self, why: str) -> None:
+        self.stopped = self.stopped or why
+        raise _Stop
+
+    async def _work(self, transport: httpx.AsyncBaseTransport) -> None:
+        for index in self._waiting:
+            case, mode = self._questions[index]
+            result = await self._ask(transport, case, mode)
+            if result.failure and result.failure.kind == "connection":
+                # a dead API is told apart from a bad connection as soon as its end can be seen
+                await asyncio.sleep(WATCH_SECONDS)
+                self._check_alive()
+            self._take(index, result)
+
+    def _take(self, index: int, result: Result) -> None:
+        if self.stopped is not None:
+            # the reason tells how many were asked, and another worker may have an answer at the same moment
+            raise _Stop
+        self._results[index] = result
+        self._done += 1
+        self._streak = self._streak + 1 if result.failure else 0
+        self._on_result(result, self._done, len(self._questions))
+        if result.failure and self._streak >= self._settings.give_up_after and self._done < len(self._questions):
+            self._stop(
+                f"gave up after {self._streak} failures in a row, after {self._done} of {len(self._questions)}"
+                f" questions; the last one: {result.failure.message}"
+            )
+
+    async def _ask(self, transport: httpx.AsyncBaseTransport, case: Case, mode: str) -> Result:
+        """Ask one question, retries included, within its total time."""
+        settings = self._settings
+        request = self._request(self._adapter.call(case, mode))
+        found: Response | Miss | None = None
+        retries = 0
+        start = time.perf_counter()
+        elapsed = 0.0
+        try:
+            async with asyncio.timeout(settings.total_timeout):
+                while True:
+                    start, found = time.perf_counter(), None
+                    found = await self._attempt(transport, request, case)
+                    elapsed = time.perf_counter() - start
+                    if isinstance(found, Response) or not found.again or retries >= settings.retries:
+                        break
+                    await asyncio.sleep(_back_off(f"{case.id}|{mode}", retries))
+                    retries += 1
+        except TimeoutError:
+            elapsed = elapsed if found else time.perf_counter() - start
+            message = f"no answer within {settings.total_timeout:g} s"
+            if isinstance(found, Miss):
+                message += f"; before that: {found.failure.message}"
+            found = miss("timeout", message)
+        if isinstance(found, Miss):
+            return _failed(case, mode, found.failure, retries=retries, elapsed_ms=elapsed * 1000)
+        return Result(
+            case_id=case.id, mode=mode, response=found, failure=None, retries=retries, elapsed_ms=elapsed * 1000
+        )
+
+    def _request(self, call: Call) -> httpx.Request:
+        key = (call.path, *call.query, *call.query.values())
+        if key not in self._urls:
+            query = f"?{urlencode(call.query)}" if call.query else ""
+            self._urls[key] = httpx.URL(f"{self._api.base_url}{call.path}{query}")
+        content = None if call.json is None else jsonio.dumps(call.json)
+        headers = {**_HEADERS, **call.headers} if call.headers else _HEADERS
+        return httpx.Request(
+            call.method, self._urls[key], headers=headers, content=content, extensions=self._extensions
+        )
+
+    async def _attempt(
+        self, transport: httpx.AsyncBaseTransport, request: httpx.Request, case: Case
+    ) -> Response | Miss:
+        settings = self._settings
+        try:
+            reply = await transport.handle_async_request(request)
+            try:
+                if reply.status_code != 200:
+                    return await _refusal(reply)
+                body, whole = await _read(reply, settings.max_body_bytes)
+            finally:
+                more = _leftover(reply)
+                if more:
+                    # kept open, the connection would give them as the answer to the next question
+                    await reply.extensions["network_stream"].aclose()
+                await reply.aclose()
+        except httpx.ConnectTimeout:
+            return miss("timeout", f"no connection within {settings.connect_timeout:g} s")
+        except httpx.TimeoutException:
+            return miss("timeout", f"no byte for {settings.read_timeout:g} s")
+        except httpx.TransportError as error:
+            return lost(error)
+        if not whole:
+            return miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
+        if more:
+            return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
+        encoding = reply.headers.get("content-encoding", "identity")
+        if encoding.lower() != "identity":
+            return miss(
+                "body", f"the body is encoded ({plain(encoding, limit=40)}), which was not asked for", status=200
+            )
+        try:
+            return bounded(self._adapter.parse(body, case))
+        except ValueError as error:
+            return miss("schema", plain(str(error)), status=200)
+
+
+def _how(died: str) -> str:
+    return f"{'was ' if died.startswith('killed') else ''}{plain(died)}"
+
+
+def _leftover(reply: httpx.Response) -> int:
+    """Count the bytes that came with a whole answer and are behind its end; 0 where the library does not tell."""
+    try:
+        behind, _ = _BEHIND(reply.stream)
+    except AttributeError:
+        return 0
+    return len(behind)
+
+
+async def _read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
+    """Read a body up to `limit` bytes; also say whether that was all of it."""
+    pieces = bytearray()
+    async for piece in reply.aiter_raw():
+        pieces += piece
+        if len(pieces) > limit:
+            return bytes(pieces[:limit]), False
+    return bytes(pieces), True
+
+
+async def _refusal(reply: httpx.Response) -> Miss:
+    status = reply.status_code
+    try:
+        body, _ = await _read(reply, _EXCERPT_BYTES)
+    except httpx.TransportError:
+        body = b""  # the status says enough
+    excerpt = plain(body[:2_000].decode("utf-8", "replace"), limit=200)
+    if reply.has_redirect_location:
+        excerpt = f"redirects to {plain(reply.headers['location'], limit=100)}, which is not followed"
+    message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
+    return miss("status", message, status=status, again=status in _RETRIED_STATUS)
+
+
+def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapsed_ms: float = 0.0) -> Result:
+    return Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=retries, elapsed_ms=elapsed_ms)
+
+
+def _verify(base_url: str) -> ssl.SSLContext | bool:
+    # the authorities take 50 ms to read, so they are read only where they are needed; the bare context trusts nobody
+    return True if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _back_off(key: str, retries: int) -> float:
+    """Give the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
+    jitter = zlib.crc32(f"{key}|{retries}".encode()) / (1 << 32) / 4
+    return BACK_OFF_SECONDS * (1 << retries) * (1 + jitter)

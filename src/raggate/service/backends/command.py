@@ -1,0 +1,218 @@
+"""Settings of a command -> an API that runs as a child process on a free port of this machine."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from raggate.config.service_settings import CommandBackend
+from raggate.errors import CannotTell, UsageError
+from raggate.models.service import Place, Started
+from raggate.service.backends import beside
+from raggate.service.backends.placeholders import Filler
+from raggate.service.backends.processes import Child, Family, Log
+from raggate.text.escape import plain
+
+_PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
+_AT_ONCE = 10.0
+
+
+@contextmanager
+def start(settings: CommandBackend, place: Place) -> Iterator[Started]:
+    """Build and start the API; on leaving, everything that was started is gone, whatever happened.
+
+    The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
+    that of the build steps in `build.log`. When it ends at once because another process took the port meanwhile, it is
+    started once more on another port; `base_url` is then a different one. Services are up before anything is built.
+
+    Raises:
+        UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
+            executed. Nothing was measured.
+        CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
+    """
+    # before anything is started, so that a mistake costs nobody the time
+    names = {f"service.{name}": name for name in settings.services}
+    if not _plan(settings, place, 0, names).cwd.is_dir():
+        raise UsageError(f"api.command.cwd: {plain(settings.cwd)!r} is not a directory")
+    with (
+        beside.started(settings.services, place) as (addresses, lost),
+        Log(place.out / "api.log", place.secrets) as log,
+        Family(place.environment) as family,
+    ):
+        port = _free_port()
+        plan = _plan(settings, place, port, addresses)
+        if plan.build:
+            with Log(place.out / "build.log", place.secrets) as build_log:
+                _build(family, plan, settings.build_timeout, build_log)
+
+        def launch(port: int) -> Child:
+            return _run(family, _plan(settings, place, port, addresses), log)
+
+        api = _Api(launch, port, log, lost)
+        try:
+            yield api
+        finally:
+            api.stay_dead()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    build: tuple[tuple[str, ...], ...]
+    run: tuple[str, ...]
+    cwd: Path
+    environment: dict[str, str]
+
+
+class _Api:
+    def __init__(self, launch: Callable[[int], Child], port: int, log: Log, lost: Callable[[], str | None]) -> None:
+        self._launch = launch
+        self._lost = lost
+        self._port = port
+        self._log = log
+        self._may_move = True
+        self._child = launch(port)
+        self._begun = time.monotonic()
+
+    @property
+    def base_url(self) -> str:
+        """Scheme, host and port."""
+        return f"http://127.0.0.1:{self._port}"
+
+    def died(self) -> str | None:
+        """Say how the process or one of its services ended, or None while they run."""
+        ended = self._child.ended()
+        if ended is None:
+            return self._lost()
+        if not self._port_was_taken():
+            return ended
+        self._port = _free_port()
+        self._child = self._launch(self._port)
+        return self._child.ended()
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        """Give the last lines of its output, oldest first. Untrusted text."""
+        self._child.ended()
+        return self._log.tail(lines)
+
+    def stay_dead(self) -> None:
+        """Never start again."""
+        self._may_move = False
+
+    def _port_was_taken(self) -> bool:
+        if not self._may_move or time.monotonic() - self._begun > _AT_ONCE:
+            return False
+        self._may_move = False
+        # the words alone are not enough: an API that had served must never be revived behind the back of the run
+        return any(_PORT_TAKEN.search(line) for line in self._log.tail(50)) and not _is_free(self._port)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def _plan(settings: CommandBackend, place: Place, port: int, addresses: Mapping[str, str]) -> _Plan:
+    values = {"port": str(port), "root": str(place.root), "out": str(place.out), "run": place.run, **addresses}
+    values |= {f"vault.{name}": str(path) for name, path in place.vaults.items()}
+    filler = Filler(values)
+    fill = filler.fill
+
+    def words(key: str, texts: list[str]) -> tuple[str, ...]:
+        filled = tuple(fill(f"{key}[{index}]", text) for index, text in enumerate(texts))
+        if not filled or not filled[0]:
+            raise UsageError(f"{key}: expected a command, as a list of words")
+        return filled
+
+    passed = {name: place.environment[name] for name in settings.pass_env if name in place.environment}
+    own = {name: fill(f"api.command.env.{plain(name)}", text) for name, text in settings.env.items()}
+    wrong = next((name for name in own if not name or "=" in name or "\0" in name), None)
+    if wrong is not None:
+        raise UsageError(f"api.command.env: {plain(wrong)!r} cannot be the name of a variable")
+    plan = _Plan(
+        build=tuple(words(f"api.command.build[{index}]", step) for index, step in enumerate(settings.build)),
+        run=words("api.command.run", settings.run),
+        cwd=place.root / settings.cwd,
+        environment=passed | own,
+    )
+    if "port" not in filler.used:
+        raise UsageError(
+            "api.command: neither `run` nor `env` uses {port}, so the API cannot know where to listen",
+            hint='For example: env: { API_PORT: "{port}" }.',
+        )
+    return plan
+
+
+def _build(family: Family, plan: _Plan, timeout: float, log: Log) -> None:
+    end = time.monotonic() + timeout
+    for number, words in enumerate(plan.build, 1):
+        step = f"build step {number} of {len(plan.build)} (`{_shown(words)}`)"
+        log.feed(f"$ {_shown(words)}\n".encode())
+        try:
+            child = family.start(words, cwd=plan.cwd, environment=plan.environment, log=log)
+        except (OSError, ValueError) as error:
+            raise CannotTell(
+                f"{step} could not be started: {_why_not(words, plan.cwd, error)}",
+                hint="Install it, or correct `api.command.build` (PATH must be in `pass_env` or `env`).",
+                log=log.tail(),
+            ) from None
+        ended = child.wait(end - time.monotonic())
+        if ended is None:
+            raise CannotTell(
+                f"{step} was not finished after {timeout:g} s, the time of all build steps together",
+                hint="Raise `api.command.build_timeout`, or build before raggate runs.",
+                log=log.tail(),
+            )
+        if not child.succeeded():
+            raise CannotTell(
+                f"{step} {ended}", hint="The whole output is in build.log of the run directory.", log=log.tail()
+            )
+
+
+def _run(family: Family, plan: _Plan, log: Log) -> Child:
+    try:
+        return family.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log)
+    except (OSError, ValueError) as error:
+        hint = (
+            "The build steps ran, but did not make it." if plan.build else "A step of `api.command.build` can make it."
+        )
+        if not isinstance(error, FileNotFoundError):
+            hint = "It must be an executable file for this machine."
+        raise UsageError(
+            f"api.command.run: `{_shown(plan.run)}` cannot be started in {plain(str(plan.cwd))!r}: "
+            f"{_why_not(plan.run, plan.cwd, error)}",
+            hint=hint,
+        ) from None
+
+
+def _why_not(words: tuple[str, ...], cwd: Path, error: OSError | ValueError) -> str:
+    command = plain(words[0])
+    if isinstance(error, FileNotFoundError):
+        if "/" not in words[0]:
+            return f"no command {command!r} on PATH"
+        if (cwd / words[0]).exists():
+            return f"{command!r} is there, but not the interpreter it names"
+        return f"no file {command!r}"
+    if isinstance(error, PermissionError):
+        return f"{command!r} is not executable"
+    return plain(getattr(error, "strerror", None) or str(error))
+
+
+def _shown(words: tuple[str, ...]) -> str:
+    return plain(shlex.join(words), limit=200)

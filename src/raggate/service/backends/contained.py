@@ -1,0 +1,216 @@
+"""Settings of a container -> that container: created with the hardened profile, started, log and end watched."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from raggate.config.service_settings import Contained
+from raggate.errors import CannotTell
+from raggate.service import signals
+from raggate.service.backends.engine import Client, connected, engine_errors, reason
+from raggate.service.backends.images import declared_volumes
+from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER
+from raggate.service.backends.processes import Log
+from raggate.text.escape import plain
+
+_DRAIN = 0.5
+_HEALTH_SECONDS = 0.5
+_LAYER = "rw,noexec,nosuid,nodev,mode=1777"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A container to be: who it is, what it runs and where.
+
+    Attributes:
+        name: its host name in the network, and what messages call it.
+        full_name: its name at the engine.
+        image: id of the image.
+        command: words in place of the image's; empty to keep those.
+        environment: variables beside the image's own.
+        network: name of the network.
+        internal: whether that network leads nowhere else.
+        mounts: volumes, as the engine describes them.
+        at: the address of this machine at which its ports can be connected to; empty for none.
+        ports: those ports.
+    """
+
+    name: str
+    full_name: str
+    image: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    network: str
+    internal: bool
+    mounts: Sequence[Any] = ()
+    at: str = ""
+    ports: tuple[int, ...] = ()
+
+
+def create(client: Client, settings: Contained, plan: Plan, labels: Mapping[str, str]) -> str:
+    """Create a container and return its id.
+
+    Raises:
+        CannotTell: when the engine refuses.
+    """
+    endpoint = client.create_endpoint_config(aliases=[plan.name])
+    try:
+        host_config = _profile(client, settings, plan)
+        with signals.deferred():
+            made = client.create_container(
+                plan.image,
+                command=list(plan.command) or None,
+                name=plan.full_name,
+                environment=plan.environment,
+                labels=dict(labels),
+                ports=list(plan.ports) or None,
+                user=settings.user,
+                host_config=host_config,
+                networking_config=client.create_networking_config({plan.network: endpoint}),
+                use_config_proxy=False,
+            )
+    except engine_errors() as error:
+        raise CannotTell(f"the container {plan.name!r} could not be created: {reason(error)}") from None
+    return str(made["Id"])
+
+
+def _profile(client: Client, settings: Contained, plan: Plan) -> Any:
+    import docker
+
+    writable = list(settings.tmpfs)
+    if settings.read_only:
+        # an image may declare volumes, which would be writable and as large as the disk
+        writable += [path for path in declared_volumes(client, plan.image) if path not in writable]
+    return client.create_host_config(
+        network_mode=plan.network,
+        mounts=list(plan.mounts),
+        port_bindings={port: (plan.at, port) for port in plan.ports} or None,
+        cap_drop=["ALL"],
+        cap_add=list(settings.cap_add) or None,
+        security_opt=["no-new-privileges:true"],
+        read_only=settings.read_only,
+        tmpfs=dict.fromkeys(writable, _LAYER),
+        pids_limit=settings.pids,
+        mem_limit=settings.memory_bytes,
+        memswap_limit=settings.memory_bytes,
+        nano_cpus=int(settings.cpus * 1e9),
+        oom_score_adj=500,
+        init=True,
+        ipc_mode="private",
+        ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0)],
+        dns=list(NO_RESOLVER) if plan.internal else None,
+        dns_opt=list(IMPATIENT) if plan.internal else None,
+        log_config=docker.types.LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
+        restart_policy={"Name": "no"},
+    )
+
+
+class Running:
+    """A container that was started, its log, and how it ended.
+
+    Two threads with connections of their own wait for output and for the end; a third looks at the image's health
+    check where there is one. They end with the container.
+
+    Args:
+        client: the engine.
+        container: id of the created container.
+        name: what messages call it.
+        settings: its settings.
+        log: takes its output.
+        environment: raggate's own, which leads to the engine.
+
+    Raises:
+        CannotTell: when the engine cannot start it.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        container: str,
+        *,
+        name: str,
+        settings: Contained,
+        log: Log,
+        environment: Mapping[str, str],
+    ) -> None:
+        self.id = container
+        self.log = log
+        self._settings = settings
+        self._environment = environment
+        self._ended: str | None = None
+        self._drained = False
+        try:
+            with signals.deferred():
+                client.start(container)
+        except engine_errors() as error:
+            raise CannotTell(
+                f"the container {name!r} could not be started: {reason(error)}",
+                hint="The image must have a command that serves and that the user of the container may execute.",
+            ) from None
+        self._reader = threading.Thread(target=self._follow, name=f"log of {name}", daemon=True)
+        self._reader.start()
+        threading.Thread(target=self._wait, name=f"end of {name}", daemon=True).start()
+        if _has_health_check(client, container):
+            threading.Thread(target=self._look_at_health, name=f"health of {name}", daemon=True).start()
+
+    def ended(self) -> str | None:
+        """Say how it ended, or None while it runs. Once it has ended, its last output is in the log."""
+        if self._ended is not None and not self._drained:
+            self._drained = True
+            self._reader.join(_DRAIN)
+        return self._ended
+
+    def _follow(self) -> None:
+        try:
+            with connected(self._environment) as client:
+                for piece in client.logs(self.id, stdout=True, stderr=True, stream=True, follow=True):
+                    self.log.feed(piece)
+        except engine_errors(CannotTell) as error:
+            self.log.feed(f"[the log ends here: {plain(str(error))}]\n".encode())
+        self.log.end_line()
+
+    def _wait(self) -> None:
+        try:
+            with connected(self._environment) as client:
+                client.wait(self.id, timeout=None)
+                self._ended = self._how(client.inspect_container(self.id)["State"])
+        except CannotTell as error:
+            self._ended = f"was lost: {error.message}"
+        except engine_errors() as error:
+            self._ended = f"was lost, the Docker engine does not answer any more: {reason(error)}"
+
+    def _how(self, state: dict[str, Any]) -> str:
+        code = int(state.get("ExitCode") or 0)
+        if state.get("OOMKilled"):
+            return f"was killed for using more than {self._settings.memory} of memory (OOM)"
+        if code == 128 + signal.SIGKILL:
+            return "was killed by SIGKILL"
+        try:
+            return f"exited with code {code} ({signal.Signals(code - 128).name})"
+        except ValueError:
+            return f"exited with code {code}"
+
+    def _look_at_health(self) -> None:
+        try:
+            with connected(self._environment) as client:
+                while self._ended is None:
+                    health = client.inspect_container(self.id)["State"].get("Health") or {}
+                    if health.get("Status") == "unhealthy":
+                        last = (health.get("Log") or [{}])[-1]
+                        said = plain(str(last.get("Output") or ""), limit=200)
+                        self._ended = f"was found unhealthy by its image's health check ({said})"
+                    time.sleep(_HEALTH_SECONDS)
+        except engine_errors(CannotTell):
+            return  # what waits for the end says so
+
+
+def _has_health_check(client: Client, container: str) -> bool:
+    try:
+        return bool(client.inspect_container(container)["State"].get("Health"))
+    except engine_errors():
+        return False

@@ -1,0 +1,281 @@
+"""The containers of one start: images, a network, services one after the other, and nothing left of them at the end."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from raggate.config.service_settings import Contained, Service, ServiceReady
+from raggate.errors import CannotTell
+from raggate.models.service import Place
+from raggate.service import signals
+from raggate.service.backends import builds, contained, engine, images, networking, surroundings
+from raggate.service.backends.contained import Plan, Running
+from raggate.service.backends.engine import Client
+from raggate.service.backends.placeholders import Filler
+from raggate.service.backends.processes import Log
+from raggate.service.backends.surroundings import Own
+from raggate.text.escape import log_line, plain
+
+_POLL = 0.1
+_PROBE_SECONDS = 2.0
+_SECOND_THOUGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One container to be.
+
+    Attributes:
+        key: where its settings stand in the configuration.
+        settings: what they are.
+        command: its words, placeholders filled in.
+        environment: its variables, likewise.
+    """
+
+    key: str
+    settings: Contained
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def part(key: str, settings: Contained, filler: Filler, place: Place) -> Part:
+    """Fill in the placeholders of a container.
+
+    Raises:
+        UsageError: for one that is not known.
+    """
+    passed = {name: place.environment[name] for name in settings.pass_env if name in place.environment}
+    return Part(
+        key=key,
+        settings=settings,
+        command=tuple(filler.fill(f"{key}.command[{index}]", word) for index, word in enumerate(settings.command)),
+        environment=passed | {name: filler.fill(f"{key}.env.{name}", text) for name, text in settings.env.items()},
+    )
+
+
+def services(key: str, settings: Mapping[str, Service], place: Place) -> dict[str, Part]:
+    """Give the services of the backend at `key` by name. They know each other by name, and the run.
+
+    Raises:
+        UsageError: for an unknown placeholder.
+    """
+    filler = Filler({f"service.{name}": name for name in settings} | {"run": place.run})
+    return {name: part(f"{key}.services.{name}", service, filler, place) for name, service in settings.items()}
+
+
+@contextmanager
+def opened(parts: Mapping[str, Part], place: Place) -> Iterator[Group]:
+    """Connect to the engine for some containers; on leaving, containers, networks and volumes are gone.
+
+    What earlier runs have left is gone at the beginning, when they were killed. Every relaxed limit is said. The output
+    of a container goes to `<name>.log` of the run directory.
+
+    Raises:
+        CannotTell: when no engine answers.
+    """
+    labels = engine.labels(place.environment)
+    for one in parts.values():
+        for text in one.settings.relaxed():
+            place.say(log_line(f"relaxed: {one.key}.{text}"))
+    with ExitStack() as stack:
+        client = stack.enter_context(engine.connected(place.environment))
+        own = surroundings.own(client)
+        if not place.in_action:  # there the post step sweeps
+            engine.sweep_dead(client, place.say)
+        logs = {name: stack.enter_context(Log(place.out / f"{name}.log", place.secrets)) for name in parts}
+        stack.enter_context(_undone(place, labels))
+        yield Group(client=client, own=own, parts=parts, place=place, labels=labels, logs=logs)
+
+
+@contextmanager
+def _undone(place: Place, labels: Mapping[str, str]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        # by label and not by what is remembered: a call that was cut off may have had its effect
+        with signals.deferred():
+            engine.tear_down(place.environment, {engine.INSTANCE: labels[engine.INSTANCE]}, place.say)
+
+
+class Group:
+    """The containers of one start, while they are started and run.
+
+    Attributes:
+        client: the engine.
+        own: how raggate is placed.
+        labels: put on everything that is created.
+    """
+
+    def __init__(
+        self,
+        *,
+        client: Client,
+        own: Own,
+        parts: Mapping[str, Part],
+        place: Place,
+        labels: dict[str, str],
+        logs: Mapping[str, Log],
+    ) -> None:
+        self.client = client
+        self.own = own
+        self.labels = labels
+        self._parts = parts
+        self._place = place
+        self._logs = logs
+        self._network = ""
+        self._internal = True
+        self._services: dict[str, Running] = {}
+
+    def name(self, what: str) -> str:
+        """Give what the engine is to call something of this start."""
+        return f"raggate-{self.labels[engine.INSTANCE]}-{what}"
+
+    def image(self, name: str) -> str:
+        """Give the id of a container's image, which stays as long as the group is open.
+
+        Raises:
+            UsageError: for a build context that is not there.
+            CannotTell: when the image cannot be had.
+        """
+        key, settings, place = self._parts[name].key, self._parts[name].settings, self._place
+        image = images.obtain(self.client, settings, key=key, place=place)
+        if settings.build is not None:
+            try:
+                self.never_started(image, f"keep-{name}")
+            except engine.engine_errors() as error:
+                raise CannotTell(f"{key}.build: the image cannot be used: {engine.reason(error)}") from None
+            builds.remove_superseded(self.client, image, key=key, place=place)
+        return image
+
+    def never_started(self, image: str, name: str, mounts: Sequence[Any] = ()) -> str:
+        """Make a container that never runs, and so keeps its image from being removed by anybody."""
+        with signals.deferred():
+            made = self.client.create_container(
+                image,
+                command=["raggate", "never", "starts", "this"],
+                name=self.name(name),
+                labels=self.labels,
+                host_config=self.client.create_host_config(network_mode="none", cap_drop=["ALL"], mounts=list(mounts)),
+                use_config_proxy=False,
+            )
+        return str(made["Id"])
+
+    def connect(self, *, internal: bool, published: bool = False) -> None:
+        """Make the network of the containers, and bring raggate into it where it has to be; see `networking.create`.
+
+        Raises:
+            CannotTell: when the engine refuses.
+        """
+        self._network = networking.create(
+            self.client, self.name("net"), self.labels, internal=internal, published=published
+        )
+        self._internal = internal
+        networking.join(self.client, self._network, self.own)
+
+    def started(self, name: str, image: str, mounts: Sequence[Any] = (), **published: Any) -> Running:
+        """Start a container; `published` is `at` and `ports` of its plan.
+
+        Raises:
+            CannotTell: when the engine cannot.
+        """
+        one = self._parts[name]
+        plan = Plan(
+            name=name,
+            full_name=self.name(name),
+            image=image,
+            command=one.command,
+            environment=one.environment,
+            network=self._network,
+            internal=self._internal,
+            mounts=mounts,
+            **published,
+        )
+        container = contained.create(self.client, one.settings, plan, self.labels)
+        return Running(
+            self.client,
+            container,
+            name=name,
+            settings=one.settings,
+            log=self._logs[name],
+            environment=self._place.environment,
+        )
+
+    def address(self, running: Running) -> str | None:
+        """Give the address of a container in the network; None when it has none, as it has ended."""
+        return networking.address(self.client, running.id, self._network)
+
+    def serve(self, name: str, service: Service, image: str, *, at: str = "", ports: tuple[int, ...] = ()) -> str:
+        """Start a service, wait until it is up, and give the address that raggate reaches it at.
+
+        Raises:
+            CannotTell: when it cannot be started, ends, or is not up in time, with its last output.
+        """
+        running = self._services[name] = self.started(name, image, at=at, ports=ports)
+        address = at or self.address(running)
+        _wait_for(name, service.ready, running, address)
+        return address or ""
+
+    def lost(self) -> str | None:
+        """Say which service has ended and how, or None while they run."""
+        for name, service in self._services.items():
+            if (ended := service.ended()) is not None:
+                return f"lost its service {name}, which {ended}"
+        return None
+
+
+def _wait_for(name: str, ready: ServiceReady, service: Running, address: str | None) -> None:
+    """Wait until a service is up.
+
+    Raises:
+        CannotTell: when it ends, or is not up in time, with its last output.
+    """
+    end = time.monotonic() + ready.timeout
+    why = "it has no address"
+    while True:
+        signals.check()
+        if (ended := service.ended()) is not None:
+            raise CannotTell(f"the service {name!r} {ended} before it was ready", log=service.log.tail())
+        problem = _probe(ready, address) if address else why
+        if problem is None:
+            return
+        if time.monotonic() >= end:
+            raise CannotTell(
+                f"the service {name!r} was not ready after {ready.timeout:g} s: {problem}",
+                hint=f"It must listen on 0.0.0.0. Its whole output is in {name}.log of the run directory.",
+                log=service.log.tail(),
+            )
+        time.sleep(_POLL)
+
+
+def _probe(ready: ServiceReady, address: str) -> str | None:
+    """Look once. Returns what is missing, None when it is up."""
+    try:
+        if ready.tcp is not None:
+            with socket.create_connection((address, ready.tcp), timeout=_PROBE_SECONDS) as connection:
+                return "it hangs up" if address.startswith("127.") and _hung_up(connection) else None
+        if ready.http is not None:
+            url = f"http://{address}:{ready.http.port}{ready.http.path}"
+            with (
+                httpx.Client(trust_env=False, timeout=_PROBE_SECONDS) as client,
+                client.stream("GET", url) as response,
+            ):
+                return None if response.is_success else f"GET {plain(ready.http.path)} answers {response.status_code}"
+    except (OSError, httpx.HTTPError) as error:
+        return f"no connection ({plain(str(error) or type(error).__name__)})"
+    return None
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    """Tell whether nobody is behind a published port: the engine accepts for the container, and then hangs up."""
+    connection.settimeout(_SECOND_THOUGHT)
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False

@@ -1,0 +1,283 @@
+"""Child processes that end together: started with a log, and none is left when the family is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import IO, Self
+
+from raggate.service import signals
+from raggate.service.backends.watchdog import MARK, kill
+from raggate.text.redact import Redactor
+
+KEPT_LINES = 400
+LINE_CHARACTERS = 2000
+FILE_BYTES = 10 << 20
+
+_GRACE = 3.0
+_DRAIN = 0.5
+_POLL = 0.01
+
+
+class Log:
+    """The output of processes: the last 400 lines in memory, the first 10 MiB appended to a file.
+
+    Lines are cut at 2,000 characters and invalid UTF-8 is replaced in memory; the file gets the bytes as they came, but
+    for secrets.
+
+    Args:
+        path: the file.
+        secrets: values that are replaced by `***`, in memory and in the file.
+
+    Raises:
+        OSError: when the file cannot be opened. A file that cannot be written later is given up silently.
+    """
+
+    def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
+        self._redactor = Redactor(secrets)
+        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._partial = bytearray()
+        self._lock = threading.Lock()
+        self._file: IO[bytes] | None = path.open("ab", buffering=0)
+        self._room = FILE_BYTES
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._take(self._redactor.flush())
+            self._close()
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece of output, of any size and cut anywhere."""
+        with self._lock:
+            self._take(self._redactor.feed(data))
+
+    def end_line(self) -> None:
+        """Close a last line that came without a line break."""
+        with self._lock:
+            self._take(self._redactor.flush())
+            if self._partial:
+                self._write(b"\n")
+                self._end_line()
+
+    def tail(self, lines: int = 20) -> tuple[str, ...]:
+        """Give the last lines, oldest first, an unfinished one included."""
+        with self._lock:
+            unfinished = bytes(self._partial) + self._redactor.held()
+            kept = [*self._lines, *([_decoded(unfinished)] if unfinished else [])]
+        return tuple(kept[-lines:]) if lines > 0 else ()
+
+    def _take(self, data: bytes) -> None:
+        self._write(data)
+        *whole, rest = data.split(b"\n")
+        for piece in whole:
+            self._extend(piece)
+            self._end_line()
+        self._extend(rest)
+
+    def _extend(self, piece: bytes) -> None:
+        room = 4 * LINE_CHARACTERS - len(self._partial)  # a character has at most four bytes
+        self._partial += piece[: max(room, 0)]
+
+    def _end_line(self) -> None:
+        self._lines.append(_decoded(self._partial))
+        self._partial.clear()
+
+    def _write(self, data: bytes) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(data[: self._room])
+            self._room -= len(data)
+            if self._room < 0:
+                self._file.write(f"\n[the log was cut here, at {FILE_BYTES >> 20} MiB]\n".encode())
+        except OSError:  # a full disk must not stop the reader, or the process blocks on its own output
+            self._room = -1
+        if self._room < 0:
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _decoded(line: bytes | bytearray) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r")[:LINE_CHARACTERS]
+
+
+class Child:
+    """One process of a family and the thread that reads its output."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Log) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._log = log
+        self._drained = False
+        self._reader = threading.Thread(target=self._read, name=f"log of {process.pid}", daemon=True)
+        self._reader.start()
+
+    def ended(self) -> str | None:
+        """Say how it ended (`exited with code 3`, `was killed by SIGKILL`), or None while it runs.
+
+        Once it has ended, its last output is in the log.
+        """
+        code = self._code()
+        if code is None:
+            return None
+        if not self._drained:  # once: a process it left behind may hold the pipe open for ever
+            self._drained = True
+            self._reader.join(_DRAIN)
+        if code >= 0:
+            return f"exited with code {code}"
+        try:
+            return f"was killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"was killed by signal {-code}"
+
+    def wait(self, timeout: float) -> str | None:
+        """Wait at most `timeout` seconds for its end and say how it ended, or None when it still runs."""
+        end = time.monotonic() + timeout
+        while self._code() is None and time.monotonic() < end:
+            signals.check()
+            time.sleep(_POLL)
+        return self.ended()
+
+    def succeeded(self) -> bool:
+        """Tell whether it has ended with code 0."""
+        return self._code() == 0
+
+    def reap(self) -> None:
+        """Collect it after it was killed, so that no zombie stays."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_DRAIN)
+        self._reader.join(_DRAIN)
+
+    def terminate(self) -> None:
+        """Send SIGTERM to its process group unless it has ended."""
+        if self._code() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGTERM)
+
+    def _code(self) -> int | None:
+        # it stays a zombie until the family is left: were it collected here, its group's number could come to stand
+        # for somebody else's processes by the time the group is killed
+        if not hasattr(os, "waitid"):  # macOS before Python 3.13
+            return self._process.poll()
+        try:
+            state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # collected already, or raggate was started with SIGCHLD ignored
+            return self._process.poll()
+        if state is None:
+            return None
+        return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        if stream is None:
+            return
+        with stream:
+            while data := stream.read(1 << 16):
+                self._log.feed(data)
+        self._log.end_line()
+
+
+class Family:
+    """Starts processes, each in a session of its own, and leaves none behind, whatever ends the `with` block.
+
+    On leaving: SIGTERM to every process group, up to 3 s of grace, SIGKILL to the groups, then SIGKILL to every process
+    that carries the family's mark in its environment (Linux), because it may have left its group. A watchdog process
+    does the same when raggate itself is killed. A process that leaves both its group and its environment behind
+    escapes.
+
+    Args:
+        environment: raggate's own.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        # some Python builds find their own library only through this; nothing else concerns the watchdog
+        self._watchdog_environment = {k: v for k, v in environment.items() if k == "LD_LIBRARY_PATH"}
+        self._mark = token_hex(16)
+        self._children: list[Child] = []
+        self._watchdog: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        with signals.deferred():
+            self._watchdog = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._mark],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env=self._watchdog_environment,
+                bufsize=0,
+                start_new_session=True,
+            )
+        return self
+
+    def start(self, words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], log: Log) -> Child:
+        """Start a command with its output going to the log and nothing on stdin.
+
+        Raises:
+            OSError: when it cannot be executed.
+            ValueError: for words or variables that no process can be given, such as one with a NUL.
+        """
+        with signals.deferred():
+            process = subprocess.Popen(
+                words,
+                cwd=cwd,
+                env={**environment, MARK: self._mark},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                start_new_session=True,
+            )
+            child = Child(process, log)
+            self._children.append(child)
+            self._tell_watchdog(f"{child.pid}\n")
+        return child
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # a second Ctrl-C ends the grace, never the teardown; it is raised when nothing runs any more
+        with signals.deferred() as came:
+            for child in self._children:
+                child.terminate()
+            end = time.monotonic() + _GRACE
+            while not came and time.monotonic() < end and any(child.ended() is None for child in self._children):
+                time.sleep(_POLL)
+            kill(self._mark, [child.pid for child in self._children])
+            for child in self._children:
+                child.reap()
+            self._dismiss_watchdog()
+
+    def _tell_watchdog(self, line: str) -> None:
+        if self._watchdog and self._watchdog.stdin:
+            with contextlib.suppress(OSError):
+                self._watchdog.stdin.write(line.encode())
+
+    def _dismiss_watchdog(self) -> None:
+        if self._watchdog is None:
+            return
+        self._tell_watchdog("done\n")
+        if self._watchdog.stdin:
+            self._watchdog.stdin.close()
+        try:
+            self._watchdog.wait(2)
+        except subprocess.TimeoutExpired:
+            self._watchdog.kill()
+            self._watchdog.wait()

@@ -1,0 +1,335 @@
+"""Settings of the API -> an API that is up: healthy, its index complete or no longer growing. Torn down at the end."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+
+from raggate.config.hosts import address_of
+from raggate.config.service_settings import Api, Readiness
+from raggate.errors import CannotTell, UsageError
+from raggate.models.service import IndexState, Place, Started
+from raggate.service import signals
+from raggate.service.backends import BACKENDS, Start
+from raggate.service.boot_hints import check_size, why_it_ended
+from raggate.service.growth import Expected, Growth
+from raggate.service.transport import MAX_BODY_BYTES, Exchange, Wire
+from raggate.text.escape import log_line, plain
+
+Probe = Callable[[httpx.Client, Readiness], IndexState]
+"""`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
+
+_TELLING = 0.5
+_LISTENING = 2.0
+_OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds between and within the looks at an API that comes up.
+
+    Attributes:
+        poll: from one look to the next.
+        watch: from one check that the process lives to the next, also during a look.
+        request: for one HTTP request of a look.
+        patience: how long a path may answer with a status that does not get better by waiting, such as 404.
+        news: from one progress message to the next.
+    """
+
+    poll: float = 0.1
+    watch: float = 0.05
+    request: float = 10.0
+    patience: float = 5.0
+    news: float = 5.0
+
+
+@contextmanager
+def up(
+    api: Api,
+    place: Place,
+    *,
+    index_state: Probe,
+    expected: Expected,
+    say: Callable[[str], None],
+    max_body_bytes: int = MAX_BODY_BYTES,
+    start: Start | None = None,
+    transport: httpx.BaseTransport | None = None,
+    pace: Pace = Pace(),
+) -> Iterator[Started]:
+    """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
+
+    Args:
+        api: the settings; with `url` nothing is started or stopped.
+        place: where a backend works.
+        index_state: asks the API how its index stands.
+        expected: what a complete index holds.
+        say: takes progress messages, each one harmless line.
+        max_body_bytes: the largest answer that is read.
+        start: starts the API, in place of the backend that the settings choose.
+        transport: carries the requests, in place of a connection.
+        pace: how often to look.
+
+    Raises:
+        UsageError: when the settings do not let anything be started.
+        CannotTell: when the build fails, the API ends, or it is not ready in time, with the reason and its last output.
+    """
+    with ExitStack() as stack:
+        started = stack.enter_context(_start(api, place, say, start))
+        wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace)
+        state = wait.until_ready(transport, max_body_bytes)
+        if state is not None and (state.documents or 0) > expected.documents:
+            # only then, as a large vault takes long to count
+            files = sum(path.is_file() for vault in place.vaults.values() for path in vault.rglob("*"))
+            check_size(state.documents, expected=expected.documents, files=files)
+        yield started
+
+
+@contextmanager
+def _start(api: Api, place: Place, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
+    if api.url is not None:
+        _check_elsewhere(api.url, place)
+        say(f"waiting for the API at {log_line(api.url)}")
+        yield _Elsewhere(api.url)
+        return
+    name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
+    say(f"starting the API ({name})")
+    with (start or BACKENDS[name])(settings, place) as started:
+        yield started
+
+
+def _check_elsewhere(url: str, place: Place) -> None:
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    address = address_of(host)
+    named = host in _OWN_NAMES or host.endswith(".localhost")
+    own = named if address is None else address.is_loopback or address.is_unspecified
+    # some runners give the action the network of the machine
+    if not place.in_action or not own or _listening(url):
+        return
+    raise UsageError(
+        f"api.url: {plain(host)!r} is the container that raggate runs in, not the machine around it",
+        hint="An API in a service container of the job is reached by the service's name, such as http://api:9000; one "
+        "on the machine by the address of the network's gateway (`docker network inspect bridge`), when it listens on "
+        "all addresses. Or let raggate start it: `api.container`.",
+    )
+
+
+def _listening(url: str) -> bool:
+    parts = urlsplit(url)
+    try:
+        port = parts.port or {"https": 443}.get(parts.scheme, 80)
+        with socket.create_connection((parts.hostname or "", port), timeout=_LISTENING):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+class _Elsewhere:
+    """An API that somebody else runs."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+
+    def died(self) -> str | None:
+        return None
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        del lines
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look at the API gave: a state or an error."""
+
+    exchange: Exchange
+    state: IndexState | None = None
+    error: Exception | None = None
+
+
+class _Wait:
+    """The wait for one API, from its start to its readiness or the reason why that did not come."""
+
+    def __init__(
+        self,
+        started: Started,
+        api: Api,
+        *,
+        index_state: Probe,
+        expected: Expected,
+        say: Callable[[str], None],
+        pace: Pace,
+    ) -> None:
+        self._started = started
+        self._ready = api.ready
+        self._api = api
+        self._index_state = index_state
+        self._expected = expected
+        self._growth = Growth(expected, api.ready.settle)
+        self._say = say
+        self._pace = pace
+        self._begun = time.monotonic()
+        self._deadline = self._begun + api.ready.timeout
+        self._last: _Look | None = None
+        self._hopeless_since: float | None = None
+
+    def until_ready(self, transport: httpx.BaseTransport | None, max_body_bytes: int) -> IndexState | None:
+        """Look until it is ready; give the last look.
+
+        Raises:
+            CannotTell: when it ends, cannot become ready, or is not ready in time.
+        """
+        growth = self._growth
+        # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
+        inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
+        wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
+        news = self._begun + self._pace.news
+        with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
+            while True:
+                self._looked = time.monotonic()
+                look = self._look(client, wire)
+                now = time.monotonic()
+                # cut short by the deadline it tells nothing; the look before it does
+                if self._last is None or now < self._deadline or now - self._looked > _TELLING:
+                    self._last = look
+                if growth.finished(look.state, now):
+                    break
+                self._give_up_if_hopeless(look, now)
+                if now >= news:
+                    self._say(log_line(f"waiting for {now - self._begun:.0f} s: {self._situation()}"))
+                    news = now + self._pace.news
+                self._pause(now + self._pace.poll)
+        self._announce()
+        return self._last.state if self._last else None
+
+    def _look(self, client: httpx.Client, wire: Wire) -> _Look:
+        # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set
+        client.base_url = base_url = self._started.base_url
+        box: queue.SimpleQueue[_Look | BaseException] = queue.SimpleQueue()
+
+        def look() -> None:
+            wire.exchange = Exchange()
+            try:
+                box.put(_Look(wire.exchange, state=self._index_state(client, self._ready)))
+            except (httpx.HTTPError, ValueError) as error:
+                box.put(_Look(wire.exchange, error=error))
+            except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
+                box.put(error)
+
+        threading.Thread(target=look, name="look at the API", daemon=True).start()
+        while True:
+            try:
+                found = box.get(timeout=self._pace.watch)
+            except queue.Empty:
+                if time.monotonic() - self._looked > _TELLING:
+                    self._last = _Look(wire.exchange, error=httpx.ReadTimeout("not yet"))
+                self._check(late=2 * self._pace.watch)
+                if self._started.base_url != base_url:
+                    return _Look(Exchange(), error=httpx.ConnectError("it moves to another port"))
+            else:
+                if isinstance(found, BaseException):
+                    raise found
+                return found
+
+    def _pause(self, end: float) -> None:
+        while True:
+            self._check()
+            left = min(end, self._deadline) - time.monotonic()
+            if left <= 0:
+                break
+            time.sleep(min(left, self._pace.watch))
+        self._check()
+
+    def _check(self, late: float = 0.0) -> None:
+        """Raise when the process has ended or the time is over, by `late` seconds so that a look can tell why."""
+        signals.check()
+        if (ended := self._started.died()) is not None:
+            log = self._started.log_tail()
+            hint = why_it_ended(ended, log, contained=self._api.container is not None)
+            raise CannotTell(f"the API {ended} before it was ready", hint=hint, log=log)
+        if time.monotonic() >= self._deadline + late:
+            raise CannotTell(
+                f"the API was not ready after {self._ready.timeout:g} s: {self._situation()}",
+                hint=self._hint(),
+                log=self._started.log_tail(),
+            )
+
+    def _give_up_if_hopeless(self, look: _Look, now: float) -> None:
+        # what a healthy API says to a question while it indexes is its own affair
+        if not look.exchange.hopeless or (look.state and look.state.healthy):
+            self._hopeless_since = None
+            return
+        self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
+        if now - self._hopeless_since >= self._pace.patience:
+            raise CannotTell(
+                f"the API cannot become ready: {look.exchange.answer()}, and has done so for {self._pace.patience:g} s",
+                hint=f"Is `api.ready.health_path` ({plain(self._ready.health_path)}) a path of this API? "
+                f"`api.ready.index_path` can be null.",
+                log=self._started.log_tail(),
+            )
+
+    def _situation(self) -> str:
+        """Say how far the API is, from the last look. Harmless text."""
+        if self._last is None:
+            return "it accepts connections but has not answered"
+        exchange, state, error = self._last.exchange, self._last.state, self._last.error
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+            return f"it is not listening, no connection to {plain(self._started.base_url)} ({plain(str(error))})"
+        if isinstance(error, httpx.TimeoutException):
+            return f"it accepts connections but {exchange.request or 'a request'} is not answered in time"
+        if isinstance(error, httpx.HTTPStatusError):
+            return exchange.answer()
+        if isinstance(error, httpx.HTTPError):
+            return f"its answer to {exchange.request or 'a request'} cannot be read ({plain(str(error))})"
+        if error is not None:
+            return f"it does not follow the protocol, {plain(str(error))}; {exchange.answer()}"
+        if state is None or not state.healthy:
+            return f"it is not healthy, {plain(state.detail) if state and state.detail else exchange.answer()}"
+        return f"{self._doing(state)}, {self._count(state)}" + (f" ({plain(state.detail)})" if state.detail else "")
+
+    def _doing(self, state: IndexState) -> str:
+        if state.indexing:
+            return "it is still indexing"
+        if self._growth.grew:
+            return "its index still changes"
+        known = state.documents is not None and state.documents < self._expected.documents
+        return "its index is incomplete" if known else "its index is not known to be complete"
+
+    def _count(self, state: IndexState) -> str:
+        chunks = "" if state.chunks is None else f", {state.chunks} chunks"
+        counted = state.documents is not None
+        documents = (
+            f"{state.documents} of {self._expected.documents} documents" if counted else "no count of its documents"
+        )
+        return documents + chunks
+
+    def _hint(self) -> str:
+        longer = f"If it only needs longer, raise `api.ready.timeout` ({self._ready.timeout:g} s now)."
+        if self._api.url is not None:
+            return (
+                "An API given by `api.url` must be started before raggate and be reachable from where raggate runs "
+                f"(in a container, localhost is the container itself). {longer}"
+            )
+        refused = self._last is not None and isinstance(self._last.error, httpx.ConnectError)
+        if refused and self._api.container is not None:
+            port = self._api.container.port
+            return f"It must listen on port {port} of all addresses (0.0.0.0), not of localhost alone. {longer}"
+        if refused:
+            return f"It must listen on 127.0.0.1 at the port that {{port}} stands for. {longer}"
+        return f"{longer} Its whole output is in api.log of the run directory."
+
+    def _announce(self) -> None:
+        state = self._last.state if self._last else None
+        if state is None:
+            return
+        text = f"the API is up after {time.monotonic() - self._begun:.1f} s: {self._count(state)}"
+        if state.documents is not None and state.documents < self._expected.documents:
+            text += f"; the index is incomplete, but has not changed for {self._ready.settle:g} s"
+        self._say(log_line(f"{text}; {state.detail}" if state.detail else text))

@@ -1,0 +1,38 @@
+"""What judges an API, and lies where the API's image is built: an image that carries it can answer from memory."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from raggate.config.service_settings import Api
+from raggate.service import dockerignore
+
+
+def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
+    """Name the files that judge and that the engine is handed to build an image of the API or of a service from.
+
+    Args:
+        api: how the API comes up; an image that is only named says nothing of what it was built from.
+        root: directory of the configuration.
+        judging: golden sets and baselines, relative to it.
+    """
+    contexts = dict.fromkeys(_contexts(api))
+    found = (
+        path for path in judging if (root / path).is_file() and any(_sent(root, context, path) for context in contexts)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _contexts(api: Api) -> Iterator[str]:
+    for part in api.containers().values():
+        if part.build is not None:
+            yield posixpath.normpath(part.build.context)
+
+
+def _sent(root: Path, context: str, path: str) -> bool:
+    from docker.utils.build import PatternMatcher
+
+    inner = posixpath.relpath(posixpath.normpath(path), context)
+    return not inner.startswith("../") and not PatternMatcher(dockerignore.patterns(root / context)).matches(inner)

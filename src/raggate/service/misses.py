@@ -1,0 +1,35 @@
+"""Attempts without a response: what went wrong, and whether another attempt may be made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import httpx
+
+from raggate.models.run import Failure, FailureKind
+from raggate.text.escape import plain
+
+# how the HTTP library says that the other side hung up, as opposed to talking nonsense
+_HUNG_UP = ("Server disconnected", "peer closed connection")
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """An attempt without a response, and whether another attempt may be made."""
+
+    failure: Failure
+    again: bool = False
+
+
+def lost(error: httpx.TransportError) -> Miss:
+    """Say how a connection was lost, and whether that may be tried again."""
+    said = plain(str(error), limit=200) or type(error).__name__
+    if isinstance(error, httpx.ConnectError):
+        return miss("connection", f"cannot connect: {said}", again=True)
+    hung_up = isinstance(error, httpx.NetworkError) or said.startswith(_HUNG_UP)
+    return miss("connection", f"connection lost: {said}" if hung_up else f"not HTTP: {said}", again=hung_up)
+
+
+def miss(kind: FailureKind, message: str, *, status: int | None = None, again: bool = False) -> Miss:
+    """Make a miss of a failure."""
+    return Miss(Failure(kind=kind, message=message, status=status), again)

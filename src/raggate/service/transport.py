@@ -1,0 +1,107 @@
+"""HTTP to an API that is not trusted: requests within a deadline, answers within a size, the last one remembered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+
+from raggate.text.escape import plain
+
+MAX_BODY_BYTES = 1 << 20
+"""The largest body that is read where nothing else is said."""
+
+_EXCERPT_BYTES = 2000
+_TEMPORARY = frozenset((408, 425, 429))
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and how far its answer came. `request` is method and path, harmless text, empty before it is sent."""
+
+    request: str = ""
+    status: int | None = None
+    excerpt: bytes = b""
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the status is one that waiting does not change, such as 404 or a redirect."""
+        return self.status is not None and 300 <= self.status < 500 and self.status not in _TEMPORARY
+
+    def answer(self) -> str:
+        """Tell request, status and the beginning of the body. Harmless text."""
+        if self.status is None:
+            return f"{self.request or 'a request'} got no answer"
+        body = plain(self.excerpt.decode("utf-8", "replace"), limit=200)
+        return f"{self.request} answers {self.status}" + (f": {body}" if body else " without a body")
+
+
+class Wire(httpx.BaseTransport):
+    """A transport that bounds another one.
+
+    Args:
+        inner: carries the requests.
+        deadline: on `time.monotonic()`; no request and no body goes on beyond it, whatever the client's timeouts are.
+        seconds: the most that one request with its body takes. A header that drips is the exception: what is read of
+            it is bounded by `seconds` per piece only.
+        max_bytes: a body that is larger is not read further.
+    """
+
+    def __init__(
+        self, inner: httpx.BaseTransport, *, deadline: float, seconds: float, max_bytes: int = MAX_BODY_BYTES
+    ) -> None:
+        self._inner = inner
+        self._max_bytes = max_bytes
+        self._deadline = deadline
+        self._seconds = seconds
+        self.exchange = Exchange()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request and note it in `exchange`.
+
+        Raises:
+            httpx.HTTPError: also while the body is read, when it is too large or not complete in time.
+        """
+        exchange = self.exchange
+        exchange.request = plain(f"{request.method} {request.url.path}")
+        exchange.status, exchange.excerpt = None, b""
+        now = time.monotonic()
+        end = min(now + self._seconds, self._deadline)
+        request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), max(end - now, 0.01))
+        response = self._inner.handle_request(request)
+        exchange.status = response.status_code
+        # undone by the client, a compression would grow beyond what is counted here; raggate asks for none
+        headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
+        body = _Body(response, exchange, end, self._max_bytes)
+        return httpx.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, response: httpx.Response, exchange: Exchange, end: float, max_bytes: int) -> None:
+        if not isinstance(response.stream, httpx.SyncByteStream):
+            raise TypeError("expected a response of a synchronous transport")
+        self._response = response
+        self._stream = response.stream
+        self._exchange = exchange
+        self._end = end
+        self._max_bytes = max_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._stream:
+            size += len(piece)
+            self._exchange.excerpt += piece[: max(_EXCERPT_BYTES - len(self._exchange.excerpt), 0)]
+            if size > self._max_bytes:
+                raise httpx.ReadError(f"the body is larger than {self._max_bytes} bytes (ask.max_body_bytes)")
+            if time.monotonic() >= self._end:
+                raise httpx.ReadTimeout("the body is not complete in time")
+            yield piece
+
+    def close(self) -> None:
+        self._response.close()

@@ -1,0 +1,1 @@
+"""Text and files: read strictly, written whole, made harmless."""

@@ -1,0 +1,229 @@
+"""Field paths such as `data.hits[*].meta`: text in, checked steps out; a JSON value in, what is there out.
+
+    path  = "$" | start { step }        "$" is the value itself
+    start = key | index                 keys are set apart by dots
+    step  = "." key | index
+    key   = letters, digits, _ - @ : /  or anything in double quotes: "odd.key"
+    index = "[" digits "]" | "[*]"      one item of a list, from 0, or all of them
+
+Nothing is evaluated: no filters, no negative indices, no wildcards for keys, no recursion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps
+
+MAX_LENGTH = 300
+MAX_STEPS = 20
+MAX_INDEX = 9_999
+SHOWN_KEYS = 5
+"""Keys of a mapping that a message names."""
+
+_STEP = re.compile(
+    r"(?P<dot>\.)?(?:(?P<bare>[A-Za-z0-9_@:/-]+)|\"(?P<quoted>[^\"\x00-\x1f\x7f]+)\")"
+    r"|\[(?:(?P<index>[0-9]{1,4})|(?P<all>\*))\]"
+)
+
+
+class Absent:
+    """What is not there. JSON's null is something else."""
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """The step `[*]`: all items of a list."""
+
+
+Step = str | int | Every
+EVERY: Final = Every()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    """A checked path: as it was written, and its steps; none for `$`."""
+
+    written: str
+    steps: tuple[Step, ...]
+
+    @property
+    def many(self) -> bool:
+        """Whether it leads to any number of values."""
+        return EVERY in self.steps
+
+
+class WrongShape(ValueError):
+    """A value is not what the path, or its reader, expects. The message says where, what was expected and found.
+
+    Where nothing is there, `beside` says what is; see `nearest_there`.
+    """
+
+    def __init__(self, where: str, expected: str, found: object, beside: str = "") -> None:
+        more = f"; {beside}" if beside and found is ABSENT else ""
+        super().__init__(f"{where}: expected {expected}, found {told(found)}{more}")
+
+
+@lru_cache(maxsize=1000)
+def parse(written: str) -> FieldPath:
+    """Read a path.
+
+    Raises:
+        ValueError: when it is not one, with what was expected.
+    """
+    if written == "$":
+        return FieldPath(written, ())
+    steps: list[Step] = []
+    position = 0
+    if len(written) > MAX_LENGTH:
+        raise ValueError(f"expected a path of at most {MAX_LENGTH} characters")
+    while position < len(written):
+        match = _STEP.match(written, position)
+        key = match and (match["bare"] or match["quoted"])
+        # a dot stands between two steps, and before every key but the first
+        if match is None or (key is not None and (match["dot"] is not None) != bool(steps)):
+            rest = written[position:]
+            raise ValueError(f"expected a path such as data.hits[0].text or hits[*], which breaks off before {rest!r}")
+        steps.append(key if key else EVERY if match["all"] else int(match["index"]))
+        position = match.end()
+    if not steps or len(steps) > MAX_STEPS:
+        raise ValueError(f"expected a path of 1 to {MAX_STEPS} steps; $ is the value itself")
+    return FieldPath(written, tuple(steps))
+
+
+def find(path: FieldPath, value: object, where: str = "") -> Any:
+    """Give what a path without `[*]` leads to; ABSENT when a key or an item is not there, or something before is null.
+
+    Args:
+        path: without `[*]`.
+        value: where it starts.
+        where: what the start is called in messages.
+
+    Raises:
+        WrongShape: when there is no mapping where a key is looked up, or no list where an item is.
+    """
+    for step in path.steps:
+        if value is ABSENT or value is None:
+            return ABSENT
+        if isinstance(step, Every):
+            raise TypeError(f"{path.written} leads to many values")
+        value = _enter(step, value, where)
+        where = joined(where, step)
+    return value
+
+
+def find_all(path: FieldPath, value: object, where: str = "", *, limit: int) -> list[tuple[str, Any]] | None:
+    """Give all that a path leads to, in order, each with its place; None when the list is not there.
+
+    A path without `[*]` must lead to a list, whose items are given. Behind a `[*]` everything must be there.
+
+    Args:
+        path: the path.
+        value: where it starts.
+        where: what the start is called in messages.
+        limit: the most values.
+
+    Raises:
+        ValueError: when there is too much; as WrongShape when something on the way is of another kind, or not there.
+    """
+    steps = path.steps if path.many else (*path.steps, EVERY)
+    first = steps.index(EVERY)
+    start = find(FieldPath(path.written, steps[:first]), value, where)
+    if start is ABSENT or start is None:
+        return None
+    for step in steps[:first]:
+        where = joined(where, step)
+    found: list[tuple[str, Any]] = []
+    for item in _walk(steps[first:], start, where or "the body"):
+        if len(found) == limit:
+            raise ValueError(f"{path.written}: expected at most {limit} entries, found more")
+        found.append(item)
+    return found
+
+
+def _walk(steps: tuple[Step, ...], value: object, where: str) -> Iterator[tuple[str, Any]]:
+    if not steps:
+        yield where, value
+        return
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, Every):
+        if not isinstance(value, list):
+            raise WrongShape(where, "a list", value)
+        for position, item in enumerate(value):
+            yield from _walk(rest, item, f"{where}[{position}]")
+        return
+    inner = _enter(step, value, where)
+    if inner is ABSENT:
+        beside = nearest_there(FieldPath("", (step,)), value, where)
+        raise WrongShape(joined(where, step), "something", ABSENT, beside)
+    yield from _walk(rest, inner, joined(where, step))
+
+
+def _enter(step: str | int, value: object, where: str) -> Any:
+    if isinstance(step, str):
+        if not isinstance(value, dict):
+            raise WrongShape(where or "the body", f"a mapping with the key {step!r}", value)
+        return value.get(step, ABSENT)
+    if not isinstance(value, list):
+        raise WrongShape(where or "the body", "a list", value)
+    return value[step] if step < len(value) else ABSENT
+
+
+def joined(where: str, step: Step) -> str:
+    """Write a place one step further in."""
+    if isinstance(step, str):
+        return f"{where}.{step}" if where else step
+    return f"{where}[{'*' if isinstance(step, Every) else step}]"
+
+
+def below(where: str, path: FieldPath) -> str:
+    """Write the place that a path leads to from somewhere."""
+    for step in path.steps:
+        where = joined(where, step)
+    return where or "the body"
+
+
+def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
+    """Say what there is where a path breaks off, such as `doc has the keys path, headings`. One harmless line."""
+    for step in path.steps:
+        if isinstance(step, Every):
+            break
+        try:
+            inner = _enter(step, value, where)
+        except WrongShape:
+            break
+        if inner is ABSENT:
+            break
+        value, where = inner, joined(where, step)
+    name = plain(where, limit=100) or "the body"
+    if isinstance(value, dict):
+        return f"{name} has {_keys(value)}"
+    if isinstance(value, list):
+        return f"{name} has {len(value)} item{'' if len(value) == 1 else 's'}"
+    return f"{name} is {told(value)}"
+
+
+def _keys(found: dict[str, object]) -> str:
+    if not found:
+        return "no keys"
+    shown = ", ".join(plain(key, limit=30) for key in islice(found, SHOWN_KEYS))
+    more = f" and {len(found) - SHOWN_KEYS} more" if len(found) > SHOWN_KEYS else ""
+    return f"the key{'' if len(found) == 1 else 's'} {shown}{more}"
+
+
+def told(found: object) -> str:
+    """Say what was found, in a few harmless words."""
+    if found is ABSENT:
+        return "nothing"
+    if isinstance(found, list):
+        return "a list"
+    return f"a mapping with {_keys(found)}" if isinstance(found, dict) else plain(dumps(found).decode(), limit=60)

@@ -1,0 +1,134 @@
+"""JSON bytes in and out of files: strict reading, atomic writing, one rounding rule."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from raggate.errors import UsageError
+from raggate.text import disk
+from raggate.text.escape import plain
+
+SHOWN_DECIMALS = 4
+"""Decimals in metrics.json and reports. Comparisons use unrounded values."""
+
+STORED_DECIMALS = 12
+"""Decimals in baselines: far below the 1e-9 by which a boundary must be crossed."""
+
+_WHOLE = 2**53  # from here on a float has no decimals
+
+
+def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
+    """Round half away from zero, on the shortest decimal that prints the float (so 0.00005 rounds up)."""
+    if not abs(value) < _WHOLE:
+        return value
+    step = Decimal(1).scaleb(-decimals)
+    return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
+
+
+def written(value: float | None, *, sign: bool = False) -> str:
+    """Write a measured value for people: 4 decimals, half away from zero; a dash where there is none."""
+    if value is None:
+        return "–"
+    return f"{rounded(value):+.4f}" if sign else f"{rounded(value):.4f}"
+
+
+def dumps(value: object, *, pretty: bool = False) -> bytes:
+    """Serialise with sorted keys; with `pretty`, indented, printable and ending in a newline.
+
+    NaN and infinities become null.
+
+    Raises:
+        TypeError: for values JSON does not have.
+    """
+    options = orjson.OPT_SORT_KEYS
+    if pretty:
+        options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    data = orjson.dumps(value, option=options)
+    return printable(data.decode()).encode() if pretty else data
+
+
+def printable(document: str) -> str:
+    """Write JSON so that it may stand in a terminal or a CI log: what could act there becomes an escape of JSON.
+
+    That is every character that cannot be seen (controls, direction marks), and the mark of a runner's command, `##[`.
+    The values stay the same.
+    """
+    if document.isprintable() and "##[" not in document:
+        return document
+    unseen = {ord(character): json.dumps(character)[1:-1] for character in set(document) if not character.isprintable()}
+    unseen.pop(ord("\n"), None)
+    return document.translate(unseen).replace("##[", "#\\u0023[")
+
+
+def loads(data: bytes | str) -> Any:
+    """Parse JSON strictly (no NaN, no Infinity, valid UTF-8).
+
+    Raises:
+        ValueError: with the position of the first error; of a text of one line, the column alone.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        if (wrong := _not_utf8(data)) is not None:
+            raise ValueError(f"not valid UTF-8 at byte {wrong}") from None
+        # a line of a larger file is told with its own number, beside which "line 1" would be wrong
+        line = f"line {error.lineno}, " if "\n" in error.doc.rstrip() else ""
+        raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
+
+
+def _not_utf8(data: bytes | str) -> int | None:
+    """Give the place of the first byte that is no UTF-8; the parser speaks of surrogates then, which nobody wrote."""
+    if isinstance(data, str):
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: temporary file beside it, fsync, rename.
+
+    Raises:
+        OSError: when the directory cannot be written; the old file is then untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = ""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes files private; what raggate leaves behind is meant to be read by the next step
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException as error:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise disk.naming(error, path) from error
+        raise
+
+
+def parse_object(data: bytes, place: str) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Raises:
+        UsageError: naming the place, when it is not JSON or no object.
+    """
+    try:
+        value = loads(data)
+    except ValueError as error:
+        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{place}: expected a JSON object")
+    return value

@@ -1,0 +1,461 @@
+"""The step that promotes, from its inputs to the pull request: measured at the head, or adopted from an earlier run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from e2e import grammar
+from fakes.github_api import FakeGitHub, Pull, Repository
+from promotable import NAME, NOW, Measured, client, edited, git, measure, packed
+from raggate.action import main
+from raggate.action.promote import promote_baseline
+from raggate.action.promote_inputs import Asked
+from raggate.errors import CannotTell, UsageError
+from raggate.github.rest import commits
+from raggate.github.runner import step_inputs
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Record, Runner
+from rendered import problems, visible
+
+DEFAULTS = {
+    **step_inputs.DEFAULTS,
+    "command": "promote",
+    "reason": "Chunks end at headings now.",
+    "run-id": "",
+    "allow-regression": "false",
+    "dry-run": "false",
+    "direct-commit": "false",
+    "max-age-days": "14",
+}
+BASELINE = "baselines/small.json"
+DAY = "2026-01-04T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """Measure a repository once."""
+    return measure(tmp_path_factory.mktemp("repository"))
+
+
+@dataclass
+class Stage:
+    """A step of a workflow that somebody dispatched."""
+
+    fake: FakeGitHub
+    repository: Repository
+    measured: Measured
+    files: Path
+    record: Record = field(default_factory=Record)
+
+    def step(self, *, event: dict[str, Any] | None = None, permissions: Any = None, **inputs: str) -> int:
+        """Let the step run."""
+        self.record = Record()
+        given = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
+        happened = replace(self.event, **(event or {}))
+        with client(self.fake, permissions) as github:
+            return promote_baseline(
+                given, happened, github, self.runner, self.record, now=lambda: datetime.fromisoformat(NOW)
+            )
+
+    @property
+    def runner(self) -> Runner:
+        """Give the runner's side."""
+        names = ("output", "state", "summary")
+        return Runner(workspace=self.measured.project.root, **{name: self.files / name for name in names})
+
+    @property
+    def event(self) -> Event:
+        """Describe a dispatch on main."""
+        return Event(
+            name="workflow_dispatch",
+            action="",
+            repository=NAME,
+            run_id=90,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            workflow="promote-baseline",
+            job="promote",
+            actor="octocat",
+            triggering_actor="octocat",
+            default_branch="main",
+            head=self.measured.commit,
+            head_ref="main",
+            head_repository=NAME,
+        )
+
+    def ran(self, files: dict[str, bytes] | None = None, **fields: Any) -> str:
+        """Put a workflow run with an artifact onto the fake, and give its number."""
+        given = {"event": "push", "created_at": DAY, "run_started_at": DAY, "head_sha": self.measured.commit, **fields}
+        run = self.repository.add_run(**given)
+        self.repository.add_artifact(run, "raggate-run", packed(self.measured.run if files is None else files))
+        return str(run)
+
+    def pull(self) -> Pull:
+        """Give the one pull request."""
+        (found,) = self.repository.pulls.values()
+        return found
+
+    def proposed(self) -> bytes:
+        """Give the baseline in the pull request."""
+        found = self.repository.read(BASELINE, self.pull().head_sha)
+        assert found is not None
+        return found
+
+    def unwritten(self) -> bool:
+        """Tell whether GitHub was only read from."""
+        return all(request.method == "GET" for request in self.fake.requests)
+
+
+@pytest.fixture
+def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Give the step."""
+    monkeypatch.chdir(measured.project.root)
+    with FakeGitHub() as fake:
+        yield Stage(fake, measured.on(fake), measured, tmp_path)
+        fake.assert_clean()
+
+
+def local(stage: Stage, directory: Path, *words: str) -> bytes:
+    """Promote a run directory on the command line, and give the file."""
+    target = stage.files / "local.json"
+    target.write_bytes(stage.measured.files[BASELINE])
+    words = (*words, "--baseline", str(target), "--by", "octocat", "--reason", DEFAULTS["reason"])
+    done = stage.measured.project.raggate("promote", str(directory), *words)
+    assert done.code == 0, done.err
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_the_outputs_of_a_promotion(stage: Stage, *, adopted: bool) -> None:
+    """A promotion that was proposed says pass and 0 in the action's outputs, measured here or adopted."""
+    code = stage.step(run_id=stage.ran() if adopted else "")
+    assert main._report(stage.runner, stage.record, code) == 0
+    outputs = grammar.values((stage.files / "output").read_text())
+    assert (outputs["verdict"], outputs["exit-code"]) == ("pass", "0")
+    assert outputs["pull-request-url"].endswith(f"/pull/{stage.pull().number}")
+
+
+def test_measured_at_the_head(stage: Stage) -> None:
+    """Without a run the head is measured, and a pull request proposes what `raggate promote` writes, byte for byte."""
+    assert stage.step() == 0
+    pull = stage.pull()
+    directory = stage.record.directory
+    assert directory is not None
+    assert stage.proposed() == local(stage, directory)
+    assert stage.record.outputs["pull-request-url"].endswith(f"/pull/{pull.number}")
+    assert (stage.record.outputs["commit"], stage.record.outputs["verified"]) == (pull.head_sha, "true")
+    assert visible(DEFAULTS["reason"]) in visible(pull.body or "")
+    assert "A pull request proposes the baseline" in stage.record.summary
+    assert stage.record.suite == "small"
+    assert list(problems(pull.body or "", links=(f"{stage.fake.server_url}/",))) == []
+
+
+def test_measured_by_what_is_committed(stage: Stage) -> None:
+    """What a file of the working tree says does not count, and a change of one is refused after all."""
+    golden = stage.measured.project.root / "golden.jsonl"
+    before = golden.read_bytes()
+    try:
+        golden.write_bytes(before.splitlines(keepends=True)[0])
+        with pytest.raises(CannotTell, match="files of its checkout had been changed"):
+            stage.step()
+    finally:
+        golden.write_bytes(before)
+    assert stage.unwritten()
+
+
+def test_adopted(stage: Stage) -> None:
+    """With a run its artifact is promoted, byte for byte as the command line does it, and nothing is measured."""
+    number = stage.ran()
+    assert stage.step(run_id=number) == 0
+    directory = stage.files / "run"
+    directory.mkdir()
+    for name, content in stage.measured.run.items():
+        (directory / name).write_bytes(content)
+    assert stage.proposed() == local(stage, directory)
+    assert f"workflow run {number}, attempt 1, push" in visible(stage.pull().body or "")
+    assert stage.record.directory is None
+
+
+def test_the_image(stage: Stage) -> None:
+    """The image that was measured stands in the pull request and in the baseline, as the run recorded it."""
+    image = f"ghcr.io/octo/notes-api@sha256:{'a' * 64}"
+    files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
+    assert stage.step(run_id=stage.ran(files)) == 0
+    assert f"image of the API: `{image}`" in (stage.pull().body or "")
+    assert json.loads(stage.proposed())["provenance"]["image"] == image
+
+
+@pytest.mark.parametrize("image", [7, "", "notes-api:latest", "sha256:1", f"@everyone @sha256:{'a' * 64}"])
+def test_what_is_no_image(stage: Stage, image: object) -> None:
+    """What does not name an image exactly is not told as one."""
+    files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
+    assert stage.step(run_id=stage.ran(files)) == 0
+    assert "image of the API" not in (stage.pull().body or "")
+    assert "image" not in json.loads(stage.proposed())["provenance"]
+
+
+def test_dry_run(stage: Stage) -> None:
+    """A dry run writes nothing and shows the values in the summary."""
+    assert stage.step(run_id=stage.ran(), dry_run="true") == 0
+    assert "A dry run: nothing was written." in stage.record.summary
+    assert "### Metrics" in stage.record.summary
+    assert "pull-request-url" not in stage.record.outputs
+    assert stage.unwritten()
+
+
+def test_twice(stage: Stage) -> None:
+    """A second promotion updates the pull request of the first."""
+    number = stage.ran()
+    assert stage.step(run_id=number) == 0
+    assert stage.step(run_id=number, reason="For another reason.", event={"run_id": 91}) == 0
+    assert b"For another reason." in stage.proposed()
+    assert "For another reason" in visible(stage.pull().body or "")
+    assert "proposes this baseline now" in stage.record.summary
+
+
+def test_directly(stage: Stage) -> None:
+    """With `direct-commit` the baseline stands on main at once, and the message says why, by whom and from where."""
+    number = stage.ran()
+    assert stage.step(run_id=number, direct_commit="true", reason="fixes #12, thanks @team") == 0
+    assert not stage.repository.pulls
+    message = stage.repository.objects.commits[stage.repository.head].message
+    assert f"workflow run {number}, attempt 1 (push)" in message
+    assert "Promoted by: octocat" in message
+    assert "#12" not in message
+    assert "@team" not in message
+
+
+def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    """A commit that GitHub did not sign is an output, a warning, and said in the pull request."""
+    inputs = {**DEFAULTS, "run-id": stage.ran()}
+    names = ("output", "state", "summary")
+    runner = Runner(workspace=stage.measured.project.root, **{name: stage.files / name for name in names})
+    from raggate.github.rest.client import GitHub
+
+    token = stage.fake.token(login="octocat")
+    with GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+        record = Record()
+        promote_baseline(inputs, stage.event, github, runner, record, now=lambda: datetime.fromisoformat(NOW))
+    assert record.outputs["verified"] == "false"
+    assert "did not sign" in visible(stage.pull().body or "")
+    assert "::warning" in capsys.readouterr().out
+
+
+def worse(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Let a run have found nothing for one question."""
+    lines = files["results.jsonl"].splitlines()
+    row = json.loads(lines[0])
+    row["result"]["response"]["chunks"] = []
+    row["labels"] |= {name: [] for name, value in row["labels"].items() if isinstance(value, list)}
+    return {**files, "results.jsonl": b"\n".join([json.dumps(row).encode(), *lines[1:]]) + b"\n"}
+
+
+def test_worse(stage: Stage) -> None:
+    """A lower value is refused by the name of the input that accepts it, and accepted with that."""
+    number = stage.ran(worse(stage.measured.run))
+    with pytest.raises(UsageError, match="worse than the present baseline") as caught:
+        stage.step(run_id=number)
+    assert "allow-regression: true" in caught.value.hint
+    assert stage.unwritten()
+    assert stage.step(run_id=number, allow_regression="true") == 0
+    assert stage.pull().title.endswith("accepting lower values")
+    assert "What is accepted with it" in (stage.pull().body or "")
+
+
+def test_unmeasured(stage: Stage) -> None:
+    """A run that was cut short is refused, whatever its workflow run ended with."""
+    files = edited(stage.measured.run, lambda config: config.update(stopped="the API went away"))
+    with pytest.raises(CannotTell, match="the API went away"):
+        stage.step(run_id=stage.ran(files), allow_regression="true")
+    assert stage.unwritten()
+
+
+@pytest.mark.parametrize("name", ["pull_request", "merge_group", "workflow_run", "issue_comment"])
+def test_events(stage: Stage, name: str) -> None:
+    """An event that could bring code nobody has merged does not promote."""
+    with pytest.raises(UsageError, match=f"not promoted on the event {name}"):
+        stage.step(event={"name": name}, run_id=stage.ran())
+    assert stage.unwritten()
+
+
+def test_another_branch(stage: Stage) -> None:
+    """A dispatch on another branch, whose workflow somebody may have changed, does not promote."""
+    with pytest.raises(UsageError, match="started on 'feature'; a baseline is promoted on 'main' only"):
+        stage.step(event={"head_ref": "feature"}, run_id=stage.ran())
+
+
+def test_the_default_branch_is_asked_for(stage: Stage) -> None:
+    """Where the event does not name the default branch, GitHub is asked."""
+    assert stage.step(event={"default_branch": "", "name": "schedule"}, run_id=stage.ran(), dry_run="true") == 0
+
+
+def test_a_checkout_that_is_not_the_head(stage: Stage) -> None:
+    """A checkout of another commit than the head is not measured."""
+    newer = stage.repository.add_commit({"x": "1"}, [stage.measured.commit], branch="main")
+    with pytest.raises(CannotTell, match=rf"{stage.measured.commit[:11]}.*{newer[:12]}"):
+        stage.step()
+    assert stage.record.directory is None
+
+
+def elsewhere(stage: Stage, baseline: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a copy of the repository, whose configuration keeps the baseline in another place, be the one at hand."""
+    root = stage.files / "copy"
+    shutil.copytree(stage.measured.project.root, root, symlinks=True)
+    project = replace(stage.measured.project, root=root)
+    project.config.write_text(f"{project.config.read_text()}baseline: {json.dumps(baseline)}\n")
+    project.commit()
+    stage.measured = Measured(
+        project,
+        git(root, "rev-parse", "HEAD"),
+        {**stage.measured.files, "raggate.yml": project.config.read_bytes()},
+        stage.measured.run,
+    )
+    stage.repository.add_commit(stage.measured.files, [stage.repository.head], sha=stage.measured.commit, branch="main")
+    monkeypatch.chdir(root)
+
+
+def test_a_path_of_other_letters(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline whose path is not of plain letters is measured and proposed like any other."""
+    elsewhere(stage, "baselines/größe (1).json", monkeypatch)
+    assert stage.step() == 0
+    proposed = stage.repository.read("baselines/größe (1).json", stage.pull().head_sha)
+    assert proposed is not None
+    assert b'"suite": "small"' in proposed
+
+
+@pytest.mark.parametrize("path", ["baselines/.git/x.json", "baselines/a\tb.json"])
+def test_a_path_that_cannot_be_committed(stage: Stage, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline that git would not take is refused before anything is measured."""
+    elsewhere(stage, path, monkeypatch)
+    with pytest.raises(UsageError, match="cannot be committed: expected"):
+        stage.step()
+    assert stage.record.directory is None
+    assert stage.unwritten()
+
+
+def test_a_baseline_that_is_too_large(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A baseline larger than GitHub takes is refused by that, also in a dry run."""
+    monkeypatch.setattr(commits, "MOST_FILE_BYTES", 100)
+    with pytest.raises(UsageError, match=r"'baselines/small\.json' cannot be committed: it is larger than 100 bytes"):
+        stage.step(run_id=stage.ran(), dry_run="true")
+    assert stage.unwritten()
+
+
+def test_again_after_a_revert(stage: Stage) -> None:
+    """A baseline that was merged and taken back is proposed again by a new pull request."""
+    number = stage.ran()
+    assert stage.step(run_id=number) == 0
+    repository, first = stage.repository, stage.pull()
+    merge = repository.add_commit({BASELINE: stage.proposed()}, [repository.head, first.head_sha], branch="main")
+    first.state, first.merged = "closed", True
+    back = repository.add_commit({BASELINE: stage.measured.files[BASELINE]}, [merge], branch="main")
+    assert stage.step(run_id=number, event={"head": back, "run_id": 91}) == 0
+    second = repository.pulls[max(repository.pulls)]
+    assert second.number != first.number
+    assert repository.read(BASELINE, second.head_sha) == repository.read(BASELINE, first.head_sha)
+
+
+def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the head cannot be measured, the step ends with that code and promotes nothing."""
+    monkeypatch.setenv("FAKE_BEHAVIOUR", "die_at_start")
+    assert stage.step() == 3
+    assert stage.record.error is not None
+    assert stage.unwritten()
+
+
+def test_no_token(stage: Stage) -> None:
+    """Without a token there is no promotion."""
+    runner = Runner(workspace=stage.files, output=stage.files, state=stage.files, summary=stage.files)
+    with pytest.raises(UsageError, match="github-token is empty"):
+        promote_baseline(DEFAULTS, stage.event, None, runner, Record())
+
+
+def test_a_main_that_moved_while_measuring(stage: Stage) -> None:
+    """When main goes on with the same baseline meanwhile, the proposal is put on top of it, which the summary says."""
+    repository, commit = stage.repository, stage.measured.commit
+    number = stage.ran()
+    stage.fake.before("actions/download-artifact", lambda _: repository.add_commit({"x": "1"}, [commit], branch="main"))
+    assert stage.step(run_id=number) == 0
+    assert "moved from" in stage.record.summary
+
+
+def test_a_baseline_that_changed_while_measuring(stage: Stage) -> None:
+    """When the baseline on main changes meanwhile, nothing is proposed."""
+    repository, commit = stage.repository, stage.measured.commit
+    number = stage.ran()
+    stage.fake.before(
+        "actions/download-artifact", lambda _: repository.add_commit({BASELINE: "{}"}, [commit], branch="main")
+    )
+    with pytest.raises(CannotTell, match="the baseline on main changed meanwhile"):
+        stage.step(run_id=number)
+
+
+GOOD = {"reason": "why not", "suite": "", "run-id": "", "max-age-days": "14"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("reason", ""),
+        ("reason", "   "),
+        ("reason", "x" * 501),
+        ("reason", "two\nlines"),
+        ("reason", "\x1b[31mred"),
+        ("reason", "\u202eback"),
+        ("suite", "../main"),
+        ("suite", "a b"),
+        ("suite", "-a"),
+        ("run-id", "0"),
+        ("run-id", "12/../13"),
+        ("run-id", "１２"),
+        ("run-id", "12.0"),
+        ("run-id", "1" * 20),
+        ("max-age-days", ""),
+        ("max-age-days", "-1"),
+        ("max-age-days", "1.5"),
+    ],
+)
+def test_inputs_that_cannot_be_used(name: str, value: str) -> None:
+    """A dispatch is user text: what is not of the known shape is refused by the input's name."""
+    with pytest.raises(UsageError, match=f"input '{name}'"):
+        Asked.of({**DEFAULTS, **GOOD, name: value})
+
+
+def test_inputs() -> None:
+    """What is typed becomes what is asked for."""
+    asked = Asked.of({**DEFAULTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
+    assert asked == Asked(
+        reason="why not",
+        run=123,
+        attempt=4,
+        allow_regression=False,
+        dry_run=True,
+        direct=False,
+        max_age_days=14,
+    )
+    assert Asked.of({**DEFAULTS, **GOOD, "reason": "x" * 500}).run is None
+
+
+@given(text=st.text(max_size=40), name=st.sampled_from(sorted(GOOD)))
+def test_any_text(text: str, name: str) -> None:
+    """Whatever is typed is either refused or of the known shape."""
+    try:
+        asked = Asked.of({**DEFAULTS, **GOOD, name: text})
+    except UsageError as error:
+        message = error.message
+    else:
+        message = asked.reason
+        assert asked.reason == asked.reason.strip()
+    assert message.isprintable()

@@ -1,0 +1,540 @@
+"""Asking against a real server on the loopback: order, bounds, retries, and every way an API can misbehave."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from fakes.ask_api import FakeAskApi, Reply, Script, ask_body
+from raggate.config.schema import Ask
+from raggate.models.golden import Case
+from raggate.models.run import Failure, Result
+from raggate.service import ask as suite
+from raggate.service.adapters.ask import AskAdapter
+
+
+@dataclass
+class FakeStarted:
+    """An API that has been started; `how` tells how it ended, when it has."""
+
+    base_url: str
+    how: str | None = None
+
+    def died(self) -> str | None:
+        """Say how it ended."""
+        return self.how
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        """Give no log."""
+        return ()
+
+
+@dataclass
+class Heard:
+    """What `on_result` was told."""
+
+    calls: list[tuple[Result, int, int]] = field(default_factory=list)
+
+    def __call__(self, result: Result, done: int, total: int) -> None:
+        """Note it down."""
+        self.calls.append((result, done, total))
+
+
+def cases(count: int) -> tuple[Case, ...]:
+    """Build cases that ask `q0`, `q1` and so on."""
+    return tuple(Case(id=f"c{number}", question=f"q{number}", answerable=True) for number in range(count))
+
+
+def ask(
+    api: FakeAskApi | str | FakeStarted,
+    asked: Sequence[Case] | int = 1,
+    *,
+    on_result: Callable[[Result, int, int], None] | None = None,
+    **settings: Any,
+) -> suite.Outcome:
+    """Ask some cases with settings that do not make a test wait."""
+    started = FakeStarted(api.base_url) if isinstance(api, FakeAskApi) else api
+    started = FakeStarted(started) if isinstance(started, str) else started
+    slice_ = Ask(**{"give_up_after": 1000, **settings})
+    chosen = cases(asked) if isinstance(asked, int) else asked
+    return suite.ask_all(
+        chosen, AskAdapter(slice_, ("personal", "work")), started, slice_, on_result=on_result or Heard()
+    )
+
+
+def failure(script: Script, **settings: Any) -> tuple[Failure, Result, FakeAskApi]:
+    """Ask one question that fails; give the failure, the result and the API, for its counts."""
+    with FakeAskApi(script) as api:
+        (result,) = ask(api, **settings).results
+    assert result.response is None
+    assert result.failure is not None
+    return result.failure, result, api
+
+
+def texts(outcome: suite.Outcome) -> list[tuple[str, str, str]]:
+    """Give case, mode and the text of the only chunk of every answered question."""
+    return [(r.case_id, r.mode, r.response.chunks[0].text) for r in outcome.results if r.response]
+
+
+@pytest.fixture(autouse=True)
+def fast_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the pauses between attempts short."""
+    monkeypatch.setattr(suite, "BACK_OFF_SECONDS", 0.01)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Every test ends without complaints about lost tasks, connections or exceptions, whatever happened in it."""
+    yield
+    gc.collect()
+    assert caplog.text == ""
+
+
+# --- order and bounds
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_results_are_in_question_order_whatever_the_order_of_answers(concurrency: int) -> None:
+    """Results come by mode as configured, then by case as in the golden set, at any concurrency and any delays."""
+    rng = random.Random(7)  # noqa: S311 - delays, not secrets
+    delays = [rng.random() / 50 for _ in range(40)]
+    with FakeAskApi(lambda question: (200, ask_body(question), delays[int(question[1:])])) as api:
+        heard = Heard()
+        outcome = ask(api, 40, on_result=heard, concurrency=concurrency, modes=["vector", "lexical"])
+        modes = [asked.body["mode"] for asked in api.asked]
+    expected = [(f"c{n}", mode, f"q{n}") for mode in ("vector", "lexical") for n in range(40)]
+    assert texts(outcome) == expected
+    assert outcome.stopped is None
+    assert sorted(modes) == ["lexical"] * 40 + ["vector"] * 40
+    assert [(done, total) for _, done, total in heard.calls] == [(n, 80) for n in range(1, 81)]
+    assert {id(result) for result, _, _ in heard.calls} == {id(result) for result in outcome.results}
+
+
+def test_concurrency_is_a_bound_and_is_used() -> None:
+    """Never more questions are under way than configured, and as many as that when there are enough."""
+    with FakeAskApi(lambda question: (200, ask_body(question), 0.03)) as api:
+        ask(api, 24, concurrency=6)
+        assert api.peak == 6
+
+
+def test_cases_are_asked_in_their_own_modes_only() -> None:
+    """A case that names modes is asked in those of them that are configured."""
+    chosen = (
+        Case(id="all", question="a", answerable=True),
+        Case(id="one", question="b", answerable=True, modes=("vector",)),
+        Case(id="none", question="c", answerable=True, modes=("other",)),
+    )
+    with FakeAskApi() as api:
+        outcome = ask(api, chosen, modes=["lexical", "vector"])
+    assert [(r.case_id, r.mode) for r in outcome.results] == [("all", "lexical"), ("all", "vector"), ("one", "vector")]
+
+
+def test_nothing_to_ask() -> None:
+    """Without cases there are no results, no requests and no reason to stop."""
+    with FakeAskApi() as api:
+        outcome = ask(api, 0)
+        assert (outcome.results, outcome.stopped, api.total) == ((), None, 0)
+
+
+def test_request_on_the_wire() -> None:
+    """A question is a POST with the debug flags in the query, a JSON body, and no wish for compression."""
+    with FakeAskApi() as api:
+        ask(api, [Case(id="c", question="Grüße & <b>?", answerable=True, k=4, vaults=("work",))])
+        (asked,) = api.asked
+    assert asked.path == "/api/v1/ask"
+    assert asked.query == {"debug": "true", "retrieval_only": "true"}
+    assert asked.body == {"question": "Grüße & <b>?", "k": 4, "mode": "hybrid", "vaults": ["work"]}
+    assert asked.headers["content-type"] == "application/json"
+    assert asked.headers["accept-encoding"] == "identity"
+
+
+def test_elapsed_time_is_that_of_the_answer() -> None:
+    """A slow answer's time is measured in milliseconds."""
+    with FakeAskApi(lambda question: (200, ask_body(question), 0.1)) as api:
+        (result,) = ask(api).results
+    assert 100 <= result.elapsed_ms < 2000
+
+
+def test_no_cookie_travels_from_one_question_to_the_next() -> None:
+    """Questions are independent: a cookie that the API sets is not sent back."""
+    reply = Reply(body=ask_body("q"), headers={"Set-Cookie": "session=1; Path=/"})
+    with FakeAskApi(lambda _: reply) as api:
+        ask(api, 5, concurrency=1)
+        assert not any("cookie" in asked.headers for asked in api.asked)
+
+
+# --- retries
+
+
+class Flaky:
+    """Fails each question a number of times before it answers."""
+
+    def __init__(self, fails: int, reply: Reply) -> None:
+        self.fails = fails
+        self.reply = reply
+        self.lock = threading.Lock()
+        self.seen: dict[str, int] = {}
+
+    def __call__(self, question: str) -> Reply:
+        """Fail or answer."""
+        with self.lock:
+            self.seen[question] = self.seen.get(question, 0) + 1
+            return self.reply if self.seen[question] <= self.fails else Reply(body=ask_body(question))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(status=502), Reply(status=503), Reply(drop="reset"), Reply(body=ask_body("q"), drop="half")],
+    ids=["502", "503", "no answer", "half an answer"],
+)
+def test_passing_trouble_is_retried_and_counted(reply: Reply) -> None:
+    """After 502, 503 or a lost connection the question is asked again, and the result says how often."""
+    with FakeAskApi(Flaky(2, reply)) as api:
+        outcome = ask(api, 3, retries=2)
+        assert [(r.retries, r.failure) for r in outcome.results] == [(2, None)] * 3
+        assert set(api.counts.values()) == {3}
+
+
+def test_retries_are_bounded() -> None:
+    """When the trouble does not pass, the failure is the last one and every attempt was counted."""
+    found, result, api = failure(lambda _: (503, b'{"error":"Vector store unavailable"}', 0), retries=2)
+    assert found == Failure(kind="status", message='HTTP 503: {"error":"Vector store unavailable"}', status=503)
+    assert (result.retries, api.total) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Reply(status=500, body=b"bug"), "status"),
+        (Reply(status=500, body=b"bug", drop="half"), "status"),
+        (Reply(status=429), "status"),
+        (Reply(status=400), "status"),
+        (Reply(status=204), "status"),
+        (Reply(body=b"garbage"), "schema"),
+        (Reply(raw=b"SMTP ready\r\n\r\n"), "connection"),
+        (Reply(body=b"", headers={"Content-Encoding": "gzip"}), "body"),
+    ],
+    ids=["500", "500 cut", "429", "400", "204", "garbage", "not HTTP", "gzip"],
+)
+def test_lasting_trouble_is_not_retried(reply: Reply, kind: str) -> None:
+    """What another attempt cannot mend is asked once."""
+    found, result, api = failure(lambda _: reply, retries=5)
+    assert found.kind == kind
+    assert (result.retries, api.total) == (0, 1)
+
+
+def test_back_off_doubles_and_is_the_same_every_time() -> None:
+    """Pauses double, are up to a quarter longer, differ between questions and never between runs."""
+    pauses = [suite._back_off("c1|hybrid", retries) for retries in range(4)]
+    for retries, pause in enumerate(pauses):
+        assert 1 <= pause / (suite.BACK_OFF_SECONDS * 2**retries) <= 1.25
+    assert pauses == [suite._back_off("c1|hybrid", retries) for retries in range(4)]
+    assert pauses[0] != suite._back_off("c2|hybrid", 0)
+
+
+# --- failures
+
+
+def test_error_excerpt_is_harmless() -> None:
+    """What an error body says is quoted as one short printable line."""
+    found, _, _ = failure(lambda _: (500, b"\x1b[31m\n::error::\xff" + b"x" * 100_000, 0))
+    assert found.status == 500
+    assert found.message.isprintable()
+    assert len(found.message) < 250
+
+
+def test_redirect_is_a_failure_and_not_followed() -> None:
+    """A redirect is reported with where it points to, even when that is no URL, and nothing is asked there."""
+    for location in ("/elsewhere", "http://[bad"):
+        reply = Reply(status=302, headers={"Location": location})
+        found, _, api = failure(lambda _, reply=reply: reply)
+        assert found == Failure(
+            kind="status", message=f"HTTP 302: redirects to {location}, which is not followed", status=302
+        )
+        assert api.total == 1
+
+
+def test_hanging_api_is_a_timeout_and_not_retried() -> None:
+    """An API that sends no byte is a timeout after the read timeout, once."""
+    found, result, api = failure(lambda _: (200, b"", 30), read_timeout=0.2)
+    assert (found.kind, found.message) == ("timeout", "no byte for 0.2 s")
+    assert (result.retries, api.total) == (0, 1)
+    assert 150 < result.elapsed_ms < 2000
+
+
+def test_drip_ends_with_the_total_time() -> None:
+    """A body that comes byte by byte, never slow enough for the read timeout, ends with the total time."""
+    pieces = [(0.02, b" ")] * 1000
+    found, result, _ = failure(lambda _: Reply(pieces=pieces), read_timeout=5, total_timeout=0.3)
+    assert (found.kind, found.message) == ("timeout", "no answer within 0.3 s")
+    assert 250 < result.elapsed_ms < 2000
+
+
+def test_total_time_covers_the_retries() -> None:
+    """Retries end with the total time, and the failure says what they were for."""
+    start = time.perf_counter()
+    found, result, _ = failure(lambda _: (503, b"later", 0.08), retries=10, total_timeout=0.3)
+    assert time.perf_counter() - start < 3
+    assert found.kind == "timeout"
+    assert found.message in {"no answer within 0.3 s; before that: HTTP 503: later", "no answer within 0.3 s"}
+    assert 1 <= result.retries < 10
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_huge_body_is_refused_unread(declared: bool) -> None:
+    """A body beyond the bound is a failure, whether or not the API says beforehand how long it is."""
+    reply = Reply(body=b" " * 5000) if declared else Reply(pieces=[(0, b" " * 5000)])
+    found, _, _ = failure(lambda _: reply, max_body_bytes=1024)
+    assert found == Failure(kind="body", message="the body has more than 1024 bytes", status=200)
+
+
+def test_body_of_just_the_allowed_size_is_read() -> None:
+    """The bound itself is allowed."""
+    body = ask_body("q").ljust(1024)
+    with FakeAskApi(lambda _: (200, body, 0)) as api:
+        assert ask(api, max_body_bytes=1024).results[0].response
+
+
+def test_wrong_schema_says_what_is_wrong() -> None:
+    """A body that breaks the protocol is a schema failure with the adapter's message."""
+    found, _, _ = failure(lambda question: (200, ask_body(question, debug={}), 0))
+    assert found == Failure(kind="schema", message="debug.retrieved_chunks: expected a list, found nothing", status=200)
+
+
+def test_refused_connection() -> None:
+    """Nobody listens: a connection failure, after the retries."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        (result,) = ask(f"http://127.0.0.1:{unused.getsockname()[1]}", retries=1).results
+    assert result.failure is not None
+    assert result.failure.kind == "connection"
+    assert result.failure.message.startswith("cannot connect: ")
+    assert result.retries == 1
+
+
+def test_closing_in_the_middle_of_the_body() -> None:
+    """A server that hangs up in the middle is a connection failure."""
+    found, _, api = failure(lambda question: Reply(body=ask_body(question), drop="half"), retries=1)
+    assert found.kind == "connection"
+    assert found.message.startswith("connection lost: peer closed connection")
+    assert api.total == 2
+
+
+def test_one_bad_question_does_not_harm_the_others() -> None:
+    """Failures stand where they belong and every other question is answered."""
+
+    def script(question: str) -> tuple[int, bytes, float]:
+        return (500, b"", 0) if question in {"q3", "q7"} else (200, ask_body(question), 0)
+
+    with FakeAskApi(script) as api:
+        outcome = ask(api, 10, give_up_after=2, concurrency=1)
+    assert [r.case_id for r in outcome.results if r.failure] == ["c3", "c7"]
+    assert outcome.stopped is None
+
+
+def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions go straight to the API, whatever proxies the environment names."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with FakeAskApi() as api:
+        assert ask(api, 2).results[1].response
+
+
+# --- stopping
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ("killed by SIGKILL", "the API was killed by SIGKILL after"),
+        ("exited with code 3", "the API exited with code 3 after"),
+    ],
+)
+def test_dying_api_stops_the_asking_at_once(how: str, sentence: str) -> None:
+    """When the API dies nothing waits for a timeout: what has no answer is aborted, and the outcome says why."""
+    with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 7 else 30)) as api:
+        started = FakeStarted(api.base_url)
+
+        def heard(result: Result, done: int, total: int) -> None:
+            if done == 7:
+                started.how = how
+
+        outcome = ask(started, 20, on_result=heard, concurrency=4)
+    assert outcome.wall_s < 5
+    assert outcome.stopped == f"{sentence} 7 of 20 questions"
+    assert [bool(r.response) for r in outcome.results] == [True] * 7 + [False] * 13
+    assert {r.failure.kind for r in outcome.results[7:] if r.failure} == {"aborted"}
+    assert outcome.results[19].failure == Failure(kind="aborted", message=outcome.stopped)
+
+
+def test_connections_lost_to_a_dying_api_are_aborted_questions() -> None:
+    """A connection that breaks because the API dies is not counted against the question, even without retries."""
+    with FakeAskApi() as api:
+        started = FakeStarted(api.base_url)
+
+        def script(question: str) -> Reply:
+            if question != "q0":
+                threading.Timer(0.02, lambda: setattr(started, "how", "killed by SIGKILL")).start()
+                return Reply(drop="reset")
+            return Reply(body=ask_body(question))
+
+        api.script = script
+        heard = Heard()
+        outcome = ask(started, 5, on_result=heard, concurrency=1, retries=0)
+    assert outcome.stopped == "the API was killed by SIGKILL after 1 of 5 questions"
+    assert len(heard.calls) == 1
+    assert {r.failure.kind for r in outcome.results if r.failure} == {"aborted"}
+
+
+def test_api_that_is_dead_already() -> None:
+    """A dead API is asked nothing."""
+    with FakeAskApi() as api:
+        outcome = ask(FakeStarted(api.base_url, "exited with code 0"), 3)
+        assert api.total == 0
+    assert outcome.stopped == "the API exited with code 0 after 0 of 3 questions"
+
+
+def test_giving_up_after_failures_in_a_row() -> None:
+    """Enough failures in a row end the asking; the rest is aborted without being asked or announced."""
+    with FakeAskApi(lambda question: (200 if question == "q2" else 500, ask_body(question), 0)) as api:
+        heard = Heard()
+        outcome = ask(api, 30, on_result=heard, concurrency=1, give_up_after=4)
+        assert api.total == 7
+    assert len(heard.calls) == 7
+    assert outcome.stopped is not None
+    assert outcome.stopped.startswith(
+        "gave up after 4 failures in a row, after 7 of 30 questions; the last one: HTTP 500"
+    )
+    kinds = [r.failure.kind if r.failure else "" for r in outcome.results]
+    assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]
+
+
+def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:
+    """Answers that come with the last of the failures in a row are not counted beside it."""
+    with FakeAskApi(lambda question: (401, b"", 0)) as api:
+        outcome = ask(api, 40, concurrency=16, give_up_after=10)
+    assert outcome.stopped is not None
+    assert outcome.stopped.startswith("gave up after 10 failures in a row, after 10 of 40 questions")
+    assert [r.failure.kind for r in outcome.results if r.failure].count("status") == 10
+
+
+def test_failures_at_the_very_end_are_no_reason_to_stop() -> None:
+    """When everything was asked there is nothing to give up."""
+    with FakeAskApi(lambda question: (500, b"", 0)) as api:
+        outcome = ask(api, 4, concurrency=1, give_up_after=4)
+    assert outcome.stopped is None
+    assert {r.failure.kind for r in outcome.results if r.failure} == {"status"}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, OSError])
+def test_interrupt_keeps_what_was_handed_out_and_leaves_nothing_running(error: type[BaseException]) -> None:
+    """An exception in the middle comes through as it is; results so far were handed out, and no task goes on."""
+    with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 5 else 30)) as api:
+        kept: list[str] = []
+
+        def heard(result: Result, done: int, total: int) -> None:
+            kept.append(result.case_id)
+            if done == 5:
+                raise error
+
+        start = time.perf_counter()
+        with pytest.raises(error):
+            ask(api, 20, on_result=heard, concurrency=3)
+        assert time.perf_counter() - start < 5
+        # what was on its way when the exception came may be counted late, but no more than runs at once
+        time.sleep(0.3)
+        assert api.total <= 5 + 3
+    assert sorted(kept) == ["c0", "c1", "c2", "c3", "c4"]
+
+
+def test_signal_waits_for_a_safe_moment() -> None:
+    """A signal raises nothing inside the event loop, which could lose a step of it: asking ends at the next look."""
+    before = signal.signal(signal.SIGTERM, terminate)
+    went_on: list[str] = []
+
+    def heard(result: Result, done: int, total: int) -> None:
+        if done == 5:
+            signal.raise_signal(signal.SIGTERM)
+            went_on.append(result.case_id)
+
+    try:
+        with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 5 else 30)) as api:
+            start = time.perf_counter()
+            with pytest.raises(SystemExit):
+                ask(api, 20, on_result=heard, concurrency=3)
+            assert time.perf_counter() - start < 5
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert len(went_on) == 1
+
+
+def terminate(number: int, frame: object) -> None:
+    """Handle a signal as a program does that wants to clean up."""
+    raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("number", "handle", "error"),
+    [(signal.SIGINT, signal.default_int_handler, KeyboardInterrupt), (signal.SIGTERM, terminate, SystemExit)],
+)
+def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[BaseException]) -> None:
+    """A real signal, while every question hangs, ends the asking at once."""
+    before = signal.signal(number, handle)
+    try:
+        with FakeAskApi(lambda _: (200, b"", 30)) as api:
+            threading.Timer(0.2, os.kill, [os.getpid(), number]).start()
+            start = time.perf_counter()
+            with pytest.raises(error):
+                ask(api, 20)
+            assert time.perf_counter() - start < 5
+    finally:
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        (None, None),
+        ("exited with code 3", "the API exited with code 3 right after its last answer"),
+        ("killed by SIGSEGV", "the API was killed by SIGSEGV right after its last answer"),
+    ],
+)
+def test_how_an_api_ended_after_the_last_question(how: str | None, told: str | None) -> None:
+    """An API that dies of its last answer is noticed though nothing is left to ask."""
+    assert suite.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_second_answer_is_nobody_s(status: int) -> None:
+    """What comes behind an answer fails the question it was sent for, and is not taken for the answer to the next."""
+    body = ask_body("unasked")
+    unasked = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def twice(question: str) -> Reply | tuple[int, bytes, float]:
+        whole = ask_body(question)
+        if question != "q1":
+            return (200, whole, 0)
+        # the header counts the first answer only, the rest follows at once
+        return Reply(status=status, headers={"Content-Length": str(len(whole))}, pieces=[(0, whole + unasked)])
+
+    with FakeAskApi(twice) as api:
+        outcome = ask(api, 4, concurrency=1)
+    answered = {result.case_id: result.response for result in outcome.results}
+    assert [(name, found.chunks[0].text) for name, found in answered.items() if found] == [
+        *(("c0", "q0"), ("c2", "q2"), ("c3", "q3"))
+    ]
+    spoiled = outcome.results[1].failure
+    assert spoiled is not None
+    assert spoiled.message.startswith("HTTP 500" if status == 500 else f"{len(unasked)} bytes came after the answer")

@@ -1,0 +1,534 @@
+"""The second stage: what an untrusted run measured, judged by the base commit's files alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.github_api import FakeGitHub, Repository
+from project import Project
+from raggate.errors import UsageError
+from raggate.github import fork_comment
+from raggate.github.publish import Told
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.pulls import Pull
+from raggate.github.runner import event
+from raggate.github.runner.event import SourceRun
+
+VAULT = "vault/work"
+NAME = "octo/notes"
+MADE = "2026-01-01T01:00:00Z"
+EVENT = Path(__file__).parents[1] / "fakes" / "github" / "events" / "workflow_run" / "01-completed.json"
+Files = dict[str, bytes]
+WORSE = {"FAKE_BEHAVIOUR": "worse"}
+CLAIM = b'{"exit_code": 0, "headline": ""}'
+
+
+@dataclass
+class Stage:
+    """A repository with a gate on a fake, a pull request from a fork, and a run that has measured it."""
+
+    fake: FakeGitHub
+    repository: Repository
+    project: Project
+    base: str
+    head: str
+    path: str = ".github/workflows/rag-gate.yml"
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def measured(self, code: int, **behaviour: str) -> Files:
+        """Run the gate as the pull request's own workflow does, and give its artifact, which is the test's own."""
+        return dict(artifact(self.project.root, code, tuple(behaviour.items())))
+
+    def change(self, files: dict[str, Any]) -> None:
+        """Let the pull request change files; None removes one."""
+        self.head = str(self.repository.add_commit(files, [self.base]))
+        self.repository.pulls[7].head_sha = self.head
+
+    def merge(self, files: dict[str, Any]) -> None:
+        """Change files of the base commit, and begin the pull request anew from there."""
+        self.base = str(self.repository.add_commit(files, [self.base], branch="main"))
+        self.repository.pulls[7].base_sha = self.base
+        self.change({"README": "change"})
+
+    def upload(self, files: Files | None) -> None:
+        """Let the run end, and leave an artifact of these files an hour after the fake's clock began."""
+        self.repository.add_run(run_id=9, head_sha=self.head, created_at=MADE, **self.record)
+        if files is not None:
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as archive:
+                for name, content in files.items():
+                    archive.writestr(name, content)
+            self.repository.add_artifact(9, "raggate-run", packed.getvalue())
+
+    def judge(
+        self,
+        files: Files | None,
+        *,
+        by: str = "pull_request",
+        started: str = MADE,
+        config: str = "raggate.yml",
+        **about: str,
+    ) -> Told:
+        """Relay a run whose artifact holds these files."""
+        self.upload(files)
+        run = SourceRun(
+            id=9,
+            attempt=1,
+            event=by,
+            head_sha=self.head,
+            head_branch="change",
+            head_repository="stranger/notes",
+            conclusion="failure",
+            html_url=f"{self.fake.server_url}/{NAME}/actions/runs/9",
+            run_started_at=started,
+            path=self.path,
+        )
+        folder, _, name = config.rpartition("/")
+        what = fork_comment.Relay(
+            repository=NAME,
+            run=run,
+            artifact="raggate-run",
+            workspace=self.project.root / "elsewhere",
+            root=self.project.root / "elsewhere" / folder,
+            config_name=name,
+            prefix=f"{folder}/" if folder else "",
+            **about,
+        )
+        token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
+        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+            (pull,) = fork_comment.find(github, what)
+            assert isinstance(pull, Pull)
+            return fork_comment.judge(github, what, pull)
+
+
+@cache
+def artifact(root: Path, code: int, behaviour: tuple[tuple[str, str], ...]) -> Files:
+    """Measure with an API that behaves like this; once, since no test changes what is measured."""
+    project = Project(root)
+    assert project.command("check", **dict(behaviour)).code == code
+    return {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
+
+
+def _contents(root: Path) -> dict[str, bytes]:
+    found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".raggate" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A small gate with a baseline, once for all tests, which only run it."""
+    made = promoted_once.copied(tmp_path_factory.mktemp("project"))
+    (made.root / "elsewhere").mkdir()
+    return made
+
+
+@pytest.fixture
+def stage(project: Project) -> Iterator[Stage]:
+    """Put the gate on the main branch of a fake GitHub, and a pull request from a fork beside it."""
+    with FakeGitHub() as fake:
+        repository = fake.add_repository(NAME)
+        fork = fake.add_repository("stranger/notes", fork_of=repository)
+        base = str(repository.add_commit(_contents(project.root), branch="main"))
+        head = str(repository.add_commit({"README": "change"}, [base]))
+        repository.add_pull(7, head_sha=head, base_sha=base, head_ref="change", head_repo=fork)
+        yield Stage(fake, repository, project, base, head)
+        fake.assert_clean()
+
+
+def outcome(told: Told) -> str:
+    """Name the verdict."""
+    assert told.review is not None, told.ended
+    return told.review.verdict.outcome
+
+
+@pytest.mark.parametrize(("behaviour", "code", "verdict"), [({}, 0, "pass"), (WORSE, 1, "regression")])
+def test_what_was_measured_is_judged_again(stage: Stage, behaviour: dict[str, str], code: int, verdict: str) -> None:
+    """The second stage comes to the verdict of the first, by the files of the base commit, and says where they are."""
+    told = stage.judge(stage.measured(code, **behaviour))
+    assert (told.code, outcome(told)) == (code, verdict)
+    assert told.review is not None
+    assert told.review.against == stage.base
+    assert told.review.preview is not None
+    assert told.review.preview.empty
+    assert bool(told.review.places) == (code == 1)
+
+
+def lenient(files: Files) -> None:
+    """Loosen the gate in the artifact's configuration, and take its baseline away."""
+    config = json.loads(files["config.json"])
+    config["config"]["gate"]["tolerance"] = 1.0
+    config["config"]["gate"]["metrics"] = {}
+    files["config.json"] = json.dumps(config).encode()
+    del files["baseline.json"]
+
+
+def friendly(files: Files) -> None:
+    """Write another verdict and another summary."""
+    files["verdict.json"] = b'{"verdict": "pass", "exit_code": 0}'
+    files["summary.md"] = b"# pass @everyone"
+    files["aside.json"] = b'{"places": {"x": {"path": "../../etc", "line": 1}}}'
+
+
+def test_an_index_that_is_smaller_than_the_baselines(stage: Stage) -> None:
+    """A run of a part of the notes is no measure in the second stage either, also where nothing else got worse."""
+    files = stage.measured(0)
+    files["results.jsonl"] = files["results.jsonl"].replace(b'"chunks_embedded":36', b'"chunks_embedded":30')
+    told = stage.judge(files)
+    assert told.code == 3
+    assert told.review is not None
+    assert "index-smaller" in [reason.code for reason in told.review.verdict.reasons]
+
+
+@pytest.mark.parametrize("forge", [lenient, friendly])
+def test_a_forged_artifact_loosens_nothing(stage: Stage, forge: Callable[[Files], None]) -> None:
+    """Thresholds, baseline, verdict and Markdown of an artifact are not used."""
+    files = stage.measured(1, **WORSE)
+    forge(files)
+    assert outcome(stage.judge(files)) == "regression"
+
+
+def without_a_question(files: Files) -> None:
+    """Drop a question that failed."""
+    files["golden.jsonl"] = b"\n".join(files["golden.jsonl"].split(b"\n")[1:])
+    files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
+
+
+def without_a_result(files: Files) -> None:
+    """Drop the answer to a question."""
+    files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
+
+
+def another_depth(files: Files) -> None:
+    """Claim to have asked for more."""
+    config = json.loads(files["config.json"])
+    config["fingerprint"]["k"] = 50
+    files["config.json"] = json.dumps(config).encode()
+
+
+def another_vault(files: Files) -> None:
+    """Claim to have indexed other notes."""
+    config = json.loads(files["config.json"])
+    config["fingerprint"]["vault"] = "0" * 16
+    files["config.json"] = json.dumps(config).encode()
+
+
+def one_more_answer(files: Files) -> None:
+    """Answer a question in a mode that was not asked for."""
+    row = json.loads(files["results.jsonl"].split(b"\n")[0])
+    files["results.jsonl"] += json.dumps(row | {"mode": "another"}).encode() + b"\n"
+
+
+def broken(files: Files) -> None:
+    """Leave half a line."""
+    files["results.jsonl"] = files["results.jsonl"][:-20]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (without_a_question, "another golden set"),
+        (without_a_result, "holds no answer to 1 of"),
+        (another_depth, "k differs"),
+        (another_vault, "vault differs"),
+        (one_more_answer, "1 answers that were not asked for"),
+        (broken, "the artifact cannot be read: results.jsonl:"),
+    ],
+)
+def test_a_run_by_other_means_is_never_green(stage: Stage, change: Callable[[Files], None], reason: str) -> None:
+    """A run that was not measured by the base commit's questions, notes and settings, in full, cannot be judged."""
+    files = stage.measured(0)
+    change(files)
+    told = stage.judge(files)
+    assert (told.code, told.suite) == (3, "small")
+    assert told.ended is not None
+    assert reason in told.ended.message
+    assert "/" not in told.ended.message.partition("cannot be read")[2]
+
+
+def other_schema(files: Files) -> None:
+    """Write another version."""
+    files["config.json"] = b"{}"
+
+
+def no_golden(files: Files) -> None:
+    """Leave the questions out."""
+    del files["golden.jsonl"]
+
+
+@pytest.mark.parametrize(("change", "name"), [(other_schema, "config.json: "), (no_golden, "golden.jsonl: ")])
+def test_a_broken_artifact_is_named_by_its_file(stage: Stage, change: Callable[[Files], None], name: str) -> None:
+    """What is wrong with an artifact is told with the file's name alone, and is not the reader's mistake."""
+    files = stage.measured(0)
+    change(files)
+    told = stage.judge(files)
+    assert told.ended is not None
+    assert (told.code, told.ended.label) == (3, "cannot tell")
+    assert told.ended.message.startswith(f"the artifact cannot be read: {name}")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("elapsed_ms", value) for value in (1e308, -1, 86_400_001)),
+        *(("latency", {"retrieval_ms": value}) for value in (1e308, -1.0)),
+        *(("cost", {"judge_cost_usd": value}) for value in (1e308, -1.0)),
+        *(("retries", value) for value in (1e300, -1)),
+    ],
+)
+def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value: object) -> None:
+    """A time or a count beyond any measurement is not shown to anybody."""
+    files = stage.measured(0)
+    rows = [json.loads(line) for line in files["results.jsonl"].split(b"\n") if line]
+    place = rows[0]["result"]["response"] if key in {"latency", "cost"} else rows[0]["result"]
+    assert key in place
+    place[key] = value
+    files["results.jsonl"] = b"\n".join(json.dumps(row).encode() for row in rows)
+    told = stage.judge(files)
+    assert told.ended is not None
+    assert told.code == 3
+    assert "the artifact cannot be read: results.jsonl" in told.ended.message
+    assert len(told.ended.message) < 200
+
+
+@pytest.mark.parametrize("files", [None, {}, {"verdict.json": b"[]"}, {"verdict.json": CLAIM}])
+def test_without_a_measurement_nothing_passes(stage: Stage, files: Files | None) -> None:
+    """An artifact that is missing or holds no results is told as what it is."""
+    told = stage.judge(files)
+    assert (told.code, told.review, told.suite) == (3, None, "small")
+
+
+def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
+    """What an earlier attempt measured is not told of a later one that measured nothing."""
+    told = stage.judge(stage.measured(0), started="2026-01-01T01:00:01Z")
+    assert told.ended is not None
+    assert (told.code, told.suite) == (3, "small")
+    assert "left no artifact" in told.ended.message
+
+
+def test_an_api_that_never_came_up_is_told_in_its_words(stage: Stage) -> None:
+    """A run that ended before the first question says why, in the log and below a line that says who speaks."""
+    told = stage.judge(stage.measured(3, FAKE_BEHAVIOUR="die_at_start"))
+    assert told.code == 3
+    assert told.ended is not None
+    assert told.ended.message == "The untrusted run reports that it cannot tell and measured nothing."
+    assert told.ended.log[0] == "what the run itself says:"
+    assert "exited with code 3" in told.ended.log[1]
+    assert told.ended.suite == "small"
+
+
+@pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error"), (0, "")])
+def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, label: str) -> None:
+    """Neither sentence nor hint of a run that measured nothing is the artifact's."""
+    claim = {"exit_code": code, "headline": "All is well.", "hint": "Merge it.", "log": ["fine"]}
+    told = stage.judge({"verdict.json": json.dumps(claim).encode()})
+    assert told.ended is not None
+    assert (told.code, told.ended.label) == (code or 3, label or "cannot tell")
+    assert "All is well" not in told.ended.message
+    assert told.ended.hint == ""
+    assert told.ended.log == ("what the run itself says:", "All is well.", "fine")
+
+
+def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
+    """A run that says it stopped early is told to have stopped; its reason stands in the log, and so does no other."""
+    files = stage.measured(0)
+    config = json.loads(files["config.json"])
+    config |= {"stopped": "All is well.", "log": ["fine"]}
+    config["fingerprint"]["a note of raggate"] = "all is well"
+    files["config.json"] = json.dumps(config).encode()
+    told = stage.judge(files)
+    assert outcome(told) == "cannot tell"
+    assert told.review is not None
+    assert told.review.run.stopped == "the run stopped before all questions were asked"
+    assert told.review.run.log == ("what the run itself says:", "All is well.", "fine")
+    assert "a note of raggate" not in told.review.run.fingerprint
+    assert "All is well" not in told.review.verdict.headline
+
+
+WAIVER = "waivers: [{metric: hit_at_5, reason: r, owner: o, expires: 2026-01-01}]\n"
+
+
+@pytest.mark.parametrize(("head", "code"), [("", 0), (WAIVER, 1), ("suite: [\n", 1), (None, 1)])
+def test_an_expired_waiver_is_settled_by_the_head_commit(stage: Stage, head: str | None, code: int) -> None:
+    """A waiver that has expired is red, unless the pull request's own configuration takes it away."""
+    config = (stage.project.root / "raggate.yml").read_text()
+    stage.merge({"raggate.yml": config + WAIVER})
+    stage.change({"raggate.yml": None if head is None else config + head})
+    assert stage.judge(stage.measured(0)).code == code
+
+
+@pytest.mark.parametrize("files", [None, {"verdict.json": CLAIM}])
+def test_waivers_are_told_without_a_verdict(stage: Stage, files: Files | None) -> None:
+    """Where there is no verdict, the comment still tells the waivers of the base commit."""
+    stage.merge({"raggate.yml": f"{stage.project.config.read_text()}{WAIVER}"})
+    told = stage.judge(files)
+    assert told.ended is not None
+    assert [(one.metric, one.owner, one.state) for one in told.ended.waivers] == [("hit_at_5", "o", "expired")]
+
+
+def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
+    """A waiver of the base commit that names no question is refused, as the gate itself refuses it."""
+    config = (stage.project.root / "raggate.yml").read_text()
+    stage.merge({"raggate.yml": config + WAIVER.replace("metric: hit_at_5", "case: nobody")})
+    told = stage.judge(stage.measured(0))
+    assert told.ended is not None
+    assert (told.code, told.suite) == (2, "small")
+    assert "no case 'nobody'" in told.ended.message
+
+
+@pytest.mark.parametrize("broken", ["bogus: 1\n", "vault: [\n"])
+def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(stage: Stage, broken: str) -> None:
+    """A base commit whose configuration cannot be used is a usage error of the suite that it names all the same."""
+    config = (stage.project.root / "raggate.yml").read_text()
+    files = stage.measured(0)
+    stage.merge({"raggate.yml": config + broken})
+    told = stage.judge(files)
+    assert (told.code, told.suite) == (2, "small")
+
+
+def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
+    """A pull request that brings raggate is told that it does, under the configuration's name, and believed nothing."""
+    files = stage.measured(0)
+    stage.merge({"raggate.yml": None})
+    told = stage.judge(files)
+    assert told.ended is not None
+    assert (told.code, told.suite) == (3, "raggate.yml")
+    assert "first run" in told.ended.message
+
+
+def test_the_command_names_the_configuration(stage: Stage) -> None:
+    """What is to be run on a laptop names a configuration of another name or place, quoted where a shell needs it."""
+    files = stage.measured(0)
+    told = stage.judge(files)
+    assert told.review is not None
+    assert told.review.reproduce == f"raggate check --against {stage.base}"
+    stage.merge({f"a b/{name}": content for name, content in _contents(stage.project.root).items()})
+    told = stage.judge(files, config="a b/raggate.yml")
+    assert told.review is not None, told.ended
+    assert told.review.reproduce == f"raggate check --config 'a b/raggate.yml' --against {stage.base}"
+
+
+def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
+    """Notes that are added, removed and changed are named; other files, and notes that stay, are not."""
+    notes = f"{VAULT}/Notes"
+    change = {f"{notes}/new.md": "# New\n", f"{notes}/gateway.md": None, f"{notes}/ledger.md": "# Other\n"}
+    stage.change(change | {f"{notes}/picture.png": "x", f"{notes}/empty.md": "", f"{VAULT}/.obsidian/a.md": "x"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.preview is not None
+    expected = ("added work/Notes/new.md", "changed work/Notes/ledger.md", "removed work/Notes/gateway.md")
+    assert told.review.preview.vault == expected
+    assert told.review.preview.problems == told.review.preview.breaks == ()
+
+
+def test_a_vault_that_moves_is_compared_by_its_notes(stage: Stage) -> None:
+    """Notes of a vault that the pull request's configuration looks for elsewhere are the same notes."""
+    config = (stage.project.root / "raggate.yml").read_text()
+    moved: dict[str, Any] = {"raggate.yml": config.replace("vault/work", "moved")}
+    for path in sorted((stage.project.root / VAULT / "Notes").glob("*.md")):
+        moved |= {f"{VAULT}/Notes/{path.name}": None, f"moved/Notes/{path.name}": path.read_bytes()}
+    stage.change(moved)
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.preview is not None
+    assert (told.review.preview.vault, told.review.preview.problems) == ((), ())
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Path) -> None:
+    """From the event to the comment: it names the repository's policy where that was applied, and only there."""
+    stage.upload(stage.measured(0) if measured else {"verdict.json": CLAIM})
+    payload = json.loads(EVENT.read_text())
+    payload["workflow_run"] |= {"id": 9, "event": "pull_request", "head_sha": stage.head, "head_branch": "change"}
+    payload["workflow_run"] |= {"head_repository": {"full_name": "stranger/notes"}, "run_started_at": MADE}
+    payload["repository"]["default_branch"] = "main"
+    payload["workflow_run"]["path"] = ".github/workflows/rag-gate.yml"
+    (tmp_path / "event.json").write_text(json.dumps(payload))
+    environment = {
+        "GITHUB_EVENT_NAME": "workflow_run",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_REPOSITORY": NAME,
+        "GITHUB_RUN_ID": "10",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_SERVER_URL": stage.fake.server_url,
+        "GITHUB_API_URL": stage.fake.api_url,
+        "GITHUB_SHA": stage.base,
+    }
+    happened = event.read(environment, allow_pull_request_target=False)
+    root = stage.project.root / "elsewhere"
+    what = fork_comment.of(happened, root / "raggate.yml", root, artifact="raggate-run")
+    token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
+    asked = fork_comment.settings_of(what, when="always", token=token, login="")
+    with GitHub(api_url=stage.fake.api_url, graphql_url=stage.fake.graphql_url, token=token) as github:
+        (done,) = fork_comment.comment(github, happened, what, asked, pytest.fail)
+    (written,) = stage.repository.comments_of(7)
+    assert done.url
+    assert not done.failed
+    assert ("(suite small)" in written.body, "own policy" in written.body) == (True, measured)
+    assert "Judged for a merge into main." in written.body
+
+
+@pytest.mark.parametrize(("named", "code"), [("", 2), ("other", 2), ("other, main", 0)])
+def test_a_base_that_the_workflow_does_not_name_is_refused(stage: Stage, named: str, code: int) -> None:
+    """A pull request into another branch than the default one is judged only where the workflow names that branch."""
+    told = stage.judge(stage.measured(0), default_branch="trunk", bases=named)
+    assert (told.code, told.suite) == (code, "small")
+    assert (told.ended is not None and "goes into 'main'" in told.ended.message) == (code == 2)
+
+
+@pytest.mark.parametrize("told", ["the event", "the API"])
+def test_another_workflow_of_the_same_name_is_refused(stage: Stage, told: str) -> None:
+    """What a workflow file left that the change brings itself is neither judged nor told, whatever it calls itself."""
+    path = ".github/workflows/rag-gate-too.yml"
+    stage.path, stage.record = (path, {}) if told == "the event" else ("", {"path": path, "name": "rag-gate"})
+    with pytest.raises(UsageError, match=f"of the workflow '{path}', not of 'rag-gate.yml'") as caught:
+        stage.judge(stage.measured(0))
+    assert "input `workflow`" in caught.value.hint
+    stage.path = f"{path}@refs/pull/7/merge"
+    assert stage.judge(stage.measured(0), workflow="rag-gate-too.yml").code == 0
+
+
+def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:
+    """Configuration, questions and baseline of the head commit are compared by trusted code, not taken from the run."""
+    files = stage.measured(0)
+    config = (stage.project.root / "raggate.yml").read_text()
+    change: dict[str, Any] = {"raggate.yml": config + "gate: {tolerance: 0.9}\n", "baselines/small.json": None}
+    stage.change(change)
+    told = stage.judge(files)
+    assert told.review is not None
+    assert told.review.preview is not None
+    assert told.review.preview.settings == (("gate.tolerance", "0.05", "0.9"),)
+    assert told.review.preview.baseline == "removed"
+
+
+def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back(stage: Stage) -> None:
+    """A head commit whose configuration other YAML readers need minutes for is told as one with a mistake, at once."""
+    stage.change({"raggate.yml": "suite: " + "1:" * 30_000 + "1\n"})
+    begun = time.process_time()
+    told = stage.judge(stage.measured(0))
+    assert time.process_time() - begun < 20
+    assert told.review is not None
+    assert told.review.preview is not None
+    assert "suite: expected" in " ".join(told.review.preview.breaks)
+    assert told.code == told.review.verdict.exit_code == 3
+    assert "would break the gate" in told.review.verdict.headline
+    stage.change({"raggate.yml": "suite: " + "1:" * 520_000 + "1\n"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.preview is not None
+    assert "expected at most 65536" in " ".join(told.review.preview.breaks)
+
+
+def test_only_a_run_of_a_pull_request_is_relayed(stage: Stage) -> None:
+    """A run that something else started is refused."""
+    with pytest.raises(UsageError, match="started by 'push'"):
+        stage.judge(None, by="push")

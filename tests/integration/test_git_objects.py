@@ -1,0 +1,462 @@
+"""The trusted inputs of a commit, read from a server that is held to GitHub's API description."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes import github_api
+from fakes.github.calls import Call, Response
+from fakes.github_api import DROP, FakeGitHub, Repository, Submodule, Symlink, status
+from raggate.errors import UsageError
+from raggate.github.rest import git_objects
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.git_objects import Objects
+from raggate.inputs import sources, vault
+from raggate.inputs.committed import Commit
+from raggate.inputs.git_objects import object_id
+
+NAME = "octo/notes"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "1" * 64 + "\nsize 5\n"
+FILES = {
+    "raggate.yml": "version: 1\n",
+    "vault/a.md": "# A\n",
+    "vault/empty.md": "",
+    "vault/ä #1?%2e&.md": "# Umlaut\n",
+    "vault/deep/er/b.md": "# B\n",
+    "vault/deep/copy.md": "# A\n",
+    "vault/link.md": Symlink("deep/copy.md"),
+    "vault/module": Submodule("1" * 40),
+    "vault/picture.png": POINTER,
+    "other/o.md": "# O\n",
+}
+Open = Callable[..., Commit]
+
+
+@pytest.fixture(params=["api.github.com", "ghes-3.17"])
+def fake(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
+    """Serve a GitHub, once at the root and once at Enterprise Server's base path."""
+    with FakeGitHub(request.param) as github:
+        yield github
+        github.assert_clean()
+
+
+@pytest.fixture
+def repository(fake: FakeGitHub) -> Repository:
+    """Give a repository with a vault."""
+    return fake.add_repository(NAME, files=FILES)
+
+
+@pytest.fixture
+def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator[Open]:
+    """Give a function that opens a commit, by default the head, with a token that may read contents."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    clients: list[GitHub] = []
+
+    def opener(
+        commit: str = "", prefix: str = "", *, root: Path | None = None, permissions: Any = None, name: str = NAME
+    ) -> Commit:
+        token = fake.token({"contents": "read"} if permissions is None else permissions)
+        clients.append(GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None))
+        return Commit(Objects(clients[-1], name), commit or repository.head, prefix, scratch, root)
+
+    yield opener
+    for client in clients:
+        with client:
+            pass
+
+
+def files_below(directory: Path) -> dict[str, str]:
+    """Give the files below a directory with their content."""
+    found = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_text() for path in found}
+
+
+def add(repository: Repository, files: dict[str, Any]) -> str:
+    """Commit files on top of the head and give the commit's id."""
+    return repository.add_commit(files, [repository.head], branch="main")
+
+
+class TestRead:
+    """One file."""
+
+    def test_the_commit_and_not_the_branch(self, repository: Repository, opened: Open) -> None:
+        """A file is as it was committed, whatever the branch has become since."""
+        old = repository.head
+        add(repository, {"raggate.yml": "version: 2\n"})
+        source = opened(old)
+        assert source.read("raggate.yml") == b"version: 1\n"
+        assert source.commit == old
+        assert source.describe("raggate.yml") == f"raggate.yml@{old[:12]}"
+
+    def test_strange_names(self, opened: Open) -> None:
+        """A name with characters that mean something in a URL is read as the name it is."""
+        assert opened().read("vault/ä #1?%2e&.md") == b"# Umlaut\n"
+        assert opened().read("vault/empty.md") == b""
+
+    def test_below_a_folder(self, opened: Open) -> None:
+        """Paths are relative to the prefix."""
+        assert opened(prefix="vault/deep/").read("er/b.md") == b"# B\n"
+
+    @pytest.mark.parametrize(
+        "path",
+        ["nowhere.md", "vault", "vault/module", "vault/a.md/b", "vault/link.md/b", "../x", "vault/module/x", "."],
+    )
+    def test_what_is_no_file_is_not_found(self, opened: Open, path: str) -> None:
+        """A directory, a submodule, a path below a file or link, and nothing at all are no files."""
+        with pytest.raises(FileNotFoundError):
+            opened().read(path)
+
+    def test_a_link_is_refused(self, opened: Open) -> None:
+        """A link is named and not followed, although GitHub would follow it."""
+        with pytest.raises(UsageError, match=r"vault/link.md@\w{12}: a symbolic link"):
+            opened().read("vault/link.md")
+
+    def test_a_pointer_is_refused(self, repository: Repository, opened: Open) -> None:
+        """A file whose content is in Git LFS is named, in place of an error about what the pointer says."""
+        with pytest.raises(UsageError, match=r"golden.jsonl@\w{12}: its content is in Git LFS"):
+            opened(add(repository, {"golden.jsonl": POINTER})).read("golden.jsonl")
+
+    def test_a_large_file(self, repository: Repository, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A file above 1 MiB is read, and one above the limit is refused before it is downloaded."""
+        content = b"x" * ((1 << 20) + 1)
+        source = opened(add(repository, {"big": content}))
+        assert source.read("big") == content
+        monkeypatch.setattr(git_objects, "LIMITS", replace(git_objects.LIMITS, file_bytes=1 << 20))
+        with pytest.raises(UsageError, match="larger than 1048576 bytes"):
+            source.read("big")
+
+    def test_read_twice_asked_once(self, fake: FakeGitHub, opened: Open) -> None:
+        """What was read once is not asked for again: not the commit, not a directory, not a file."""
+        source = opened()
+        source.read("vault/a.md")
+        count = len(fake.requests)
+        source.read("vault/a.md")
+        source.read("vault/deep/copy.md")
+        assert len(fake.requests) == count + 1
+
+    def test_a_token_that_may_not_read(self, opened: Open) -> None:
+        """A missing permission is told with the line that grants it, and is never a missing file."""
+        with pytest.raises(GitHubError) as caught:
+            opened(permissions={"pull-requests": "write"}).read("nowhere.md")
+        assert caught.value.status == 403
+        assert "contents: read" in caught.value.hint
+
+    @pytest.mark.parametrize("change", [{"name": "octo/hidden"}, {"commit": "2" * 40}])
+    def test_what_is_hidden(self, opened: Open, change: dict[str, str]) -> None:
+        """A repository or commit that cannot be seen is an error and never a missing file."""
+        with pytest.raises(GitHubError) as caught:
+            opened(**change).read("nowhere.md")
+        assert caught.value.status == 404
+        assert "contents: read" in caught.value.hint
+
+    @pytest.mark.parametrize("operation", ["git/get-commit", "git/get-tree", "git/get-blob"])
+    def test_a_refusal_on_the_way(self, fake: FakeGitHub, opened: Open, operation: str) -> None:
+        """That GitHub does not give an object that is there is an error and never a missing file."""
+        fake.fail_next(operation, status(404))
+        with pytest.raises(GitHubError):
+            opened().read("raggate.yml")
+
+    @pytest.mark.parametrize("commit", ["main", "1234567", "../x", "G" * 40])
+    def test_only_a_full_id(self, opened: Open, commit: str) -> None:
+        """Anything but a full id is refused, as it could mean another commit tomorrow."""
+        with pytest.raises(UsageError, match="not the full id"):
+            opened(commit)
+
+    def test_another_content_than_the_id_says(self, repository: Repository, opened: Open) -> None:
+        """Bytes that do not have the id that the tree names are not taken."""
+        entry = repository.objects.entry(repository.objects.commits[repository.head].tree, "raggate.yml")
+        assert entry is not None
+        repository.objects.blobs[entry[1]] = b"version: 3\n"
+        with pytest.raises(GitHubError, match="expected the blob"):
+            opened().read("raggate.yml")
+
+
+class TestDirectory:
+    """A whole directory."""
+
+    def test_everything_in_it(self, opened: Open) -> None:
+        """Files have their content, links stay links, submodules are empty, and nothing else is there."""
+        directory = opened().directory("vault")
+        assert files_below(directory) == {
+            "a.md": "# A\n",
+            "empty.md": "",
+            "ä #1?%2e&.md": "# Umlaut\n",
+            "deep/er/b.md": "# B\n",
+            "deep/copy.md": "# A\n",
+            "link.md": "# A\n",
+            "picture.png": POINTER,
+        }
+        assert (directory / "link.md").readlink() == Path("deep/copy.md")
+        assert list((directory / "module").iterdir()) == []
+        assert not (directory.parent / "other").exists()
+
+    def test_one_inside_another(self, opened: Open) -> None:
+        """Each path has a place of its own, also when one lies inside another or is the whole repository."""
+        source = opened(prefix="vault/")
+        whole, inner = source.directory("."), source.directory("deep")
+        assert files_below(inner) == {"er/b.md": "# B\n", "copy.md": "# A\n"}
+        assert files_below(whole / "deep") == files_below(inner)
+        assert source.directory("deep") == inner
+
+    @pytest.mark.parametrize("path", ["nowhere", "raggate.yml", "..", "vault/module"])
+    def test_what_is_no_directory(self, opened: Open, path: str) -> None:
+        """What is no directory gives a path that does not exist."""
+        assert not opened().directory(path).exists()
+
+    def test_the_same_content_is_downloaded_once(self, fake: FakeGitHub, opened: Open) -> None:
+        """Of two files with the same content one is asked for."""
+        opened().directory("vault")
+        blobs = [request.path for request in fake.calls("git/get-blob")]
+        assert len(blobs) == len(set(blobs)) == 6
+
+    def test_what_the_working_tree_has(self, fake: FakeGitHub, opened: Open, tmp_path: Path) -> None:
+        """A file that the working tree has unchanged is not downloaded; a changed one is, and is as committed."""
+        for name, text in {"a.md": "# A\n", "deep/er/b.md": "# X\n", "deep/copy.md": "# A\n"}.items():
+            place = tmp_path / "vault" / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        directory = opened(root=tmp_path).directory("vault")
+        assert files_below(directory)["deep/er/b.md"] == "# B\n"
+        assert files_below(directory)["a.md"] == "# A\n"
+        assert len(fake.calls("git/get-blob")) == 5
+
+    def test_what_the_working_tree_puts_in_the_way(self, opened: Open, tmp_path: Path) -> None:
+        """A pipe, a directory or a link where a file should be is neither opened nor followed."""
+        vault = tmp_path / "vault"
+        (vault / "deep/copy.md").mkdir(parents=True)
+        os.mkfifo(vault / "a.md")
+        (vault / "empty.md").symlink_to("/dev/zero")
+        assert files_below(opened(root=tmp_path).directory("vault"))["a.md"] == "# A\n"
+
+    def test_a_download_that_breaks_off(self, fake: FakeGitHub, opened: Open, tmp_path: Path) -> None:
+        """After a download that broke off nothing is left that could be taken for the directory."""
+        source = opened()
+        fake.before("git/get-blob", lambda _: fake.fail_next("git/get-blob", *[status(404)]), times=1)
+        with pytest.raises(GitHubError):
+            source.directory("vault")
+        assert list((tmp_path / "scratch").iterdir()) == []
+        assert len(files_below(source.directory("vault"))) == 7
+
+    def test_a_lost_answer_is_asked_for_again(self, fake: FakeGitHub, opened: Open) -> None:
+        """One connection that breaks does not end it."""
+        fake.fail_next("git/get-blob", DROP)
+        assert len(files_below(opened().directory("vault"))) == 7
+
+    @pytest.mark.parametrize("target", ["../raggate.yml", "/etc/passwd", "deep/../../x", ".."])
+    def test_a_link_out_of_it(self, repository: Repository, opened: Open, target: str) -> None:
+        """A link that leads out of the directory is refused by name."""
+        commit = add(repository, {"vault/deep/out.md": Symlink(f"../{target}" if target[0] != "/" else target)})
+        with pytest.raises(UsageError, match=r"vault/deep/out.md@\w{12}: a symbolic link out of"):
+            opened(commit).directory("vault")
+
+    def test_a_note_that_is_a_pointer(self, repository: Repository, opened: Open) -> None:
+        """A note whose content is in Git LFS is refused by name."""
+        with pytest.raises(UsageError, match=r"vault/deep/p.md@\w{12}: its content is in Git LFS"):
+            opened(add(repository, {"vault/deep/p.md": POINTER})).directory("vault")
+
+    @pytest.mark.parametrize("name", ["vault/../x.md", "vault/./x.md", "vault/a\\..\\b.md", "vault/x\0.md"])
+    def test_names_that_lead_out(self, repository: Repository, opened: Open, name: str, tmp_path: Path) -> None:
+        """A name that could lead out of the directory is refused, and nothing is left behind."""
+        with pytest.raises(UsageError, match="cannot be used"):
+            opened(add(repository, {name: "x"})).directory("vault")
+        assert list((tmp_path / "scratch").iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("limit", "value", "message"),
+        [
+            ("files", 3, "more than 3 files"),
+            ("directory_bytes", 5, "more than 5 bytes"),
+            ("file_bytes", 5, "larger than 5 bytes"),
+        ],
+    )
+    def test_too_much(
+        self, fake: FakeGitHub, opened: Open, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, message: str
+    ) -> None:
+        """A directory that is too much is refused before anything of it is downloaded."""
+        monkeypatch.setattr(git_objects, "LIMITS", replace(git_objects.LIMITS, **{limit: value}))
+        with pytest.raises(UsageError, match=message):
+            opened().directory("vault")
+        assert not fake.calls("git/get-blob")
+
+
+class TestTruncated:
+    """Trees that are too large for one answer."""
+
+    @pytest.fixture(autouse=True)
+    def cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let recursive answers be cut where there are directories, as GitHub does after 100,000 entries."""
+        whole = github_api.OPERATIONS["git/get-tree"]
+
+        def answer(call: Call) -> Response:
+            # the whole is not even put together: it may be without end
+            recursive = call.request.query.pop("recursive", None) is not None
+            response = whole(call)
+            if recursive and any(entry["type"] == "tree" for entry in response.body["tree"]):
+                body = {**response.body, "tree": response.body["tree"][:2], "truncated": True}
+                return replace(response, body=body)
+            return response
+
+        monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
+
+    def test_level_by_level(self, opened: Open) -> None:
+        """A cut answer is made up for, level by level."""
+        assert len(files_below(opened().directory("vault"))) == 7
+
+    def test_trees_without_end(
+        self, repository: Repository, opened: Open, fake: FakeGitHub, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A few trees that stand for very many files, each holding the next ten times, come to an end."""
+        monkeypatch.setattr(git_objects, "MOST_ENTRIES", 200)
+        objects = repository.objects
+        tree = objects.add_tree({f"{number}.md": ("100644", objects.add_blob(b"x")) for number in range(10)})
+        for _ in range(9):
+            tree = objects.add_tree({str(number): ("040000", tree) for number in range(10)})
+        bomb = objects.add_commit(tree, [], message="x", author=repository.world.person("octocat"))
+        with pytest.raises(UsageError, match="more than 200 files"):
+            opened(bomb.sha).directory(".")
+        assert len(fake.requests) < 100
+
+
+class TestVerified:
+    """Trees are what their ids say."""
+
+    @pytest.fixture
+    def forged(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> str:
+        """Let every answer name another blob for `a.md` and `raggate.yml`; gives the blob's content."""
+        whole = github_api.OPERATIONS["git/get-tree"]
+        other = repository.objects.add_blob(b"forged")
+
+        def answer(call: Call) -> Response:
+            response = whole(call)
+            for entry in response.body["tree"]:
+                if entry["path"].endswith(("a.md", "raggate.yml")):
+                    entry |= {"sha": other, "size": 6}
+            return response
+
+        monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
+        return "forged"
+
+    @pytest.mark.usefixtures("forged")
+    def test_a_file_of_a_forged_tree(self, opened: Open) -> None:
+        """A tree that lists another blob than the commit has is refused."""
+        with pytest.raises(GitHubError, match="expected the tree"):
+            opened().read("raggate.yml")
+
+    @pytest.mark.usefixtures("forged")
+    def test_a_directory_of_a_forged_tree(self, opened: Open) -> None:
+        """A recursive listing is verified at each of its levels."""
+        with pytest.raises(GitHubError, match="expected the tree"):
+            opened().directory("vault")
+
+    def test_a_directory_that_is_not_listed(self, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A recursive listing that holds a file of no listed directory is refused."""
+        whole = github_api.OPERATIONS["git/get-tree"]
+
+        def answer(call: Call) -> Response:
+            response = whole(call)
+            kept = [entry for entry in response.body["tree"] if entry["path"] != "deep"]
+            return replace(response, body={**response.body, "tree": kept})
+
+        monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
+        with pytest.raises(GitHubError, match="expected a tree whose directories are listed"):
+            opened().directory("vault")
+
+
+class TestDiffering:
+    """What the working tree has otherwise."""
+
+    def test_changed_added_and_removed(self, opened: Open, tmp_path: Path) -> None:
+        """Changed, new and missing files and links below the paths are named, and no others."""
+        root = tmp_path / "root"
+        source = opened(root=root)
+        copied = opened().directory("vault")
+        root.mkdir()
+        copied.rename(root / "vault")
+        (root / "raggate.yml").write_text("version: 1\n")
+        (root / "unasked.md").write_text("x")
+        paths = ("raggate.yml", "vault", "baseline.json")
+        assert source.differing(paths) == ()
+        (root / "raggate.yml").write_text("version: 2\n")
+        (root / "baseline.json").write_text("{}")
+        (root / "vault/a.md").unlink()
+        (root / "vault/link.md").unlink()
+        (root / "vault/link.md").symlink_to("a.md")
+        (root / "vault/new").mkdir()
+        (root / "vault/new/ä.md").write_text("x")
+        (root / "vault/deep/er/b.md").write_text("# C\n")
+        assert source.differing(paths) == (
+            *("baseline.json", "raggate.yml", "vault/a.md", "vault/deep/er/b.md", "vault/link.md"),
+            "vault/new/ä.md",
+        )
+
+    def test_a_link_in_place_of_a_directory(self, opened: Open, tmp_path: Path) -> None:
+        """A working tree that leads elsewhere is not followed: everything counts as changed."""
+        (tmp_path / "root").mkdir()
+        (tmp_path / "root/vault").symlink_to("/")
+        assert "vault/a.md" in opened(root=tmp_path / "root").differing(("vault",))
+
+    def test_in_a_folder(self, opened: Open, tmp_path: Path) -> None:
+        """With a prefix, names are relative to it, as the working tree's are."""
+        (tmp_path / "o.md").write_text("# X\n")
+        assert opened(prefix="other/", root=tmp_path).differing(("o.md",)) == ("o.md",)
+        (tmp_path / "o.md").write_text("# O\n")
+        assert opened(prefix="other/", root=tmp_path).differing(("o.md",)) == ()
+
+    def test_without_a_working_tree(self, fake: FakeGitHub, opened: Open) -> None:
+        """Where there is no working tree nothing differs, and nothing is asked."""
+        assert opened().differing(("vault",)) == ()
+        assert not fake.requests
+
+
+def test_it_is_a_source(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> None:
+    """A commit that the local repository does not have is opened through the API."""
+    token = fake.token({"contents": "read"})
+    with GitHub(api_url=fake.api_url, token=token) as github:
+        remote = sources.Remote(workspace=tmp_path, objects=Objects(github, NAME))
+        with sources.at(tmp_path, repository.head, remote) as source:
+            assert source.read("raggate.yml") == b"version: 1\n"
+            assert (source.directory("vault") / "a.md").read_text() == "# A\n"
+
+
+def test_ids_of_sha256() -> None:
+    """In a repository of the SHA-256 format ids are computed with that."""
+    empty = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+    assert object_id("blob", b"", like="0" * 64) == empty
+    assert object_id("blob", b"", like="0" * 40) == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+ATTRIBUTES = "dropped.md export-ignore\nstamped.md export-subst\nwindows.md text eol=crlf\nmarked.md ident\n"
+
+
+def test_the_same_vault_as_by_git(fake: FakeGitHub, opened: Open, tmp_path: Path) -> None:
+    """A commit's notes have one hash, read by git or by the API: attributes that rewrite files have no part."""
+    text = "# Title\n\n$Format:%H$ and $Id$\n"
+    names = ("plain", "dropped", "stamped", "windows", "marked")
+    files = {f"vault/{name}.md": text for name in names} | {"vault/.gitattributes": ATTRIBUTES}
+    top = tmp_path / "clone"
+    for path, content in files.items():
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_bytes(content.encode())
+
+    def run(*words: str) -> str:
+        who = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+        return subprocess.run(["git", *who, *words], cwd=top, capture_output=True, text=True, check=True).stdout.strip()
+
+    run("init", "--quiet")
+    run("add", "--all")
+    run("commit", "--quiet", "--message", "x")
+    commit = run("rev-parse", "HEAD")
+    by_api = opened(add(fake.add_repository("octo/same", files=files), files), name="octo/same").directory("vault")
+    with sources.at(top, commit) as source:
+        by_git = source.directory("vault")
+        assert len(vault.load({"": by_git}).notes) == len(names)
+        assert vault.load({"": by_git}).hash == vault.load({"": by_api}).hash

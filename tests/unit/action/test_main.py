@@ -1,0 +1,464 @@
+"""The action's entry point around the command line: what makes a step red, and what the runner is told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from e2e import grammar
+from here import Done, called
+from raggate.action import main
+from raggate.cli import main as cli
+from raggate.cli.hooks import Caller
+from raggate.github.publish import Surface, Told
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+EVENT = {
+    "GITHUB_EVENT_NAME": "push",
+    "GITHUB_REPOSITORY": "someone/repo",
+    "GITHUB_RUN_ID": "1",
+    "GITHUB_RUN_ATTEMPT": "1",
+    "GITHUB_SERVER_URL": "https://github.invalid",
+    "GITHUB_API_URL": "https://api.github.invalid",
+    "GITHUB_SHA": SHA,
+}
+NAMES = ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
+Command = Callable[[Sequence[str] | None, Caller], int]
+
+
+def surroundings(root: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Lay out what the runner gives to a step, and name it; `event` is the payload."""
+    workspace = root / "workspace"
+    workspace.mkdir(exist_ok=True)
+    files = {name: str(root / name) for name in NAMES}
+    (root / "event.json").write_text(environment.pop("event", "{}"))
+    files |= {**EVENT, "GITHUB_EVENT_PATH": str(root / "event.json")}
+    return {"PATH": "/usr/bin:/bin", "GITHUB_WORKSPACE": str(workspace), **files, **environment}
+
+
+def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the step, or the post step, in a process of its own, with the command line replaced by a stub."""
+    imports = "import sys, os\nfrom raggate.action import main as action\nfrom raggate.cli import main as cli"
+    body = f"{imports}\n{stub}\nsys.exit(action.{call}())"
+    return subprocess.run(
+        [sys.executable, "-c", body],
+        env=surroundings(root, environment),
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def step_here(root: Path, command: Command, **environment: str) -> Done:
+    """Run the step in this process, with the command line replaced by a stub."""
+    with mock.patch.object(cli, "run_command", command):
+        return called(main.step, at=root, environment=surroundings(root, environment), alone=True)
+
+
+def ends_with(code: int) -> Command:
+    """Give a stub of the command line that ends with an exit code."""
+    return lambda arguments, caller: code
+
+
+def outputs(root: Path) -> dict[str, str]:
+    """Read the outputs as the runner does."""
+    return grammar.values((root / "GITHUB_OUTPUT").read_text())
+
+
+RED = {0: "", 1: "regression", 4: "regression", 3: "regression cannot-tell"}
+
+
+@pytest.mark.parametrize("choice", ["regression", "cannot-tell", "never"])
+@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 70, 130, 137])
+def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None:
+    """A pass is green, a lenient choice waives verdicts alone, and what it waives is said loudly; outputs never lie."""
+    done = step_here(tmp_path, ends_with(code), **{"INPUT_FAIL-ON": choice})
+    red = code != 0 and (code not in RED or choice in RED[code].split())
+    assert done.code == (code if red else 0)
+    assert outputs(tmp_path)["exit-code"] == str(code)
+    waived = code != 0 and not red
+    assert len(grammar.Log().feed(done.out + done.err).annotations) == waived
+    assert ("green because of fail-on" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()) == waived
+
+
+def test_inputs_become_flags(tmp_path: Path) -> None:
+    """Each input that is given becomes the flag of the command line with the same name."""
+    stub = "cli.run_command = lambda arguments, caller: print(arguments) or 0"
+    given = {"INPUT_CONFIG": "a.yml", "INPUT_API-URL": "http://a", "INPUT_AGAINST": "-x y", "INPUT_SUITE": ""}
+    done = step(tmp_path, stub, **given, INPUT_STORE_FULL_TEXT="true")
+    expected = ["check", "--config=a.yml", "--api-url=http://a", "--against=-x y", "--store-full-text"]
+    assert done.stdout == f"{expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "suite"),
+    [("suite: small\nbogus: 1\n", "small"), ("vault: [\nsuite: small\n", "small"), ("[", "asked"), (None, "asked")],
+)
+def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(
+    tmp_path: Path, content: str | None, suite: str
+) -> None:
+    """What ends before the suite is known is told under the name that the configuration gives it, else the input's."""
+    (tmp_path / "workspace").mkdir()
+    if content is not None:
+        (tmp_path / "workspace" / "raggate.yml").write_text(content)
+    told: list[str] = []
+
+    def finish(_: Surface, what: Told) -> dict[str, str]:
+        told.append(what.suite)
+        return {}
+
+    with mock.patch.object(Surface, "finish", finish):
+        step_here(tmp_path, ends_with(2), INPUT_SUITE="asked")
+    assert told == [suite]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "GITHUB_WORKSPACE"])
+def test_a_missing_variable_is_named(tmp_path: Path, name: str) -> None:
+    """Outside a workflow the step says which variable it misses, and what to run instead."""
+    done = step_here(tmp_path, ends_with(0), **{name: ""})
+    assert done.code == 2
+    assert f"{name}: not set" in done.err
+    assert "raggate check" in done.err
+
+
+def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> None:
+    """A step that is killed has said that it was interrupted, and that its post step has something to look for."""
+    done = step(tmp_path, "cli.run_command = lambda arguments, caller: os.kill(os.getpid(), 9)")
+    assert done.returncode == -9
+    assert (outputs(tmp_path)["verdict"], outputs(tmp_path)["exit-code"]) == ("interrupted", "130")
+    assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED", "STEP"}
+
+
+@pytest.mark.parametrize("name", ["GITHUB_OUTPUT", "GITHUB_STATE"])
+@pytest.mark.parametrize("first", [False, True], ids=["process", "first process of its container"])
+def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str, *, first: bool) -> None:
+    """A step that cannot even say that it has started ends with 70 and names the file, also where it is process 1."""
+    stub = "os.getpid = lambda: 1" if first else ""
+    done = step(tmp_path, stub, "main", **{name: str(tmp_path / "nowhere" / "x")})
+    assert done.returncode == 70
+    assert "nothing was started" in done.stderr
+    assert str(tmp_path / "nowhere" / "x") in done.stderr
+
+
+def test_a_bug_before_anything_is_set_up_is_told(tmp_path: Path) -> None:
+    """What goes wrong where nobody expects it is told as a bug, and is never the exit code of a regression."""
+    for first in ("os.getpid = lambda: 1", ""):
+        done = step(tmp_path, f"{first}\naction.Runner = None", "main")
+        assert done.returncode == 70
+        assert "internal error: AttributeError" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["config", "baseline", "out"])
+@pytest.mark.parametrize("path", ["/tmp/x", "../x", "sub/../../x", "link/x"])
+def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str, path: str) -> None:
+    """What the steps before and after cannot see is a usage error, whatever leads there, before anything is read."""
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "link").symlink_to(tmp_path)
+    done = step_here(tmp_path, ends_with(0), **{f"INPUT_{name.upper()}": path})
+    assert (done.code, outputs(tmp_path)["verdict"]) == (2, "usage error")
+    assert f"input {name!r}: {path!r} lies outside the workspace" in done.err
+
+
+def test_files_in_the_workspace_are_taken(tmp_path: Path) -> None:
+    """A path in the workspace is handed on as it is, relative or not."""
+    given = {"INPUT_OUT": f"{tmp_path}/workspace/runs", "INPUT_BASELINE": "sub/../b.json"}
+    done = step_here(tmp_path, show, **given)
+    assert done.code == 0, done.err
+    assert f"'--baseline=sub/../b.json', '--out={tmp_path}/workspace/runs'" in done.out
+
+
+def test_the_run_directory_of_a_killed_step_is_told(tmp_path: Path) -> None:
+    """A step that is killed while it measures has told of its run directory, for the post step and as an output."""
+    stub = """
+def killed(arguments, caller):
+    directory = action.Path('.raggate/runs/1').absolute()
+    directory.mkdir(parents=True)
+    caller.created(directory)
+    os.kill(os.getpid(), 9)
+cli.run_command = killed"""
+    done = step(tmp_path, stub)
+    assert done.returncode == -9
+    found = outputs(tmp_path)
+    assert (found["run-directory"], found["verdict"]) == (".raggate/runs/1", "interrupted")
+    state = grammar.values((tmp_path / "GITHUB_STATE").read_text())
+    assert state["RUN_DIRECTORY"] == str(tmp_path / "workspace/.raggate/runs/1")
+
+
+@pytest.mark.parametrize(("code", "ends"), [(0, 70), (1, 1), (3, 3)])
+def test_a_summary_that_cannot_be_written(tmp_path: Path, code: int, ends: int) -> None:
+    """Outputs say what the step ends with, no leniency makes it green, and the post step does not call it killed."""
+    given = {"GITHUB_STEP_SUMMARY": str(tmp_path / "nowhere" / "x"), "INPUT_FAIL-ON": "never"}
+    done = step_here(tmp_path, ends_with(code), **given)
+    assert (done.code, outputs(tmp_path)["exit-code"]) == (ends, str(ends))
+    assert outputs(tmp_path)["verdict"] == {70: "internal error", 1: "regression", 3: "cannot tell"}[ends]
+    assert "could not be handed to the runner" in done.err
+    assert grammar.values((tmp_path / "GITHUB_STATE").read_text())["FINISHED"] == "true"
+
+
+def test_a_bug_in_a_report_is_never_a_pass(tmp_path: Path) -> None:
+    """A report that cannot be made leaves neither a green step nor the outputs of a pass behind."""
+    with mock.patch.object(main, "_summary", side_effect=ZeroDivisionError):
+        done = step_here(tmp_path, ends_with(0))
+    assert (done.code, outputs(tmp_path)["exit-code"]) == (70, "70")
+    assert "internal error: ZeroDivisionError" in done.err
+
+
+def test_results_that_cannot_be_written_are_never_green(tmp_path: Path) -> None:
+    """A pass whose outputs cannot be handed over is red."""
+    stub = "cli.run_command = lambda arguments, caller: os.replace('../GITHUB_STEP_SUMMARY', '../x') or os.mkdir("
+    (tmp_path / "GITHUB_STEP_SUMMARY").touch()
+    done = step(tmp_path, stub + "'../GITHUB_STEP_SUMMARY') or 0")
+    assert done.returncode == 70
+    assert "could not be handed to the runner" in done.stderr
+
+
+def test_post_step_tells_of_a_killed_step(tmp_path: Path) -> None:
+    """The post step of a step that did not end says so in the summary; after one that did it is silent."""
+    stub = "action.SOCKET = action.Path('/nowhere')"
+    done = step(tmp_path, stub, "post", STATE_STARTED="1")
+    assert done.returncode == 0
+    assert "killed" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    (tmp_path / "GITHUB_STEP_SUMMARY").unlink()
+    done = step(tmp_path, stub, "post", STATE_STARTED="1", STATE_FINISHED="true")
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
+
+
+PULL = json.dumps(
+    {
+        "action": "opened",
+        "number": 7,
+        "pull_request": {
+            "number": 7,
+            "state": "open",
+            "head": {"sha": "1" * 40, "ref": "change", "repo": {"full_name": "someone/repo"}},
+            "base": {"sha": "2" * 40, "ref": "main", "repo": {"full_name": "someone/repo"}},
+        },
+        "repository": {"full_name": "someone/repo", "default_branch": "main"},
+    }
+)
+GROUP = json.dumps(
+    {
+        "merge_group": {
+            "head_sha": "1" * 40,
+            "base_sha": "2" * 40,
+            "head_ref": "refs/heads/q",
+            "base_ref": "refs/heads/m",
+        }
+    }
+)
+BASE = ["check", "--config=raggate.yml", f"--against={'2' * 40}"]
+SHOW = "cli.run_command = lambda arguments, caller: print(arguments, caller.introducing, caller.contained) or 0"
+
+
+def show(arguments: Sequence[str] | None, caller: Caller) -> int:
+    """Print what the command line was given."""
+    print(arguments, caller.introducing, caller.contained)  # noqa: T201 - the tests read it
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "inputs", "expected"),
+    [
+        pytest.param(
+            "pull_request",
+            PULL,
+            {},
+            f"{BASE} True True",
+            id="pull request",
+        ),
+        pytest.param(
+            "merge_group",
+            GROUP,
+            {},
+            f"{BASE} True True",
+            id="merge group",
+        ),
+        pytest.param(
+            "pull_request",
+            PULL,
+            {"INPUT_ALLOW-COMMAND": "true"},
+            f"{BASE} True False",
+            id="command, opted in",
+        ),
+        pytest.param(
+            "pull_request_target",
+            PULL,
+            {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", "INPUT_ALLOW-COMMAND": "true"},
+            f"{BASE} True True",
+            id="target, command opted in",
+        ),
+        pytest.param("pull_request_review", PULL, {}, f"{BASE} True True", id="review"),
+        pytest.param("issue_comment", "{}", {}, "['check', '--config=raggate.yml'] False True", id="another event"),
+        pytest.param("push", "{}", {}, "['check', '--config=raggate.yml'] False False", id="push"),
+        pytest.param("schedule", "{}", {}, "['check', '--config=raggate.yml'] False False", id="schedule"),
+        pytest.param(
+            "pull_request",
+            PULL,
+            {"INPUT_AGAINST": "main"},
+            "['check', '--config=raggate.yml', '--against=main'] False True",
+            id="named commit",
+        ),
+        pytest.param(
+            "pull_request",
+            PULL,
+            {"INPUT_AGAINST": "working-tree"},
+            "['check', '--config=raggate.yml'] False True",
+            id="opted out",
+        ),
+        pytest.param(
+            "pull_request_target",
+            PULL,
+            {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true"},
+            f"{BASE} True True",
+            id="target, opted in",
+        ),
+    ],
+)
+def test_what_judges_which_event(tmp_path: Path, name: str, event: str, inputs: dict[str, str], expected: str) -> None:
+    """The base commit judges pull requests and merge groups, the working tree everything else, unless one is named.
+
+    Where a change may be checked out, an API beside the token is refused unless the workflow allows it.
+    """
+    done = step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, **inputs)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "ref", "against", "expected"),
+    [
+        ("workflow_dispatch", "refs/heads/change", "", "raggate (branch change)"),
+        ("push", "refs/heads/change", "working-tree", "raggate (branch change)"),
+        ("push", "refs/heads/change", "origin/m", "raggate"),
+        ("push", "refs/heads/m", "", "raggate"),
+        ("merge_group", "refs/heads/gh-readonly-queue/m/pr-1", "", "raggate"),
+    ],
+)
+def test_a_branch_cannot_name_its_own_judgement_as_that_of_its_base(
+    tmp_path: Path, name: str, ref: str, against: str, expected: str
+) -> None:
+    """The check run that a rule requires is never one of files that the branch brought itself, but of the default."""
+    event = json.dumps({**json.loads(GROUP), "repository": {"default_branch": "m"}})
+    begun: list[str] = []
+    with mock.patch.object(Surface, "begin", lambda surface: begun.append(surface.settings.check_run)):
+        given = {"INPUT_CHECK-RUN": "raggate", "INPUT_AGAINST": against}
+        step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, GITHUB_REF=ref, **given)
+    assert begun == [expected]
+
+
+def test_pull_request_target_is_refused(tmp_path: Path) -> None:
+    """Where the token can write and the workflow would run the change's code, nothing is started."""
+    done = step_here(tmp_path, show, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
+    assert done.code == 2
+    assert done.out == ""
+    assert "pull_request_target is refused" in done.err
+    assert "workflow_run" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "message"),
+    [
+        ("pull_request_target", {"INPUT_AGAINST": "working-tree"}, "against: working-tree is refused"),
+        ("pull_request", {"INPUT_ALLOW-FIRST-RUN": "pass_env, memory"}, "found 'memory'"),
+    ],
+)
+def test_terms_that_are_refused(tmp_path: Path, name: str, inputs: dict[str, str], message: str) -> None:
+    """Where the token can write no change judges itself, and a setting that nobody knows is no setting to allow."""
+    given = {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", **inputs}
+    done = step_here(tmp_path, show, event=PULL, GITHUB_EVENT_NAME=name, **given)
+    assert (done.code, done.out) == (2, ""), done.err
+    assert message in done.err
+
+
+@pytest.mark.parametrize("name", ["pull_request", "merge_group"])
+def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name: str) -> None:
+    """A change that goes into another branch is refused, told so, and measured once the workflow names the branch."""
+    event = json.loads(PULL) | json.loads(GROUP)
+    event["repository"] = {"full_name": "someone/repo", "default_branch": "trunk"}
+    event["merge_group"]["base_ref"] = "refs/heads/main"
+    given = {"event": json.dumps(event), "GITHUB_EVENT_NAME": name, "INPUT_FAIL-ON": "never"}
+    with mock.patch.object(Surface, "finish", return_value={}) as finish:
+        done = step_here(tmp_path, show, **given)
+    assert (done.code, done.out, outputs(tmp_path)["verdict"]) == (2, "", "usage error")
+    assert "goes into 'main', not into the default branch 'trunk'" in done.err
+    assert finish.call_args.args[0].code == 2
+    assert "`bases: main`" in finish.call_args.args[0].reason.hint
+    done = step_here(tmp_path, show, **given, INPUT_BASES="release/*, main")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"INPUT_COMMAND": "comment"}, "github-token is empty"),
+        ({"INPUT_COMMAND": "comment", "INPUT_GITHUB-TOKEN": "x" * 20}, "needs the event workflow_run, not push"),
+    ],
+)
+def test_comment_is_for_its_event(tmp_path: Path, environment: dict[str, str], message: str) -> None:
+    """The second stage says what it needs."""
+    done = step_here(tmp_path, show, **environment)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_the_token_is_masked_before_anything_else_is_printed(tmp_path: Path) -> None:
+    """The runner is told to hide the token, in every shape, before anything could print it."""
+    done = step(tmp_path, SHOW, **{"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_COMMENT": "never"})
+    lines = done.stdout.splitlines()
+    assert "::add-mask::ghs_0123456789" in lines
+    assert all(line.startswith("::add-mask::") for line in lines[:-1])
+    assert "ghs_0123456789" not in lines[-1] + done.stderr
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_GITHUB_TOKEN": "ghs_9876543210"},
+        {"INPUT_GITHUB-TOKEN": "ghs_0123456789\nghs_9876543210"},
+        {"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_NOT-KNOWN": "ghs_0123456789"},
+    ],
+)
+def test_the_token_is_masked_before_inputs_are_judged(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Inputs that are refused are refused after the masks, line by line, and without the token."""
+    done = step_here(tmp_path, show, **environment)
+    assert done.code == 2
+    assert "ghs_" not in done.err + (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    masks = [line for line in done.out.splitlines() if line.startswith("::add-mask::")]
+    for token in {line for value in environment.values() for line in value.splitlines()}:
+        assert f"::add-mask::{token}" in masks
+
+
+COMMAND = "suite: s\nvault: {a: vault}\napi: {command: {run: [server, '{port}']}}\n"
+
+
+def test_command_is_refused_beside_the_token(tmp_path: Path) -> None:
+    """On a pull request the real command line refuses api.command, and says why and what to do."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "raggate.yml").write_text(COMMAND)
+    given = {"event": PULL, "GITHUB_EVENT_NAME": "pull_request", "INPUT_AGAINST": "working-tree"}
+    done = step(tmp_path, INPUT_COMMENT="never", **given)
+    assert done.returncode == 2
+    assert "api.command is refused for this event" in done.stderr
+    assert "api.container" in done.stderr
+    assert "allow-command: true" in done.stderr
+    done = step(tmp_path, INPUT_COMMENT="never", **given, **{"INPUT_ALLOW-COMMAND": "true"})
+    assert "api.command is refused" not in done.stderr
+
+
+def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
+    """An error that nobody expected ends the step with 70, and the outputs say so."""
+    stub = "from raggate.action import steps\nsteps.gate = lambda *arguments: 1 / 0"
+    done = step(tmp_path, stub)
+    assert done.returncode == 70, done.stderr
+    assert outputs(tmp_path)["verdict"] == "internal error"
+    assert "internal error" in done.stderr

@@ -1,0 +1,318 @@
+"""`raggate baseline show` and `log`: what they print, where they write, how they refuse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from builders import make_case_score, make_scorecard
+from raggate.cli.baseline import baseline
+from raggate.errors import UsageError
+from raggate.gate import baseline as stored
+from raggate.models.baseline import Accepted, Lowered
+from raggate.models.scorecard import OVERALL
+
+CONFIG = "suite: notes\nvault: {work: vault}\napi: {url: http://127.0.0.1:1}\ngate: {stale_after_days: 30}\n"
+PROVENANCE = {
+    "measured": "2026-01-02T03:04:05Z",
+    "checkout": {"commit": "abcdef0123456789", "dirty": True},
+    "promoted_by": "maria",
+    "reason": "New chunker",
+    "previous": "run-0",
+    "raggate_version": "0.1.0",
+}
+ACCEPTED = {
+    "hybrid": {
+        "hit_at_5": Accepted(best=0.9, drops=0.04, since="2026-01-01"),
+        "mrr_at_5": Accepted(
+            best=0.5,
+            drops=0.0,
+            since="2026-01-02",
+            lowered=Lowered(on="2026-01-02", before=0.7, after=0.5, reason="Smaller index", by="ben"),
+            moved=Lowered(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
+        ),
+    }
+}
+SHOWN = """\
+baselines/notes.json: baseline of suite notes
+  run         run-1
+  measured    2026-01-02T03:04:05Z, 40 days ago, stale after 30 days
+  commit      abcdef0123456789, with changes that were not committed
+  promoted by maria
+  reason      New chunker
+  replaced    run-0
+  raggate     0.1.0
+  cases       2 (hybrid)
+
+hybrid, all cases
+  hit_at_5                          0.5000  n=2
+  mrr_at_5                          0.5000  n=1
+
+hybrid, accepted values (ratchet)
+  hit_at_5                        best 0.9000 since 2026-01-01, drops 0.0400
+  mrr_at_5                        best 0.5000 since 2026-01-02, drops 0.0000
+    lowered on 2026-01-02 by ben, 0.7000 → 0.5000: Smaller index
+    moved on 2026-01-02 by maria, 0.6000 → 0.5000: other questions: 3 added
+"""
+
+
+def test_show_image(folder: Path) -> None:
+    """The image that was measured is told where it is known."""
+    (folder / "baselines/notes.json").write_bytes(content(image=f"notes-api@sha256:{'a' * 64}"))
+    assert f"  image       notes-api@sha256:{'a' * 64}\n" in output("show")
+
+
+def content(run_id: str = "run-1", hit: float = 1.0, **provenance: Any) -> bytes:
+    """Write a baseline of two cases."""
+    cases = (
+        make_case_score("q1", {"hit_at_5": hit, "mrr_at_5": 0.5}, slices=(OVERALL, "tag=x")),
+        make_case_score("q2", {"hit_at_5": 0.0, "mrr_at_5": None}),
+    )
+    scorecard = make_scorecard(*cases, suite="notes", run_id=run_id)
+    return stored.write(scorecard, {**PROVENANCE, **provenance}, ACCEPTED)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a configuration and a baseline, and go there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raggate.yml").write_text(CONFIG)
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines/notes.json").write_bytes(content())
+    return tmp_path
+
+
+@pytest.fixture
+def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Commit three versions of the baseline, the second of which is damaged."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@example.org")
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    for day, version in ((1, content("run-1", 0.5)), (2, b"{"), (3, content("run-3"))):
+        (folder / "baselines/notes.json").write_bytes(version)
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "--message", f"Day {day}", f"--date=2026-01-0{day}T12:00:00Z")
+    return folder
+
+
+def git(root: Path, *arguments: str) -> None:
+    """Run git."""
+    subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True)
+
+
+def output(*arguments: str) -> str:
+    """Run the command and give what it prints."""
+    done = CliRunner().invoke(baseline, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def aged(folder: Path, days: float) -> str:
+    """Date the measurement back from now, and give the line that tells its age."""
+    measured = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    (folder / "baselines/notes.json").write_bytes(content(measured=measured))
+    line = next(line for line in output("show").splitlines() if "measured" in line)
+    return line.partition(", ")[2]
+
+
+def test_show(folder: Path) -> None:
+    """The baseline is shown with its origin, its values over all cases and what was accepted."""
+    measured = (datetime.now(UTC) - timedelta(days=40.5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    (folder / "baselines/notes.json").write_bytes(content(measured=measured))
+    assert output("show").replace(measured, PROVENANCE["measured"]) == SHOWN
+
+
+@pytest.mark.parametrize(
+    ("days", "told"),
+    [
+        (0.4, "today"),
+        (1.5, "1 day ago"),
+        (29.5, "29 days ago"),
+        (30.5, "30 days ago, stale after 30 days"),
+        (-2, "in the future"),
+    ],
+)
+def test_age(folder: Path, days: float, told: str) -> None:
+    """The age is told in whole days, and from the configured age on that it is stale."""
+    assert aged(folder, days) == told
+
+
+@pytest.mark.usefixtures("folder")
+def test_show_slices() -> None:
+    """Slices come on request, after all cases."""
+    shown = output("show", "--slices")
+    assert shown.index("hybrid, all cases") < shown.index("hybrid, tag=x\n  hit_at_5")
+    assert "tag=x" not in output("show")
+
+
+@pytest.mark.usefixtures("folder")
+def test_show_json() -> None:
+    """JSON has everything that is shown, unrounded."""
+    found = json.loads(output("show", "--json"))
+    assert (found["suite"], found["run_id"], found["counts"]) == ("notes", "run-1", {"hybrid": 2})
+    assert found["values"] == {
+        "hybrid": {"overall": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
+    }
+    assert found["accepted"]["hybrid"]["mrr_at_5"]["lowered"]["by"] == "ben"
+    assert found["provenance"] == PROVENANCE
+    assert found["age_days"] > 0
+    assert "tag=x" in json.loads(output("show", "--json", "--slices"))["values"]["hybrid"]
+
+
+def test_show_any_file(folder: Path) -> None:
+    """A file that is named needs no configuration; one of another tool is shown as far as it says anything."""
+    (folder / "raggate.yml").unlink()
+    (folder / "metrics.json").write_text('{"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.5, "count": 4}}}}')
+    shown = output("show", "--baseline", "metrics.json")
+    assert shown.splitlines()[:4] == [
+        "metrics.json: baseline of suite unknown",
+        "  run         unknown",
+        "  measured    unknown",
+        "  commit      unknown",
+    ]
+    assert "  hit_at_5                          0.5000  n=4" in shown
+
+
+def test_show_hostile(folder: Path) -> None:
+    """Text in a baseline commands neither a terminal nor a CI log."""
+    foreign = "\x1b[31m\n::error::x"
+    known = {"reason": foreign, "promoted_by": foreign, "measured": foreign, "checkout": {"commit": foreign}}
+    (folder / "baselines/notes.json").write_bytes(content(foreign, **known))
+    shown = output("show")
+    assert "\x1b" not in shown
+    assert not any(line.lstrip().startswith("::") for line in shown.splitlines())
+    (folder / "baselines/notes.json").write_bytes(content(checkout="x", measured=7, reason=["x"]))
+    assert "commit      unknown" in output("show")
+
+
+@pytest.mark.usefixtures("repository")
+def test_log() -> None:
+    """The history is a table of the gated metrics, newest first, damaged versions included."""
+    shown = output("log").splitlines()
+    assert shown[0].split() == ["date", "commit", "run", "cases", "hit_at_5"]
+    assert [line.split()[0] for line in shown[1:4]] == ["2026-01-03", "2026-01-02", "2026-01-01"]
+    assert [line.split()[2] for line in shown[1:4]] == ["run-3", "unreadable", "run-1"]
+    assert [line.split()[-1] for line in shown[1:4]] == ["0.5000▲", "–", "0.2500"]
+    assert any(line.startswith("unreadable") and "not valid JSON" in line for line in shown)
+
+
+@pytest.mark.usefixtures("repository")
+def test_log_metric_and_limit() -> None:
+    """Other metrics come by name, fewer versions by number."""
+    shown = output("log", "--metric", "mrr_at_5", "--limit", "1").splitlines()
+    assert shown[0].split()[-1] == "mrr_at_5"
+    assert shown[1].split()[-1] == "0.5000"
+    assert "There are older versions; --limit shows more." in shown
+
+
+@pytest.mark.usefixtures("repository")
+def test_log_all(folder: Path) -> None:
+    """Every metric comes by one flag, in the table, in Markdown and in the plot."""
+    shown = output("log", "--all", "--svg", "all.svg").splitlines()
+    assert shown[0].split()[-2:] == ["hit_at_5", "mrr_at_5"]
+    assert output("log", "--all", "--format", "markdown").splitlines()[0].endswith("| hit_at_5 | mrr_at_5 |")
+    assert "mrr_at_5 0.5000" in (folder / "all.svg").read_text()
+
+
+@pytest.mark.usefixtures("repository")
+def test_log_markdown() -> None:
+    """Markdown is one table."""
+    lines = output("log", "--format", "markdown").splitlines()
+    assert lines[0] == "| date | commit | run | cases | hit_at_5 |"
+    assert len([line for line in lines if line.startswith("|")]) == 5
+
+
+@pytest.mark.usefixtures("repository")
+def test_log_json() -> None:
+    """JSON has every metric, who promoted each version and why, and the reason where one cannot be read."""
+    found = json.loads(output("log", "--format", "json"))
+    newest, middle, oldest = found["revisions"]
+    assert newest["values"] == {"hybrid": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
+    assert (newest["promoted_by"], newest["reason"], newest["cases"]) == ("maria", "New chunker", 2)
+    assert (newest["subject"], newest["date"], newest["problem"]) == ("Day 3", "2026-01-03T12:00:00Z", None)
+    assert middle["values"] == {}
+    assert "not valid JSON" in middle["problem"]
+    assert oldest["run_id"] == "run-1"
+    assert (found["path"], found["more"], found["shallow"]) == ("baselines/notes.json", False, False)
+
+
+def test_log_svg(repository: Path) -> None:
+    """The plot is written where it is asked for, and the same history gives the same bytes."""
+    output("log", "--svg", "out/history.svg")
+    first = (repository / "out/history.svg").read_bytes()
+    root = ElementTree.fromstring(first)  # noqa: S314
+    title = root.find("{http://www.w3.org/2000/svg}title")
+    assert title is not None
+    assert title.text == "Baseline of suite notes"
+    assert b"hit_at_5 0.5000" in first
+    assert b"cannot be read: not valid JSON" in first
+    output("log", "--svg", "again.svg")
+    assert (repository / "again.svg").read_bytes() == first
+
+
+def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a shallow clone the way to the rest is told on standard error, so that the output stays clean."""
+    git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), "clone")
+    monkeypatch.chdir(tmp_path / "clone")
+    done = CliRunner().invoke(baseline, ["log", "--format", "json"], catch_exceptions=False)
+    assert json.loads(done.stdout)["shallow"] is True
+    assert "git fetch --unshallow" in done.stderr
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["show", "--config", "none.yml"], "none.yml: No such file", id="no configuration"),
+        pytest.param(["show", "--baseline", "none.json"], "none.json: No such file", id="no baseline"),
+        pytest.param(["show", "--baseline", "raggate.yml"], "raggate.yml: not valid JSON", id="no JSON"),
+        pytest.param(["log", "--config", "none.yml"], "none.yml: No such file", id="no configuration for log"),
+        pytest.param(["log", "--all", "--metric", "hit_at_5"], "--all and --metric exclude each other", id="all"),
+        pytest.param(["log", "--metric", "hit_at_6"], "--metric 'hit_at_6': no version of", id="metric"),
+        pytest.param(["log", "--svg", "raggate.yml/x.svg"], "cannot write raggate.yml/x.svg", id="svg"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str) -> None:
+    """What cannot be read or is not known is one message that names it."""
+    with pytest.raises(UsageError) as caught:
+        CliRunner().invoke(baseline, arguments, catch_exceptions=False)
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize("arguments", [["show"], ["log"]])
+def test_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """Without a configuration both say how to name one, or to begin with one."""
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(baseline, arguments)
+    assert isinstance(result.exception, UsageError)
+    assert "--config" in result.exception.hint
+
+
+def test_no_baseline_to_show(folder: Path) -> None:
+    """A baseline that is not there comes with how to name one, or to make one."""
+    result = CliRunner().invoke(baseline, ["show", "--baseline", str(folder / "gone.json")])
+    assert isinstance(result.exception, UsageError)
+    assert "--baseline" in result.exception.hint
+    assert "raggate promote" in result.exception.hint
+
+
+def test_help_is_light() -> None:
+    """Asking for help loads neither the configuration nor a table."""
+    program = (
+        "import sys; from raggate.cli.baseline import baseline; baseline(['--help'], standalone_mode=False); "
+        "heavy = ('pydantic', 'rich', 'raggate.config.schema', 'raggate.gate.history'); "
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

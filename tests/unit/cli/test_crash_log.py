@@ -1,0 +1,54 @@
+"""What is left of a bug in raggate: a file in its own directory, and nothing elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raggate.cli import main
+from raggate.cli.hooks import Caller
+
+
+@pytest.fixture
+def crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty working directory, in which every command fails by a bug that names a secret."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEARCH_KEY", "sk-0123456789")
+
+    def fail(**_: object) -> None:
+        raise RuntimeError("cannot use sk-0123456789\n::error::x")
+
+    monkeypatch.setattr(main.cli, "main", fail)
+    return tmp_path
+
+
+def test_details_are_kept_without_secrets(crash: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The traceback is in a file, and neither it nor the message shows the value of a secret variable."""
+    assert main.run_command([], Caller()) == 70
+    written = (crash / ".raggate" / "crash.log").read_text()
+    assert "RuntimeError: cannot use ***" in written
+    shown = capsys.readouterr().err
+    assert "sk-0123456789" not in written + shown
+    assert "crash.log" in shown
+
+
+def test_a_link_in_place_of_the_file_is_replaced(crash: Path) -> None:
+    """What the link leads to stays as it is."""
+    (crash / "precious").write_text("mine")
+    (crash / ".raggate").mkdir()
+    (crash / ".raggate" / "crash.log").symlink_to("../precious")
+    assert main.run_command([], Caller()) == 70
+    assert (crash / "precious").read_text() == "mine"
+    assert not (crash / ".raggate" / "crash.log").is_symlink()
+
+
+def test_a_link_in_place_of_the_directory_is_not_followed(crash: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The details are printed then, as lines that no runner takes for a command."""
+    (crash / "elsewhere").mkdir()
+    (crash / ".raggate").symlink_to("elsewhere")
+    assert main.run_command([], Caller()) == 70
+    assert not list((crash / "elsewhere").iterdir())
+    shown = capsys.readouterr().err
+    assert "RuntimeError: cannot use ***" in shown
+    assert not [line for line in shown.splitlines() if line.startswith("::")]

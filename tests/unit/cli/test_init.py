@@ -1,0 +1,49 @@
+"""What `raggate init` writes for those who review, and what it refuses to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raggate.cli.init import write_example
+from raggate.errors import UsageError
+
+OWNERS = ".github/CODEOWNERS"
+
+
+@pytest.mark.parametrize("owners", ["@someone", "@org/gate-keepers", "@org/team @someone"])
+def test_owners_review_all_that_judges(tmp_path: Path, owners: str) -> None:
+    """CODEOWNERS gives every file that init writes, itself and the baseline to be, to the owners and to nobody else."""
+    written = write_example(tmp_path, owners=owners)
+    rules = [line.split(maxsplit=1) for line in (tmp_path / OWNERS).read_text().splitlines() if line[0] != "#"]
+    assert {names for _, names in rules} == {owners}
+    for path in (*written, tmp_path / "baselines" / "notes.json"):
+        place = f"/{path.relative_to(tmp_path)}"
+        assert any(place == rule or (rule.endswith("/") and place.startswith(rule)) for rule, _ in rules), place
+
+
+def test_nobody_is_invented(tmp_path: Path) -> None:
+    """Without owners there is no CODEOWNERS: one that names nobody would protect nothing and look as if it did."""
+    assert tmp_path / OWNERS not in write_example(tmp_path)
+    assert not (tmp_path / OWNERS).exists()
+
+
+@pytest.mark.parametrize("owners", ["someone", "@", "@org/", "@org/team,@b", "@a\n/golden/ @evil", "@a  @b", "OWNERS"])
+def test_owners_that_github_would_not_ask(tmp_path: Path, owners: str) -> None:
+    """What is no user and no team is refused, in one message, and nothing is written."""
+    with pytest.raises(UsageError, match="--owners: expected @user or @organisation/team"):
+        write_example(tmp_path, owners=owners)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("place", [OWNERS, "CODEOWNERS", "docs/CODEOWNERS"])
+def test_owners_that_are_there_stay_in_force(tmp_path: Path, place: str) -> None:
+    """Where a repository has owners anywhere that GitHub looks, no other file is written that would override them."""
+    there = tmp_path / place
+    there.parent.mkdir(exist_ok=True)
+    there.write_text("* @org/all\n")
+    with pytest.raises(UsageError, match=f"{place}: exists already"):
+        write_example(tmp_path, owners="@org/team")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
+    assert write_example(tmp_path)

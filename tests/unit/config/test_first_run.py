@@ -1,0 +1,83 @@
+"""A first run takes from the change's own configuration only what the workflow allows by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from raggate.config import schema
+from raggate.config.first_run import SETTINGS, FirstRun
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+
+HEAD = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\n"
+CONTAINER = HEAD + "api: {container: {image: a, port: 1, %s}}\n"
+SERVICE = CONTAINER % "services: {db: {image: d, %s}}"
+COMMAND = HEAD + "api: {command: {run: [a], pass_env: [%s]}}\n"
+BESIDE = HEAD + "api: {command: {run: [a], services: {db: {image: d, %s}}}}\n"
+PROGRAM = HEAD + "api: {program: {pass_env: [%s]}}\nask: {adapter: kebab}\n"
+MAPPED = (
+    HEAD
+    + "api: {url: 'http://a:1'}\nask: {adapter: mapped, mapped: {ask: {path: /, body: {q: '{question}'}}, "
+    + "response: {chunks: {list: hits, text: t, rel_path: p}}, pass_env: [KEY]}}\n"
+)
+
+
+def loaded(text: str) -> Config:
+    """Read a configuration."""
+    return schema.load(text.encode(), "raggate.yml")
+
+
+@pytest.mark.parametrize(
+    ("text", "needed", "key"),
+    [
+        (CONTAINER % "pass_env: [KEY]", {"pass_env"}, "api.container.pass_env"),
+        (CONTAINER % "egress: true", {"egress"}, "api.container.egress"),
+        (CONTAINER % "user: '0:0'", {"user"}, "api.container.user"),
+        (CONTAINER % "user: null", {"user"}, "api.container.user"),
+        (CONTAINER % "cap_add: [CHOWN]", {"cap_add"}, "api.container.cap_add"),
+        (SERVICE % "memory: 1g", {"services"}, "api.container.services.db"),
+        (SERVICE % "pass_env: [KEY]", {"services", "pass_env"}, "api.container.services.db.pass_env"),
+        (SERVICE % "user: null", {"services", "user"}, "api.container.services.db.user"),
+        (SERVICE % "cap_add: [CHOWN]", {"services", "cap_add"}, "api.container.services.db.cap_add"),
+        (BESIDE % "memory: 1g", {"services"}, "api.command.services.db"),
+        (BESIDE % "pass_env: [KEY], user: null", {"services", "pass_env", "user"}, "api.command.services.db.user"),
+        (COMMAND % "KEY", {"pass_env"}, "api.command.pass_env"),
+        (PROGRAM % "PATH, KEY", {"pass_env"}, "api.program.pass_env"),
+        (MAPPED, {"pass_env"}, "ask.mapped.pass_env"),
+    ],
+)
+def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None:
+    """Each setting that reaches beyond the API's own container is refused by its key until all it needs is allowed."""
+    settings = loaded(text)
+    FirstRun(allowed=frozenset(needed)).check(settings, "raggate.yml")
+    for allowed in (set(), *({*SETTINGS} - {one} for one in needed)):
+        with pytest.raises(UsageError, match="refused in a first run") as caught:
+            FirstRun(allowed=frozenset(allowed)).check(settings, "raggate.yml")
+        assert caught.value.hint.endswith("`.")
+        (line,) = [part for part in caught.value.hint.split("`") if part.startswith("allow-first-run: ")]
+        assert set(line.removeprefix("allow-first-run: ").split(", ")) == allowed | needed
+    with pytest.raises(UsageError, match=f"{key}[,:]"):
+        FirstRun().check(settings, "raggate.yml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CONTAINER % "read_only: false, memory: 2g, tmpfs: [/tmp, /x], env: {A: b}",
+        CONTAINER % "user: '65534:65534', pass_env: [], services: {}, egress: false",
+        COMMAND % "PATH, HOME",
+        PROGRAM % "PATH",
+        HEAD + "api: {url: 'http://a:1'}\n",
+    ],
+)
+def test_what_a_first_run_takes(text: str) -> None:
+    """What stays inside the API's own container needs nobody's leave."""
+    FirstRun().check(loaded(text), "raggate.yml")
+
+
+def test_nothing_is_measured_where_the_token_can_write() -> None:
+    """On an event whose token can write a first run ends before the change's configuration is read."""
+    with pytest.raises(UsageError, match="pull_request_target measures nothing") as caught:
+        FirstRun(measured=False).check_event("raggate.yml")
+    assert "on: pull_request" in caught.value.hint
+    FirstRun().check_event("raggate.yml")

@@ -1,0 +1,80 @@
+"""What lets more through: decided on the rules that are in force, not on how they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from raggate.config.loosening import loosened
+from raggate.config.schema import Config
+
+BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}
+WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
+
+
+def config(**fields: Any) -> Config:
+    """Build a configuration."""
+    return Config.model_validate({**BASE, **fields})
+
+
+def metric(rule: Any) -> dict[str, Any]:
+    """Build a gate with one rule."""
+    return {"gate": {"metrics": {"hit_at_5": rule}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "key", "expected"),
+    [
+        pytest.param({}, {"gate": {"tolerance": 0.1}}, "gate.tolerance", True, id="tolerance"),
+        pytest.param({"gate": {"tolerance": 0.1}}, {}, "gate.tolerance", False, id="a smaller tolerance"),
+        pytest.param(metric(0.03), metric(0.1), "gate.metrics.hit_at_5", True, id="a metric's"),
+        pytest.param(metric(0.03), metric({"tolerance": 0.9}), "gate.metrics.hit_at_5", True, id="as a whole rule"),
+        pytest.param({}, metric({"tolerance": 0.9}), "gate.metrics.hit_at_5", True, id="where the gate's own held"),
+        pytest.param({}, metric(0.04), "gate.metrics.hit_at_5", False, id="stricter than the gate's own"),
+        pytest.param(metric(0.03), metric("off"), "gate.metrics.hit_at_5", True, id="off"),
+        pytest.param(metric("off"), metric(0.9), "gate.metrics.hit_at_5", False, id="from off to anything"),
+        pytest.param(metric({"floor": 0.9}), metric({"floor": 0.8}), "gate.metrics.hit_at_5.floor", True, id="floor"),
+        pytest.param(metric({"floor": 0.9}), metric({}), "gate.metrics.hit_at_5.floor", True, id="no floor"),
+        pytest.param(metric({}), metric({"floor": 0.9}), "gate.metrics.hit_at_5.floor", False, id="a new floor"),
+        pytest.param(metric({"ceiling": 0.1}), metric({"ceiling": 0.2}), "gate.metrics.hit_at_5", True, id="ceiling"),
+        pytest.param(
+            metric({"tolerance": 0.1, "floor": 0.5}),
+            metric({"tolerance": 0.2, "floor": 0.6}),
+            "gate.metrics.hit_at_5.floor",
+            False,
+            id="a higher floor beside a larger tolerance",
+        ),
+        pytest.param({}, {"gate": {"min_overlap": 0.1}}, "gate.min_overlap", True, id="less overlap"),
+        pytest.param({}, {"gate": {"min_slice": 100}}, "gate.min_slice", True, id="larger slices only"),
+        pytest.param({}, {"gate": {"max_error_rate": 0.5}}, "gate.max_error_rate", True, id="more errors"),
+        pytest.param({}, {"gate": {"slices": "off"}}, "gate.slices", True, id="slices"),
+        pytest.param({}, {"gate": {"slices": "fail"}}, "gate.slices", False, id="slices fail"),
+        pytest.param({}, {"gate": {"ratchet": "off"}}, "gate.ratchet", True, id="ratchet"),
+        pytest.param({}, {"gate": {"on_removed_cases": "warn"}}, "gate.on_removed_cases", True, id="removed cases"),
+        pytest.param({}, {"gate": {"stale_after_days": 900}}, "gate.stale_after_days", True, id="older baselines"),
+        pytest.param({}, {"gate": {"stale_after_days": "off"}}, "gate.stale_after_days", True, id="of any age"),
+        pytest.param({}, {"invariants": {"scores_ordered": "warn"}}, "invariants.scores_ordered", True, id="invariant"),
+        pytest.param({}, {"waivers": [WAIVER]}, "waivers", True, id="a new waiver"),
+        pytest.param({"waivers": [WAIVER]}, {}, "waivers", False, id="a waiver less"),
+        pytest.param(
+            {"waivers": [WAIVER]},
+            {"waivers": [{**WAIVER, "expires": "2027-01-01"}]},
+            "waivers",
+            True,
+            id="a longer waiver",
+        ),
+        pytest.param(
+            {"waivers": [WAIVER]}, {"waivers": [{**WAIVER, "reason": "x"}]}, "waivers", False, id="the same waiver"
+        ),
+        pytest.param({}, {"score": {"k": [1, 20]}}, "score.k", True, id="cut-offs that are gone"),
+        pytest.param({}, {"score": {"k": [1, 3, 5, 10, 20]}}, "score.k", False, id="one cut-off more"),
+        pytest.param({}, {"ask": {"modes": ["dense"]}}, "ask.modes", True, id="a mode that is gone"),
+        pytest.param({}, {"ask": {"modes": ["hybrid", "dense"]}}, "ask.modes", False, id="one mode more"),
+        pytest.param({}, {"ask": {"k": 5}}, "ask.k", False, id="not of the gate"),
+    ],
+)
+def test_what_lets_more_through(before: dict[str, Any], now: dict[str, Any], key: str, *, expected: bool) -> None:
+    """A key is named when the second configuration lets more through by it than the first."""
+    found = loosened(config(**before), config(**now), [key, "suite"])
+    assert found == ((key,) if expected else ())

@@ -1,0 +1,91 @@
+"""What a command line says instead of the configuration."""
+
+from __future__ import annotations
+
+import pytest
+
+from raggate.config import schema
+from raggate.config.overrides import Overrides
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+
+COMMAND = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}, ready: {timeout: 7}}\n"
+PROGRAM = b"suite: notes\nvault: {a: b}\napi: {program: {run: [x]}}\nask: {adapter: kebab}\n"
+IMAGE = b"suite: notes\nvault: {a: b}\napi: {container: {image: old, port: 80, memory: 1g}}\n"
+BUILD = b"suite: notes\nvault: {a: b}\napi: {container: {build: {context: a, target: t}, port: 80}}\n"
+
+
+def loaded(data: bytes) -> Config:
+    """Load a configuration."""
+    return schema.load(data, "raggate.yml")
+
+
+def test_nothing_said_changes_nothing() -> None:
+    """Without an override the configuration is the same, and empty text is no override."""
+    assert Overrides(suite="", api_url="").apply(loaded(COMMAND)) == loaded(COMMAND)
+
+
+def test_url_takes_the_place_of_any_other_way() -> None:
+    """A URL replaces the command or container, and readiness stays."""
+    api = Overrides(api_url="http://api:9000").apply(loaded(COMMAND)).api
+    assert (api.url, api.command, api.container, api.ready.timeout) == ("http://api:9000", None, None, 7)
+
+
+def test_image_keeps_the_other_settings_of_the_container() -> None:
+    """An image replaces image or build alone, so that its limits cannot change with it."""
+    for data in (IMAGE, BUILD):
+        found = Overrides(api_image="new:1").apply(loaded(data)).api.container
+        assert found is not None
+        assert (found.image, found.build, found.port) == ("new:1", None, 80)
+    assert found.memory == "512m"
+
+
+def test_build_keeps_the_other_settings_of_the_build() -> None:
+    """A directory replaces the context of a build, and an image."""
+    found = Overrides(api_build="api").apply(loaded(BUILD)).api.container
+    assert found is not None
+    assert found.build is not None
+    assert (found.build.context, found.build.target) == ("api", "t")
+    assert Overrides(api_build="api").apply(loaded(IMAGE)).api.container is not None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "data", "message"),
+    [
+        (Overrides(suite="other"), IMAGE, "the configuration is of suite 'notes', not 'other'"),
+        (Overrides(api_image="a", api_url="http://b"), IMAGE, "api-image and api-url: expected at most one of them"),
+        (Overrides(api_image="a"), COMMAND, "api-image needs the section api.container"),
+        (
+            Overrides(api_image="-v"),
+            IMAGE,
+            "api-image: expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case; found '-v'",
+        ),
+        (
+            Overrides(api_build="../x"),
+            IMAGE,
+            "api-build: expected a relative path inside the repository, without '..'; found '../x'",
+        ),
+        (
+            Overrides(api_url="ftp://x"),
+            IMAGE,
+            "api-url: expected a URL such as http://127.0.0.1:9000; found 'ftp://x'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_named(overrides: Overrides, data: bytes, message: str) -> None:
+    """Another suite, two ways at once, or a value that cannot be is a usage error that names the flag."""
+    with pytest.raises(UsageError) as caught:
+        overrides.apply(loaded(data))
+    assert message in caught.value.message
+
+
+def test_contained_refuses_what_runs_beside_raggate_alone() -> None:
+    """Where the API must not share raggate's surroundings, what runs beside it is refused, by its key."""
+    with pytest.raises(UsageError, match=r"api\.command is refused") as caught:
+        Overrides(contained=True).apply(loaded(COMMAND))
+    assert "api.container" in caught.value.hint
+    with pytest.raises(UsageError, match=r"api\.program is refused") as caught:
+        Overrides(contained=True).apply(loaded(PROGRAM))
+    assert "allow-command: true" in caught.value.hint
+    assert Overrides(contained=True).apply(loaded(IMAGE)).api.container is not None
+    assert Overrides(contained=True, api_url="http://api:9000").apply(loaded(COMMAND)).api.command is None

@@ -1,0 +1,472 @@
+"""raggate.yml: what is accepted, what it defaults to, and how every mistake is named."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.config import schema as config
+from raggate.config.schema import DEFAULT_GATED, Config, Rule
+from raggate.errors import UsageError
+
+MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"
+"""The smallest configuration: two lines, so that what a test appends begins in line 3."""
+
+
+def load(text: str) -> Config:
+    """Read a configuration."""
+    return config.load(text.encode(), "raggate.yml")
+
+
+def refusal(text: str) -> str:
+    """Give the message with which a configuration is refused."""
+    with pytest.raises(UsageError) as caught:
+        load(text)
+    return str(caught.value)
+
+
+def test_defaults() -> None:
+    """Two lines are enough, and the rest is what the documentation promises."""
+    loaded = load(MINIMAL)
+    assert loaded.vault == {"notes": "vault"}
+    assert (loaded.suite, loaded.golden, loaded.out) == ("default", "golden/eval_set.jsonl", ".raggate/runs")
+    assert loaded.baseline_path == "baselines/default.json"
+    assert (loaded.ask.modes, loaded.ask.k, loaded.ask.retrieval_only) == (["hybrid"], 10, True)
+    assert loaded.score.k == [1, 3, 5, 10]
+    assert (loaded.gate.tolerance, loaded.gate.max_error_rate, loaded.gate.on_removed_cases) == (0.05, 0.02, "refuse")
+    assert (loaded.gate.min_overlap, loaded.gate.min_slice, loaded.gate.flip_at) == (0.5, 10, 5)
+    assert (loaded.ask.concurrency, loaded.ask.retries, loaded.ask.max_body_bytes) == (8, 2, 8 * 1024 * 1024)
+    assert (loaded.ask.connect_timeout, loaded.ask.read_timeout, loaded.ask.total_timeout) == (5, 30, 60)
+    assert (loaded.invariants.scores_ordered, loaded.invariants.ties_at_cutoff) == ("error", "off")
+    assert loaded.invariants.vaults_known == "warn"
+    assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("suite: notes", "baselines/notes.json", id="named after the suite"),
+        pytest.param("baseline: b/x.json", "b/x.json", id="named by hand"),
+    ],
+)
+def test_baseline_path(text: str, expected: str) -> None:
+    """The baseline stands where the suite says, unless named."""
+    assert load(MINIMAL + text).baseline_path == expected
+
+
+def test_vaults_keep_their_order() -> None:
+    """The order of the vaults is that of the file, as it numbers them."""
+    assert list(load("vault: {work: w, archive: a, personal: p}\napi: {url: 'http://x'}").vault) == [
+        "work",
+        "archive",
+        "personal",
+    ]
+
+
+def test_command() -> None:
+    """A command is a list of words, and what is not named of its environment is withheld."""
+    loaded = load("vault: {notes: v}\napi: {command: {run: [./serve, --port, '{port}']}}")
+    assert loaded.api.command is not None
+    assert loaded.api.command.run == ["./serve", "--port", "{port}"]
+    assert loaded.api.command.pass_env == ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    assert loaded.api.url is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("zzzz: 1", "3: unknown key 'zzzz'; known here: version, suite, golden,", id="unknown, none near"),
+        pytest.param("goldn: x", "3: unknown key 'goldn'; did you mean 'golden'?", id="unknown at the top"),
+        pytest.param(
+            "gate: {tolernce: 1}", "3: unknown key 'gate.tolernce'; did you mean 'tolerance'?", id="unknown in a slice"
+        ),
+        pytest.param(
+            "gate:\n  metrics:\n    hit_at_5: {flor: 1}",
+            "5: unknown key 'gate.metrics.hit_at_5.flor'; did you mean 'floor'?",
+            id="unknown in a rule",
+        ),
+        pytest.param("ask:\n  k: '5'", "4: ask.k: expected a valid integer; found '5'", id="text for a number"),
+        pytest.param("ask: {k: 5.0}", "3: ask.k: expected a valid integer; found 5.0", id="5.0 is no whole number"),
+        pytest.param("ask: {k: true}", "3: ask.k: expected a valid integer; found True", id="true is no number"),
+        pytest.param("ask: {k: 0}", "3: ask.k: expected greater than or equal to 1; found 0", id="too small"),
+        pytest.param("ask: {k: 1001}", "3: ask.k: expected less than or equal to 1000; found 1001", id="too large"),
+        pytest.param("ask: {modes: hybrid}", "3: ask.modes: expected a valid list; found 'hybrid'", id="no list"),
+        pytest.param("ask: {modes: []}", "3: ask.modes: expected at least 1 item(s); found []", id="empty list"),
+        pytest.param("ask: {modes: [a, 'b c']}", "3: ask.modes[1]: expected text that matches", id="bad item"),
+        pytest.param(
+            "ask: {modes: [fts, bm25]}",
+            "3: ask.modes: expected one of 'fts' and 'bm25', which are one mode; found ['fts', 'bm25']",
+            id="one mode twice",
+        ),
+        pytest.param("ask: {total_timeout: .inf}", "3: ask.total_timeout: expected", id="infinite timeout"),
+        pytest.param("ask: 3", "3: ask: expected a mapping; found 3", id="number for a slice"),
+        pytest.param("score: {k: [5, 1]}", "3: score: expected distinct cut-offs in ascending order", id="unordered"),
+        pytest.param("score: {k: [1, 1]}", "3: score: expected distinct cut-offs in ascending order", id="repeated"),
+        pytest.param("gate: {slices: maybe}", "3: gate.slices: expected 'warn', 'fail' or 'off'", id="no such choice"),
+        pytest.param("gate: {max_error_rate: 1}", "3: gate.max_error_rate: expected less than 1", id="all may fail"),
+        pytest.param("gate: {metrics: {mrr: -1}}", "greater than or equal to 0; found -1", id="negative tolerance"),
+        pytest.param(
+            "gate: {metrics: {mrr: .nan}}", "3: gate.metrics.mrr: expected a finite number", id="tolerance nan"
+        ),
+        pytest.param(
+            "gate: {metrics: {mrr: true}}", "3: gate.metrics.mrr: expected a valid number; found True", id="true"
+        ),
+        pytest.param("version: 2", "3: version: expected 1; found 2", id="version"),
+        pytest.param("suite: 2024.01", "3: suite: expected a valid string; found 2024.01", id="a number"),
+        pytest.param("suite: ../x", "3: suite: expected text that matches", id="suite with a path"),
+        pytest.param("golden: ../x", "3: golden: expected a relative path inside the repository", id="leaves"),
+        pytest.param("golden: a/../../x", "3: golden: expected a relative path", id="leaves further in"),
+        pytest.param("golden: /etc/x", "3: golden: expected a relative path", id="absolute"),
+        pytest.param("golden: 'a\\b'", "3: golden: expected a relative path", id="backslash"),
+        pytest.param("baseline: ''", "3: baseline: expected a relative path", id="empty path"),
+        pytest.param("suite: a\nsuite: b", "4: key 'suite' stands twice", id="duplicate key"),
+        pytest.param("<<<<<<< HEAD", "3: unresolved merge conflict", id="merge conflict"),
+        pytest.param("suite: [", "3: not valid YAML", id="syntax"),
+    ],
+)
+def test_mistake(text: str, message: str) -> None:
+    """A mistake is named with file, line, key, what was expected and what was found."""
+    refused = refusal(MINIMAL + text)
+    assert refused.startswith("raggate.yml:")
+    assert message in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("", "raggate.yml: expected a mapping with at least 'vault' and 'api'", id="empty file"),
+        pytest.param("- a", "raggate.yml: expected a mapping", id="a list"),
+        pytest.param("api: {url: 'http://x'}", "raggate.yml:1: key 'vault' is missing", id="no vault"),
+        pytest.param("vault: {a: v}", "raggate.yml:1: key 'api' is missing", id="no api"),
+        pytest.param(
+            "api: {url: 'http://x'}\nvault: {}", "raggate.yml:2: vault: expected at least 1 item(s)", id="no vaults"
+        ),
+        pytest.param(
+            "api: {url: 'http://x'}\nvault:\n  a b: v",
+            "raggate.yml:3: vault.a b: expected text that matches",
+            id="vault name",
+        ),
+        pytest.param(
+            "vault: {a: v}\napi: {}",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container', 'url' and 'program'; found {}",
+            id="neither command nor url",
+        ),
+        pytest.param(
+            "vault: {a: v}\napi:\n  url: http://x\n  command: {run: [x]}",
+            "raggate.yml:2: api: expected exactly one of 'command', 'container', 'url' and 'program'",
+            id="both command and url",
+        ),
+        pytest.param(
+            "vault: {a: v}\napi:\n  command:\n    build: [x]",
+            "raggate.yml:4: api.command.build[0]: expected a valid list; found 'x'",
+            id="build command as text",
+        ),
+        pytest.param(
+            "vault: {a: v}\napi:\n  command:\n    cwd: .",
+            "raggate.yml:3: key 'api.command.run' is missing",
+            id="nothing to run",
+        ),
+        pytest.param(
+            "vault: {a: v}\napi:\n  command: {run: [x], ruin: 1}",
+            "raggate.yml:3: unknown key 'api.command.ruin'; did you mean 'run'?",
+            id="unknown below an optional slice",
+        ),
+    ],
+)
+def test_mistake_in_what_must_be_there(text: str, message: str) -> None:
+    """What is missing or stands twice is named with the line of what encloses it."""
+    assert message in refusal(text)
+
+
+def test_not_utf8() -> None:
+    """A file that is not UTF-8 is refused with the position of the first bad byte."""
+    with pytest.raises(UsageError, match=r"raggate\.yml:1: not valid UTF-8 at byte 7"):
+        config.load(b"suite: \xff", "raggate.yml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("waivers: [" + "x," * 20_000 + "]", id="a list of them"),
+        pytest.param("".join(f"k{number}: 1\n" for number in range(6_000)), id="unknown keys"),
+    ],
+)
+def test_thousands_of_mistakes(text: str) -> None:
+    """A file that is wrong in thousands of places is refused as fast as any, with ten of them."""
+    begun = time.process_time()
+    assert refusal(MINIMAL + text).count("\n") == 10
+    assert time.process_time() - begun < 10  # a minute once, and more
+
+
+def test_problems_are_sorted_and_cut() -> None:
+    """All problems are told at once, in the order of the file, ten at most."""
+    lines = refusal(MINIMAL + "".join(f"zzz{number}: 1\n" for number in range(12))).split("\n")
+    assert [line.split(":")[1] for line in lines[:-1]] == [str(number) for number in range(3, 13)]
+    assert lines[-1] == "… and 2 more"
+
+
+def test_ten_problems_are_told_in_full() -> None:
+    """Ten problems are ten lines, without a word of more."""
+    assert len(refusal(MINIMAL + "".join(f"zzz{number}: 1\n" for number in range(10))).split("\n")) == 10
+
+
+def test_typo_in_a_rule_is_one_problem() -> None:
+    """A misspelt key of a rule is told once, not again for every other form that a metric may take."""
+    assert "\n" not in refusal(MINIMAL + "gate: {metrics: {hit_at_5: {flor: 1}}}")
+
+
+def slice_of(key: str, value: object) -> str:
+    """Write a configuration with one value set, the key as `slice.key`."""
+    name, _, inner = key.partition(".")
+    return f"{MINIMAL}{name}: {{{inner}: {value}}}"
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "most", "below", "above"),
+    [
+        pytest.param("ask.k", 1, 1000, 0, 1001, id="ask.k"),
+        pytest.param("ask.concurrency", 1, 256, 0, 257, id="ask.concurrency"),
+        pytest.param("ask.retries", 0, 10, -1, 11, id="ask.retries"),
+        pytest.param("ask.max_body_bytes", 1024, 1 << 30, 1023, (1 << 30) + 1, id="ask.max_body_bytes"),
+        pytest.param("ask.give_up_after", 1, 10**9, 0, None, id="ask.give_up_after"),
+        pytest.param("ask.total_timeout", 0.001, 86_400, 0, 86_401, id="ask.total_timeout"),
+        pytest.param("score.k", "[1]", "[1000]", "[0]", "[1001]", id="score.k"),
+        pytest.param("gate.tolerance", 0, 1_000_000, -0.001, 1_000_001, id="gate.tolerance"),
+        pytest.param("gate.min_slice", 1, 10**9, 0, None, id="gate.min_slice"),
+        pytest.param("gate.flip_at", 1, 10**9, 0, None, id="gate.flip_at"),
+        pytest.param("gate.max_error_rate", 0, 0.999, -0.001, 1, id="gate.max_error_rate"),
+        pytest.param("gate.min_overlap", 0.001, 1, 0, 1.001, id="gate.min_overlap"),
+    ],
+)
+def test_bounds(key: str, least: object, most: object, below: object, above: object) -> None:
+    """A number is accepted up to its bounds and refused beyond them, with its key."""
+    for value in (least, most):
+        load(slice_of(key, value))
+    for value in (below, above):
+        if value is not None:
+            assert f"raggate.yml:3: {key}" in refusal(slice_of(key, value))
+
+
+@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan"])
+@pytest.mark.parametrize("key", ["floor", "ceiling", "tolerance"])
+def test_limits_of_a_rule_are_finite(key: str, value: str) -> None:
+    """No limit of a rule may be infinite or not a number, as it would never be crossed."""
+    assert f"gate.metrics.mrr_at_5.{key}: expected" in refusal(
+        f"{MINIMAL}gate: {{metrics: {{mrr_at_5: {{{key}: {value}}}}}}}"
+    )
+
+
+def test_hint_names_the_documentation() -> None:
+    """A refused configuration says where every key is described."""
+    with pytest.raises(UsageError) as caught:
+        load(MINIMAL + "zzz: 1")
+    assert "docs/configuration.md" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        pytest.param("http://127.0.0.1:9000/", "http://127.0.0.1:9000", id="final slash"),
+        pytest.param("https://api.example/base", "https://api.example/base", id="with a path"),
+        pytest.param("http://[::1]:80", "http://[::1]:80", id="IPv6"),
+    ],
+)
+def test_url(url: str, expected: str) -> None:
+    """A URL is kept without its final slash."""
+    assert load(f"vault: {{a: v}}\napi: {{url: '{url}'}}").api.url == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["ftp://x", "x:80", "http://", "http://[::1", "http://x:99999", "http://x:port", "http://x:0", ""],
+    ids=["scheme", "no scheme", "no host", "half an address", "port range", "port name", "port 0", "empty"],
+)
+def test_url_is_refused(url: str) -> None:
+    """What is no HTTP URL is refused with an example of one."""
+    assert "raggate.yml:2: api.url: expected a URL such as http://127.0.0.1:9000" in refusal(
+        f"vault: {{a: v}}\napi: {{url: '{url}'}}"
+    )
+
+
+def test_url_with_password_is_refused() -> None:
+    """Credentials do not belong into a file that is committed."""
+    assert "without user name and password" in refusal("vault: {a: v}\napi: {url: 'http://u:p@x'}")
+
+
+@pytest.mark.parametrize("level", ["error", "warn", "off", "'off'"])
+def test_invariant_levels(level: str) -> None:
+    """An invariant takes error, warn or off, and `off` needs no quotes."""
+    assert load(MINIMAL + f"invariants: {{notes_exist: {level}}}").invariants.notes_exist == level.strip("'")
+
+
+SCOPE = "scope_miss_rate"
+
+
+@pytest.mark.parametrize(
+    ("gate", "metric", "expected"),
+    [
+        pytest.param("{}", "hit_at_5", Rule(tolerance=0.05), id="default"),
+        pytest.param("{}", SCOPE, Rule(tolerance=0.05), id="the same for a rate"),
+        pytest.param("{tolerance: 0.01}", "hit_at_5", Rule(tolerance=0.01), id="the gate's tolerance"),
+        pytest.param("{tolerance: 0.01}", SCOPE, Rule(tolerance=0.01), id="the gate's for a rate"),
+        pytest.param("{tolerance: 0.2}", SCOPE, Rule(tolerance=0.2), id="also a wide one"),
+        pytest.param("{metrics: {hit_at_5: 0.02}}", "hit_at_5", Rule(tolerance=0.02), id="a tolerance"),
+        pytest.param("{metrics: {hit_at_5: 1}}", "hit_at_5", Rule(tolerance=1), id="a whole number"),
+        pytest.param("{metrics: {hit_at_5: 0}}", "hit_at_5", Rule(tolerance=0), id="0 gates strictly"),
+        pytest.param("{metrics: {hit_at_5: 0.0}}", "hit_at_5", Rule(tolerance=0), id="0.0 gates strictly"),
+        pytest.param("{metrics: {hit_at_5: false}}", "hit_at_5", None, id="false stops gating"),
+        pytest.param("{metrics: {hit_at_5: off}}", "hit_at_5", None, id="off stops gating"),
+        pytest.param("{metrics: {hit_at_5: {}}}", "hit_at_5", Rule(tolerance=0.05), id="an empty rule"),
+        pytest.param(
+            "{metrics: {hit_at_5: {tolerance: 0}}}", "hit_at_5", Rule(tolerance=0), id="a rule with tolerance 0"
+        ),
+        pytest.param(
+            "{tolerance: 0.03, metrics: {hit_at_5: {floor: 0.8}}}",
+            "hit_at_5",
+            Rule(tolerance=0.03, floor=0.8),
+            id="a floor keeps the gate's tolerance",
+        ),
+        pytest.param(
+            "{tolerance: 0.2, metrics: {scope_miss_rate: {ceiling: 0.3}}}",
+            SCOPE,
+            Rule(tolerance=0.2, ceiling=0.3),
+            id="a ceiling keeps the gate's tolerance",
+        ),
+        pytest.param("{metrics: {ndcg_at_5: 0.1}}", "ndcg_at_5", Rule(tolerance=0.1), id="a further metric"),
+        pytest.param("{metrics: {ndcg_at_5: 0.1}}", "hit_at_5", Rule(tolerance=0.05), id="the default ones stay"),
+    ],
+)
+def test_rules(gate: str, metric: str, expected: Rule | None) -> None:
+    """A metric's rule is its own, filled up from the gate's defaults."""
+    assert load(f"{MINIMAL}gate: {gate}").gate.rules().get(metric) == expected
+
+
+def test_rules_by_default() -> None:
+    """Without a word in the configuration exactly the default metrics are gated."""
+    assert tuple(load(MINIMAL).gate.rules()) == DEFAULT_GATED
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_load_or_are_refused(data: bytes) -> None:
+    """No file at all crashes the loader."""
+    with pytest.raises(UsageError, match=r"^raggate\.yml"):
+        # random bytes never hold both keys that must be there
+        config.load(data, "raggate.yml")
+
+
+@given(
+    st.sampled_from(sorted(Config.model_fields)),
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["a", "../b", "", "hybrid", ".inf", "off"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["k", "url", "run", "command", "metrics", "hit_at_5", "ready"]), inner)
+        ),
+        max_leaves=6,
+    ),
+)
+def test_any_value_loads_or_names_its_key(key: str, value: object) -> None:
+    """Whatever stands under a known key is accepted, or refused with that key and its line."""
+    import json
+
+    lines = {"vault": "vault: {a: v}", "api": "api: {url: 'http://x'}"}
+    others = [text for name, text in lines.items() if name != key]
+    try:
+        load("\n".join([*others, f"{key}: {json.dumps(value)}"]))
+    except UsageError as error:
+        for line in str(error).split("\n"):
+            assert line.startswith((f"raggate.yml:{len(others) + 1}: ", "… and "))
+            assert key in line or line.startswith("… and ")
+
+
+def test_schema_covers_every_key() -> None:
+    """The JSON Schema for editors has every key at the top, each with a description or a title of its own."""
+    schema = config.json_schema()
+    assert set(schema["properties"]) == set(Config.model_fields)
+    assert schema["additionalProperties"] is False
+    assert set(schema["required"]) == {"vault", "api"}
+
+
+WAIVER = "owner: ada, reason: reindexing, expires: 2026-12-31"
+
+
+@pytest.mark.parametrize(
+    ("text", "expires"),
+    [
+        pytest.param(f"waivers: [{{metric: hit_at_5, {WAIVER}}}]", "2026-12-31", id="a date"),
+        pytest.param(
+            "waivers: [{case: q1, mode: bm25, owner: a, reason: r, expires: '2026-01-02'}]", "2026-01-02", id="text"
+        ),
+    ],
+)
+def test_waiver(text: str, expires: str) -> None:
+    """A waiver is of a metric or of a case and has an owner, a reason and a last day, in quotes or not."""
+    loaded = load(MINIMAL + text)
+    assert [one.expires for one in loaded.waivers] == [expires]
+    assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(f"{{{WAIVER}}}", "waivers[0]: expected exactly one of 'metric' and 'case'", id="neither"),
+        pytest.param(
+            f"{{metric: m, case: c, {WAIVER}}}", "waivers[0]: expected exactly one of 'metric' and 'case'", id="both"
+        ),
+        pytest.param(f"{{metrik: m, {WAIVER}}}", "unknown key 'waivers[0].metrik'; did you mean 'metric'?", id="typo"),
+        pytest.param("{metric: m, reason: r, expires: 2026-01-01}", "key 'waivers[0].owner' is missing", id="no owner"),
+        pytest.param("{metric: m, owner: a, reason: r}", "key 'waivers[0].expires' is missing", id="for ever"),
+        pytest.param(
+            "{metric: m, owner: ' ', reason: r, expires: 2026-01-01}",
+            "waivers[0].owner: expected some text",
+            id="blank",
+        ),
+        pytest.param(
+            "{metric: m, owner: a, reason: r, expires: soon}",
+            "waivers[0].expires: expected a date such as",
+            id="no date",
+        ),
+        pytest.param(
+            "{metric: m, owner: a, reason: r, expires: '20260101'}", "expected a date such as 2026-12-31", id="compact"
+        ),
+        pytest.param(
+            "{metric: m, owner: a, reason: r, expires: 2026-01-01T00:00:00}", "waivers[0].expires: expected", id="time"
+        ),
+        pytest.param("{metric: m, owner: a, reason: r, expires: 2026-02-30}", "raggate.yml:3: ", id="no such day"),
+    ],
+)
+def test_mistake_in_a_waiver(text: str, message: str) -> None:
+    """A waiver that does not say for what, by whom or until when is refused with its place in the list."""
+    assert message in refusal(f"{MINIMAL}waivers: [{text}]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("{}", 90, id="default"),
+        pytest.param("{stale_after_days: 1}", 1, id="a day"),
+        pytest.param("{stale_after_days: off}", None, id="off"),
+        pytest.param("{stale_after_days: false}", None, id="false"),
+    ],
+)
+def test_stale_after_days(text: str, expected: int | None) -> None:
+    """A baseline counts as stale after a number of days, or never; what is stored with a run reads the same."""
+    loaded = load(f"{MINIMAL}gate: {text}")
+    assert loaded.gate.stale_after_days == expected
+    assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
+
+
+@pytest.mark.parametrize("value", ["0", "1.5", "'7'", "true", "never"])
+def test_stale_after_days_is_a_whole_number(value: str) -> None:
+    """Anything but a whole number of days from 1 or `off` is refused with its key."""
+    assert "raggate.yml:3: gate.stale_after_days: expected" in refusal(f"{MINIMAL}gate: {{stale_after_days: {value}}}")
+
+
+def test_ratchet() -> None:
+    """The ratchet warns by default, and `off` needs no quotes."""
+    assert load(MINIMAL).gate.ratchet == "warn"
+    assert load(f"{MINIMAL}gate: {{ratchet: off}}").gate.ratchet == "off"
+    assert "gate.ratchet: expected 'warn', 'fail' or 'off'" in refusal(f"{MINIMAL}gate: {{ratchet: maybe}}")

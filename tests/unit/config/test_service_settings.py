@@ -1,0 +1,179 @@
+"""The `api` section: what a container may be given, what is refused, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.config import schema
+from raggate.config.service_settings import Api, ContainerBackend, Service
+from raggate.errors import UsageError
+
+
+def load(container: dict[str, Any]) -> ContainerBackend:
+    """Read a configuration with a container."""
+    text = yaml.safe_dump({"vault": {"notes": "vault"}, "api": {"container": container}})
+    loaded = schema.load(text.encode(), "raggate.yml").api.container
+    assert loaded is not None
+    return loaded
+
+
+def refusal(change: dict[str, Any]) -> str:
+    """Give the message with which a changed container is refused."""
+    base = {"image": "api:1", "port": 9000}
+    with pytest.raises(UsageError) as caught:
+        load({key: value for key, value in {**base, **change}.items() if value is not None})
+    return caught.value.message
+
+
+def test_defaults_are_the_hardened_profile() -> None:
+    """Image and port are enough, and nothing is relaxed then."""
+    loaded = load({"image": "ghcr.io/acme/api@sha256:" + "0" * 64, "port": 9000})
+    assert (loaded.user, loaded.read_only, loaded.tmpfs) == ("65534:65534", True, ["/tmp"])
+    assert (loaded.cap_add, loaded.memory_bytes, loaded.cpus, loaded.pids) == ([], 512 * 1024 * 1024, 1.0, 128)
+    assert (loaded.egress, loaded.vault_path, loaded.pull) == (False, "/vaults", "missing")
+    assert (loaded.pass_env, loaded.env, loaded.services) == ([], {}, {})
+    assert loaded.relaxed() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api",
+        "acme/api",
+        "ghcr.io/acme/api:1.2",
+        "localhost:5000/a-b/c__d.e:_x",
+        "Registry.Example/a",
+        "sha256:" + "a" * 64,
+        "a" * 12,
+        "a@sha256:" + "0" * 64,
+        "a:1@sha256:" + "0" * 64,
+    ],
+)
+def test_names_of_images(name: str) -> None:
+    """What the engine takes for a name or an id of an image is one."""
+    assert load({"image": name, "port": 9000}).image == name
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["privileged", "volumes", "mounts", "pid", "ipc", "network", "network_mode", "devices", "security_opt", "socket"],
+)
+def test_what_cannot_be_said(key: str) -> None:
+    """There is no key for privilege, host paths, devices or the host's namespaces."""
+    assert f"unknown key 'api.container.{key}'" in refusal({key: "host"})
+    assert f"unknown key 'api.container.services.db.{key}'" in refusal({"services": {"db": {"image": "x", key: "a"}}})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"build": {}}, "expected exactly one of 'image' and 'build'"),
+        ({"image": None}, "expected exactly one of 'image' and 'build'"),
+        ({"port": None}, "key 'api.container.port' is missing"),
+        ({"port": 0}, "greater than or equal to 1"),
+        ({"image": "-v /:/host"}, "raggate.yml:3: api.container.image: expected the name of an image"),
+        ({"image": "a:b:c"}, "raggate.yml:3: api.container.image: expected the name of an image"),
+        ({"image": "Upper"}, "expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case"),
+        ({"image": "a/"}, "expected the name of an image"),
+        ({"image": "a//b"}, "expected the name of an image"),
+        ({"image": "a:"}, "expected the name of an image"),
+        ({"image": "a@b"}, "expected the name of an image"),
+        ({"image": "a:1\n"}, "expected the name of an image"),
+        ({"image": "a/" + "b" * 254}, "expected the name of an image"),
+        ({"services": {"db": {"image": "a:b:c"}}}, "api.container.services.db.image: expected the name of an image"),
+        ({"pass_env": ["GITHUB_TOKEN"]}, "not the runner's, Docker's or a proxy's"),
+        ({"pass_env": ["INPUT_X"]}, "not the runner's"),
+        ({"pass_env": ["ACTIONS_RUNTIME_TOKEN"]}, "not the runner's"),
+        ({"pass_env": ["RUNNER_TEMP"]}, "not the runner's"),
+        ({"pass_env": ["DOCKER_HOST"]}, "not the runner's"),
+        ({"pass_env": ["https_proxy"]}, "not the runner's"),
+        ({"pass_env": ["NO_PROXY"]}, "not the runner's"),
+        ({"pass_env": ["A=B"]}, "expected text that matches"),
+        ({"env": {"A B": "x"}}, "expected text that matches"),
+        ({"env": {"A": "x\0"}}, "without NUL"),
+        ({"cap_add": ["SYS_ADMIN"]}, "api.container.cap_add[0]: expected 'AUDIT_WRITE'"),
+        ({"cap_add": ["ALL"]}, "api.container.cap_add[0]: expected"),
+        ({"cap_add": ["NET_RAW"]}, "api.container.cap_add[0]: expected"),
+        ({"memory": "512"}, "expected text that matches"),
+        ({"memory": "1m"}, "expected 'memory' of at least 6m"),
+        ({"pids": 0}, "greater than or equal to 2"),
+        ({"cpus": 0.0}, "greater than or equal to 0.01"),
+        ({"tmpfs": ["/proc/x"]}, "other than /, /proc, /sys and /dev"),
+        ({"tmpfs": ["/"]}, "other than /"),
+        ({"tmpfs": ["/a:exec"]}, "expected an absolute path"),
+        ({"tmpfs": ["a"]}, "expected an absolute path"),
+        ({"tmpfs": ["/vaults/notes"]}, "outside the directories of 'tmpfs'"),
+        ({"vault_path": "/tmp/v"}, "outside the directories of 'tmpfs'"),
+        ({"user": "a b"}, "expected text that matches"),
+        ({"build": {"context": "../x"}, "image": None}, "relative path inside the repository"),
+        ({"services": {"api": {"image": "x"}}}, "its log would be raggate's own"),
+        ({"services": {"Db": {"image": "x"}}}, "expected text that matches"),
+        ({"services": {"db": {"image": "x", "ready": {"tcp": 1, "http": {"port": 2}}}}}, "at most one of"),
+        ({"services": {"db": {"image": "x", "imag": 1}}}, "did you mean 'image'?"),
+        ({"imagee": "x"}, "did you mean 'image'?"),
+    ],
+)
+def test_refused(change: dict[str, Any], message: str) -> None:
+    """Every mistake is named with what was expected."""
+    assert message in refusal(change)
+
+
+def test_relaxations_are_named() -> None:
+    """Every limit that differs from the default is said with its key, its value and the default."""
+    loaded = load(
+        {
+            "image": "x",
+            "port": 1,
+            "user": None,
+            "read_only": False,
+            "cap_add": ["CHOWN"],
+            "memory": "2g",
+            "egress": True,
+            "services": {"db": {"image": "y", "tmpfs": ["/tmp", "/db"]}},
+        }
+    )
+    containers = Api(container=loaded).containers()
+    assert [f"{key}.{text}" for key, part in containers.items() for text in part.relaxed()] == [
+        "api.container.user: the image's own (default 65534:65534)",
+        "api.container.read_only: false (default true)",
+        "api.container.cap_add: [CHOWN] (default [])",
+        "api.container.memory: 2g (default 512m)",
+        "api.container.egress: true (the API reaches every network that this machine reaches)",
+        "api.container.services.db.tmpfs: [/tmp, /db] (default [/tmp])",
+    ]
+
+
+@given(
+    name=st.one_of(
+        st.builds(
+            "{}_{}".format,
+            st.sampled_from(["INPUT", "ACTIONS", "github", "Runner", "DOCKER"]),
+            st.from_regex(r"[A-Za-z0-9_]{0,8}", fullmatch=True),
+        ),
+        st.sampled_from(["http_proxy", "HTTPS_PROXY", "All_Proxy", "no_proxy", "FTP_PROXY"]),
+    )
+)
+def test_what_is_withheld_in_any_spelling(name: str) -> None:
+    """No variable of the runner, of Docker or of a proxy can be handed on, however it is written."""
+    with pytest.raises(ValueError, match="not the runner's"):
+        Service.model_validate({"image": "x", "pass_env": [name]})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://169.254.169.254/latest", "http://168.63.129.16", "http://[fe80::1]:80", "http://169.254.170.2"),
+        *("http://[fd00:ec2::254]", "http://metadata.google.internal", "http://[::ffff:169.254.169.254]"),
+        *("http://2852039166", "http://0xa9fea9fe", "http://169.254.43518", "http://169.254.169.254."),
+    ],
+)
+def test_metadata_addresses(url: str) -> None:
+    """An address where a cloud tells a machine its credentials is no API."""
+    text = yaml.safe_dump({"vault": {"notes": "vault"}, "api": {"url": url}})
+    with pytest.raises(UsageError, match="link-local or cloud metadata address"):
+        schema.load(text.encode(), "raggate.yml")

@@ -1,0 +1,456 @@
+"""The baseline file: byte-stable, readable in a diff, and read as something anybody may have edited."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import make_case_score, make_metric, make_run, make_scorecard
+from raggate.errors import UsageError
+from raggate.gate import baseline
+from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.scorecard import OVERALL, Direction, Scorecard
+from raggate.reports import metrics_file
+
+DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
+PROVENANCE = {"run_id": "run-1", "measured": "2026-01-02T03:04:05Z", "checkout": {"commit": "abc", "branch": "main"}}
+SCORECARD = make_scorecard(
+    make_case_score(
+        "q2",
+        {"hit_at_5": 0.0, "wrong_rate": None},
+        rank=None,
+        failure="timeout",
+        slices=(OVERALL, "tag=x"),
+        must_pass=True,
+    ),
+    make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 1 / 3}, rank=2, rank_all=4),
+    make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 0.1 + 0.2}, mode="bm25"),
+    fingerprint={"k": 5, "adapter": "ask", "notes": {"work/b.md": "2", "work/a.md": "1"}},
+)
+# the shape the search-improver writes, without anything of raggate's own
+BARE = {
+    "by_retriever": {
+        "hybrid": {
+            "by_difficulty": {"hard": {"hit_at_5": 0.5, "mrr_at_5": 0.25, "count": 2}},
+            "overall": {"hit_at_5": 0.92, "mrr_at_5": 0.78, "count": 40},
+        }
+    }
+}
+
+
+def read(value: object) -> Baseline:
+    """Read a baseline given as a JSON value or as bytes."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return baseline.read(data, "baselines/default.json", DIRECTIONS)
+
+
+def written(scorecard: Scorecard = SCORECARD) -> bytes:
+    """Write a scorecard with the provenance of the tests."""
+    return baseline.write(scorecard, PROVENANCE)
+
+
+def stored() -> Any:
+    """Give the written scorecard as a JSON value to damage, as files were before they had a digest."""
+    value = json.loads(written())
+    del value["digest"]
+    return value
+
+
+class TestStored:
+    """What raggate writes itself."""
+
+    def test_layout(self) -> None:
+        """Keys are sorted, values have at most 12 decimals, and every case, slice and note has a line of its own."""
+        assert written().decode() == LAYOUT
+
+    def test_write_read_write(self) -> None:
+        """Writing what was read gives the same bytes."""
+        once = read(written())
+        assert baseline.write(once.scorecard, once.provenance) == written()
+
+    def test_order_of_the_cases_does_not_matter(self) -> None:
+        """The order in which cases were scored leaves no trace in the file."""
+        assert written(replace(SCORECARD, cases=SCORECARD.cases[::-1])) == written()
+
+    def test_what_is_read(self) -> None:
+        """Everything a comparison needs survives: cases with all they have, means, counts, fingerprint."""
+        held = read(written())
+        assert held.paired
+        assert (held.source, held.provenance) == ("baselines/default.json", PROVENANCE)
+        assert (held.scorecard.suite, held.scorecard.run_id) == ("default", "run-1")
+        assert held.scorecard.fingerprint == SCORECARD.fingerprint
+        assert held.scorecard.counts == SCORECARD.counts
+        case = held.scorecard.cases[2]
+        assert (case.case_id, case.mode, case.hash, case.rank, case.failure) == (
+            "q2",
+            "hybrid",
+            "hash-q2",
+            None,
+            "timeout",
+        )
+        assert (case.slices, case.must_pass) == ((OVERALL, "tag=x"), True)
+        assert case.values == {"hit_at_5": 0.0, "wrong_rate": None}
+        assert held.scorecard.slices["hybrid"][OVERALL] == {
+            "hit_at_5": make_metric(0.5, 2),
+            "wrong_rate": make_metric(0.333333333333, 1, unscored=1, direction="lower"),
+        }
+
+    def test_what_other_questions_lowered(self) -> None:
+        """A best value that other questions lowered is kept with its record; files without one have no such key."""
+        moved = {"hybrid": {"hit_at_5": Accepted(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
+        data = baseline.write(SCORECARD, PROVENANCE, moved)
+        once = read(data)
+        assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
+        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
+        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
+        value = json.loads(data)
+        value["accepted"]["hybrid"]["hit_at_5"]["moved"] = None
+        with pytest.raises(UsageError, match=r"damaged at accepted\.hybrid\.hit_at_5\.moved"):
+            read(value)
+
+    def test_unknown_metrics_are_ignored(self) -> None:
+        """A metric this version does not know is left out of the means."""
+        value = stored()
+        value["aggregates"]["bm25"][OVERALL]["new_metric"] = [1.0, 1]
+        (case,) = (case for case in value["cases"] if case["mode"] == "bm25")
+        case["values"]["new_metric"] = 1.0
+        assert set(read(value).scorecard.slices["bm25"][OVERALL]) == {"hit_at_5", "wrong_rate"}
+
+    def test_whole_numbers_may_be_written_without_decimals(self) -> None:
+        """A file that went through another JSON tool, which writes 1.0 as 1, is read as the same baseline."""
+        assert read(written().replace(b"1.0", b"1").replace(b"0.0", b"0")) == read(written())
+
+
+DIGEST = "f28fb39e3512ace18c4d93a47a60b05231c47332d043988d1cb16456e6fd30fc"
+
+LAYOUT = """\
+{
+  "aggregates": {
+    "bm25": {
+      "overall": {"hit_at_5":[1.0,1],"wrong_rate":[0.3,1]}
+    },
+    "hybrid": {
+      "overall": {"hit_at_5":[0.5,2],"wrong_rate":[0.333333333333,1]},
+      "tag=x": {"hit_at_5":[0.0,1],"wrong_rate":[null,0]}
+    }
+  },
+  "cases": [
+    {"failure":null,"hash":"hash-q1","id":"q1","mode":"bm25","must_pass":false,"rank":1,"rank_all":null,\
+"slices":[],"values":{"hit_at_5":1.0,"wrong_rate":0.3}},
+    {"failure":null,"hash":"hash-q1","id":"q1","mode":"hybrid","must_pass":false,"rank":2,"rank_all":4,\
+"slices":[],"values":{"hit_at_5":1.0,"wrong_rate":0.333333333333}},
+    {"failure":"timeout","hash":"hash-q2","id":"q2","mode":"hybrid","must_pass":true,"rank":null,"rank_all":null,\
+"slices":["tag=x"],"values":{"hit_at_5":0.0,"wrong_rate":null}}
+  ],
+  "counts": {
+    "bm25": {
+      "overall": 1
+    },
+    "hybrid": {
+      "overall": 2,
+      "tag=x": 1
+    }
+  },
+  "digest": "f28fb39e3512ace18c4d93a47a60b05231c47332d043988d1cb16456e6fd30fc",
+  "fingerprint": {
+    "adapter": "ask",
+    "k": 5,
+    "notes": {
+      "work/a.md": "1",
+      "work/b.md": "2"
+    }
+  },
+  "provenance": {
+    "checkout": {
+      "branch": "main",
+      "commit": "abc"
+    },
+    "measured": "2026-01-02T03:04:05Z",
+    "run_id": "run-1"
+  },
+  "run_id": "run-1",
+  "schema": "raggate/baseline/1",
+  "suite": "default"
+}
+"""
+
+
+ACCEPTED = {
+    "hybrid": {
+        "hit_at_5": Accepted(best=0.5, drops=0.1 + 0.2, since="2026-01-02"),
+        "wrong_rate": Accepted(
+            best=1 / 3,
+            drops=0.0,
+            since="",
+            lowered=Lowered(on="2026-01-02", before=0.1, after=1 / 3, reason="smaller model", by=""),
+        ),
+    }
+}
+MOVED = Lowered(on="2026-01-03", before=0.5, after=1 / 3, reason="other questions: 3 added", by="ada")
+KEPT = """\
+{
+  "accepted": {
+    "hybrid": {
+      "hit_at_5": {"best":0.5,"drops":0.3,"lowered":null,"since":"2026-01-02"},
+      "wrong_rate": {"best":0.333333333333,"drops":0.0,"lowered":\
+{"by":"","from":0.1,"on":"2026-01-02","reason":"smaller model","to":0.333333333333},"since":""}
+    }
+  },
+"""
+
+
+class TestAccepted:
+    """What was accepted of each gated metric."""
+
+    def test_layout(self) -> None:
+        """It stands before all else, a metric a line, and changes nothing of the rest of the file."""
+        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).decode() == KEPT + LAYOUT.removeprefix("{\n").replace(
+            DIGEST, "bb8d7193f6e5a8006704362f57332d5a80bfed6478df298b3fc04e16c1b116d0"
+        )
+
+    def test_nothing_accepted_leaves_no_trace(self) -> None:
+        """A baseline that keeps nothing is written as before there was anything to keep."""
+        assert baseline.write(SCORECARD, PROVENANCE, {}) == written()
+        assert read(written()).accepted == {}
+
+    def test_write_read_write(self) -> None:
+        """Writing what was read gives the same bytes."""
+        data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
+        once = read(data)
+        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
+        assert once.accepted["hybrid"]["wrong_rate"].lowered == Lowered(
+            on="2026-01-02", before=0.1, after=0.333333333333, reason="smaller model", by=""
+        )
+
+    def test_unknown_metrics_are_ignored(self) -> None:
+        """A metric this version does not know is left out."""
+        value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        del value["digest"]
+        value["accepted"]["hybrid"]["new_metric"] = value["accepted"]["hybrid"]["hit_at_5"]
+        assert set(read(value).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [("drops", -0.1), ("drops", "0.1"), ("best", None), ("since", "yesterday"), ("lowered", {}), ("extra", 1)],
+    )
+    def test_damaged(self, key: str, value: object) -> None:
+        """A damaged entry is refused with its place."""
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        whole["accepted"]["hybrid"]["hit_at_5"][key] = value
+        with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.hit_at_5\.{key}"):
+            read(whole)
+
+    @pytest.mark.parametrize(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
+    def test_damaged_lowering(self, key: str, value: object) -> None:
+        """So is what was lowered."""
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        whole["accepted"]["hybrid"]["wrong_rate"]["lowered"][key] = value
+        with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.wrong_rate\.lowered\.{key}"):
+            read(whole)
+
+
+class TestBareMetricsFile:
+    """A metrics file with `by_retriever`, of which only the means can be compared."""
+
+    def test_of_another_tool(self) -> None:
+        """The search-improver's shape is read: means per retriever and slice, all counted cases scored."""
+        held = read(BARE)
+        assert not held.paired
+        assert held.scorecard.slices == {
+            "hybrid": {
+                OVERALL: {"hit_at_5": make_metric(0.92, 40), "mrr_at_5": make_metric(0.78, 40)},
+                "difficulty=hard": {"hit_at_5": make_metric(0.5, 2), "mrr_at_5": make_metric(0.25, 2)},
+            }
+        }
+        assert held.scorecard.counts == {"hybrid": {OVERALL: 40, "difficulty=hard": 2}}
+        assert (held.scorecard.suite, held.scorecard.run_id, held.scorecard.fingerprint) == ("", "", {})
+
+    def test_raggates_own(self) -> None:
+        """What raggate writes as metrics.json reads back as the same means, with n and what was not scored."""
+        scorecard = replace(SCORECARD, cases=())
+        held = read(metrics_file.render(make_run(), scorecard).encode()).scorecard
+        assert (held.suite, held.run_id, held.counts) == ("default", "run-1", scorecard.counts)
+        for mode, slices in scorecard.slices.items():
+            for name, values in slices.items():
+                for metric, value in values.items():
+                    again = held.slices[mode][name][metric]
+                    assert (again.n, again.unscored, again.direction) == (value.n, value.unscored, value.direction)
+                    assert again.value == (None if value.value is None else pytest.approx(value.value, abs=5e-5))
+
+    def test_null(self) -> None:
+        """A metric that is null applies to no case, whatever the count says."""
+        bucket = {"hit_at_5": None, "count": 3}
+        held = read({"by_retriever": {"bm25": {"overall": bucket}}})
+        assert held.scorecard.slices["bm25"][OVERALL]["hit_at_5"] == make_metric(None, 0, unscored=3)
+
+    def test_unknown_metrics_are_ignored(self) -> None:
+        """A key that is no known metric is left out, whatever it holds."""
+        held = read({"by_retriever": {"bm25": {"overall": {"count": 3, "elo": "high"}}}})
+        assert held.scorecard.slices == {"bm25": {OVERALL: {}}}
+
+
+def damaged(*path: str | int, value: object) -> Any:
+    """Give the stored scorecard with one value replaced."""
+    whole = inner = stored()
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = value
+    return whole
+
+
+def bare(**overall: object) -> Any:
+    """Give a bare metrics file with one bucket."""
+    return {"by_retriever": {"bm25": {"overall": {"count": 3, **overall}}}}
+
+
+NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics file with 'by_retriever'"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        pytest.param(b"", "not valid JSON: ", id="empty"),
+        pytest.param(b"<<<<<<< HEAD\n{}", "not valid JSON: unexpected character", id="conflict"),
+        pytest.param(b'{"schema": NaN}', "not valid JSON: ", id="nan"),
+        pytest.param(b'{"by_retriever": 1e999}', "not valid JSON: ", id="infinite"),
+        pytest.param(b"\xff\xfe", "not valid JSON: ", id="not-utf-8"),
+        pytest.param([], NEITHER, id="no-object"),
+        pytest.param({}, NEITHER, id="no-schema"),
+        pytest.param({"schema": "raggate/baseline/2"}, NEITHER, id="newer-schema"),
+        pytest.param({"schema": baseline.SCHEMA}, "damaged at suite: Field required", id="key-missing"),
+        pytest.param(damaged("extra", value=1), "damaged at extra: Extra inputs are not permitted", id="key-unknown"),
+        pytest.param(damaged("cases", 1, "rank", value=0), "damaged at cases.1.rank: ", id="rank-zero"),
+        pytest.param(damaged("cases", 1, "rank", value="1"), "damaged at cases.1.rank: ", id="rank-as-text"),
+        pytest.param(damaged("cases", 2, "slices", value="tag=x"), "damaged at cases.2.slices: ", id="slices-no-list"),
+        pytest.param(
+            damaged("cases", 2, "must_pass", value=None), "damaged at cases.2.must_pass: ", id="must-pass-null"
+        ),
+        pytest.param(
+            damaged("cases", 0, "values", "hit_at_5", value="nan"),
+            "damaged at cases.0.values.hit_at_5: ",
+            id="nan-as-text",
+        ),
+        pytest.param(
+            damaged("cases", 0, "values", "hit_at_5", value=1e300), "damaged at cases.0.values.hit_at_5: ", id="huge"
+        ),
+        pytest.param(
+            damaged("cases", 0, "values", "hit_at_5", value=True), "damaged at cases.0.values.hit_at_5: ", id="true"
+        ),
+        pytest.param(
+            damaged("aggregates", "bm25", "overall", "hit_at_5", value=[0.5]),
+            "damaged at aggregates.bm25.overall.hit_at_5.1: Field required",
+            id="mean-without-n",
+        ),
+        pytest.param(
+            damaged("aggregates", "bm25", "overall", "hit_at_5", value=[0.5, -1]),
+            "damaged at aggregates.bm25.overall.hit_at_5.1: ",
+            id="negative-n",
+        ),
+        pytest.param(
+            damaged("cases", 0, value=stored()["cases"][1]),
+            "damaged at cases: 'q1' (hybrid) stands twice",
+            id="case-twice-after-a-merge",
+        ),
+        pytest.param({"by_retriever": []}, "not a metrics file: by_retriever: ", id="no-retrievers"),
+        pytest.param(
+            {"by_retriever": {"bm25": 1}}, "not a metrics file: by_retriever.bm25: ", id="retriever-no-object"
+        ),
+        pytest.param(
+            {"by_retriever": {"bm25": {"by_tag": 1}}}, "not a metrics file: by_retriever.bm25.by_tag: ", id="no-slices"
+        ),
+        pytest.param(
+            {"by_retriever": {"bm25": {"by_tag": {"x": {}}}}},
+            "not a metrics file: by_retriever.bm25.by_tag.x.count: ",
+            id="no-count",
+        ),
+        pytest.param(bare(count=-1), "not a metrics file: by_retriever.bm25.overall.count: ", id="negative-count"),
+        pytest.param(bare(hit_at_5="0.5"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="text"),
+        pytest.param(bare(hit_at_5="nan"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="bare-nan"),
+        pytest.param(bare(n=3), "not a metrics file: by_retriever.bm25.overall.n: ", id="n-no-object"),
+        pytest.param(
+            bare(hit_at_5=1, n={"hit_at_5": "3"}),
+            "not a metrics file: by_retriever.bm25.overall.n.hit_at_5: ",
+            id="n-as-text",
+        ),
+    ],
+)
+def test_damaged(value: object, message: str) -> None:
+    """A damaged file is refused with the place of the damage and with how to repair it."""
+    with pytest.raises(UsageError) as caught:
+        read(value)
+    assert caught.value.message.startswith(f"baselines/default.json: {message}")
+    assert caught.value.hint.startswith("Restore the file from git, or promote a run with `raggate promote`.")
+
+
+def test_larger_than_any_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file larger than any baseline can be is not even parsed."""
+    monkeypatch.setattr(baseline, "MAX_BYTES", 10)
+    with pytest.raises(UsageError, match="larger than 10 bytes"):
+        read(b"[" * 11)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    max_leaves=10,
+)
+PATHS = st.sampled_from(
+    [
+        ("suite",),
+        ("provenance",),
+        ("fingerprint",),
+        ("counts", "bm25"),
+        ("counts", "hybrid", "tag=x"),
+        ("aggregates",),
+        ("aggregates", "hybrid"),
+        ("aggregates", "hybrid", "overall", "hit_at_5"),
+        ("cases",),
+        ("cases", 0),
+        ("cases", 0, "values"),
+        ("cases", 0, "rank"),
+        ("cases", 0, "slices"),
+        ("cases", 0, "must_pass"),
+        ("accepted",),
+    ]
+)
+
+
+def reads_or_refuses(value: object) -> None:
+    """Check that a value reads as a baseline that can be written again, or is a usage error."""
+    try:
+        held = read(value)
+    except UsageError:
+        return
+    baseline.write(held.scorecard, held.provenance, held.accepted)
+
+
+@given(JSON)
+def test_any_json(value: object) -> None:
+    """Any JSON value is read or refused, never a crash."""
+    reads_or_refuses(value)
+
+
+@given(PATHS, JSON)
+def test_any_json_in_any_place(path: tuple[str | int, ...], value: object) -> None:
+    """Whatever stands in one place of a baseline, it is read or refused, never a crash."""
+    reads_or_refuses(damaged(*path, value=value))
+
+
+@given(st.sampled_from([(), ("bm25",), ("bm25", "overall"), ("bm25", "overall", "hit_at_5"), ("bm25", "by_tag")]), JSON)
+def test_any_json_in_a_bare_metrics_file(path: tuple[str, ...], value: object) -> None:
+    """Whatever stands in one place of a metrics file, it is read or refused, never a crash."""
+    inner: Any = value
+    for part in reversed(path):
+        inner = {"count": 3, part: inner} if part == "hit_at_5" else {part: inner}
+    reads_or_refuses({"by_retriever": inner})
+
+
+@given(st.binary(max_size=50))
+def test_any_bytes(data: bytes) -> None:
+    """Any bytes at all are read or refused, never a crash."""
+    reads_or_refuses(data)

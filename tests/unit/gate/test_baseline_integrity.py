@@ -1,0 +1,134 @@
+"""Edited baselines: means that are not those of the cases, and content that is not that of the digest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import make_case_score, make_scorecard
+from raggate.errors import ExitCode, UsageError
+from raggate.gate import baseline
+from raggate.models.scorecard import OVERALL, Direction
+
+DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "wrong_rate": "lower"}
+CASES = [
+    make_case_score(f"q{n}", {"hit_at_5": float(n > 1), "wrong_rate": rate}, slices=(OVERALL, f"tag={n % 2}"))
+    for n, rate in enumerate([None, 1 / 7, 2 / 7, 3 / 7, 4 / 7, 5 / 7])
+]
+
+
+def stored(*, early: bool = False) -> dict[str, Any]:
+    """Give a baseline as a JSON value; an early one has no digest."""
+    value: dict[str, Any] = json.loads(baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}))
+    if early:
+        del value["digest"]
+    return value
+
+
+def refusal(value: object) -> UsageError:
+    """Give what reading an edited baseline says."""
+    with pytest.raises(UsageError) as caught:
+        baseline.read(json.dumps(value).encode(), "b.json", DIRECTIONS)
+    return caught.value
+
+
+EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "no-cases": (lambda value: value["cases"].clear(), "counts.hybrid.overall: says 6, but there are 0 such cases"),
+    "a-case-less": (lambda value: value["cases"].pop(0), "counts.hybrid.overall: says 6, but there are 5 such cases"),
+    "a-case-and-its-count-less": (
+        lambda value: (
+            value["cases"].pop(0),
+            value["counts"]["hybrid"].update({OVERALL: 5, "tag=0": 2}),
+        ),
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but the cases make 0.8000 of 5",
+    ),
+    "a-value-zeroed": (
+        lambda value: value["cases"][5]["values"].update(hit_at_5=0.0),
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but the cases make 0.5000 of 6",
+    ),
+    "a-value-null": (
+        lambda value: value["cases"][5]["values"].update(hit_at_5=None),
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 6, but the cases make 0.6000 of 5",
+    ),
+    "a-hit-of-minus-nine": (
+        lambda value: value["cases"][5]["values"].update(hit_at_5=-9.0),
+        "cases: hit_at_5 (hybrid): expected values from 0 to 1, found -9.0000",
+    ),
+    "a-lower-mean": (
+        lambda value: value["aggregates"]["hybrid"][OVERALL].update(hit_at_5=[0.1, 6]),
+        "aggregates.hybrid.overall.hit_at_5: says 0.1000 of 6, but the cases make 0.6667 of 6",
+    ),
+    "a-mean-that-is-gone": (
+        lambda value: value["aggregates"]["hybrid"][OVERALL].pop("hit_at_5"),
+        "aggregates.hybrid.overall.hit_at_5: says – of 0, but the cases make 0.6667 of 6",
+    ),
+    "a-slice-that-is-gone": (
+        lambda value: (value["aggregates"]["hybrid"].pop("tag=0"), value["counts"]["hybrid"].pop("tag=0")),
+        "counts.hybrid.tag=0: says 0, but there are 3 such cases",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_means_are_those_of_the_cases(name: str) -> None:
+    """An edit that makes means and cases disagree is refused with the place, also in a file without a digest."""
+    edit, said = EDITS[name]
+    value = stored(early=True)
+    edit(value)
+    error = refusal(value)
+    assert error.message == f"b.json: damaged at {said}"
+    assert error.exit_code == ExitCode.USAGE
+    assert "take the whole file of one side, then promote" in error.hint
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        *(edit for edit, _ in EDITS.values()),
+        lambda value: value["cases"][0].update(hash="other"),
+        lambda value: value["cases"][0].update(must_pass=True),
+        lambda value: value["provenance"].update(measured="2027-01-02T03:04:05Z"),
+        lambda value: value.update(fingerprint={"k": 3}),
+        lambda value: value.update(suite="other"),
+    ],
+)
+def test_edited_by_hand(edit: Callable[[dict[str, Any]], object]) -> None:
+    """Whatever is edited by hand is refused, also what no other part of the file contradicts."""
+    value = stored()
+    edit(value)
+    assert refusal(value).message == "b.json: changed by hand: its digest is not that of its content"
+
+
+def test_file_from_before_there_was_a_digest() -> None:
+    """A file without a digest, whose parts agree, is read as ever, and known to be early."""
+    early = baseline.read(json.dumps(stored(early=True)).encode(), "b.json", DIRECTIONS)
+    now = baseline.read(json.dumps(stored()).encode(), "b.json", DIRECTIONS)
+    assert (early.early, now.early) == (True, False)
+    assert early.scorecard == now.scorecard
+
+
+def test_layout_does_not_count() -> None:
+    """A file that a tool has laid out anew, with other order and white space, is the same."""
+    value = stored()
+    again = json.dumps(dict(reversed(value.items())), indent=3).encode()
+    assert baseline.read(again, "b.json", DIRECTIONS) == baseline.read(json.dumps(value).encode(), "b.json", DIRECTIONS)
+
+
+@given(
+    values=st.lists(
+        st.tuples(st.none() | st.floats(0, 1), st.none() | st.floats(0, 1), st.sets(st.sampled_from("abc"))), min_size=1
+    )
+)
+def test_whatever_is_written_is_read(values: list[tuple[float | None, float | None, set[str]]]) -> None:
+    """No rounding of means or values makes a file that raggate wrote contradict itself."""
+    cases = [
+        make_case_score(f"q{n}", {"hit_at_5": hit, "wrong_rate": rate}, slices=(OVERALL, *sorted(tags)))
+        for n, (hit, rate, tags) in enumerate(values)
+    ]
+    data = baseline.write(make_scorecard(*cases), {})
+    assert not baseline.read(data, "b.json", DIRECTIONS).early

@@ -1,0 +1,370 @@
+"""Comparing: deltas over the same cases only, what moved, and what else is not the same on both sides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_failure,
+    make_golden,
+    make_labelled,
+    make_metric,
+    make_result,
+    make_run,
+    make_scorecard,
+)
+from raggate.gate.compare import compare
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.golden import Case
+from raggate.models.scorecard import OVERALL, Scorecard
+
+
+def compared(before: Scorecard, now: Scorecard, *, golden: tuple[Case, ...] | None = None, **rest: Any) -> Comparison:
+    """Compare two scorecards; the run behind the second asked just its cases, each in the modes it has there."""
+    modes = {name: tuple(case.mode for case in now.cases if case.case_id == name) for name in _ids(now)}
+    cases = {case.case_id: make_case(case.case_id, hash=case.hash, modes=modes[case.case_id]) for case in now.cases}
+    results = (make_labelled(cases[case.case_id], make_result(case.case_id, mode=case.mode)) for case in now.cases)
+    run = make_run(*results, golden=make_golden(*(cases.values() if golden is None else golden)))
+    return compare(run, now, make_baseline(before), flip_at=5, **rest)
+
+
+def _ids(scorecard: Scorecard) -> set[str]:
+    return {case.case_id for case in scorecard.cases}
+
+
+def delta(comparison: Comparison, metric: str = "hit_at_5", name: str = OVERALL, mode: str = "hybrid") -> Delta:
+    """Give the one row of a comparison for a metric, slice and mode."""
+    (row,) = [row for row in comparison.deltas if (row.metric, row.slice, row.mode) == (metric, name, mode)]
+    return row
+
+
+def scores(*values: float | None, metric: str = "hit_at_5", **fields: Any) -> Scorecard:
+    """Build a scorecard of one metric over the cases q0, q1 and so on."""
+    return make_scorecard(
+        *(make_case_score(f"q{number}", {metric: value}, **fields) for number, value in enumerate(values))
+    )
+
+
+def test_mean_over_the_same_cases() -> None:
+    """Means are taken over the cases whose hash is the same on both sides, and over no others."""
+    before = make_scorecard(
+        make_case_score("same", {"hit_at_5": 1.0}),
+        make_case_score("relabelled", {"hit_at_5": 0.0}, hash="old"),
+        make_case_score("removed", {"hit_at_5": 0.0}),
+    )
+    now = make_scorecard(
+        make_case_score("same", {"hit_at_5": 0.5}),
+        make_case_score("relabelled", {"hit_at_5": 1.0}, hash="new"),
+        make_case_score("added", {"hit_at_5": 1.0}),
+    )
+    comparison = compared(before, now)
+    row = delta(comparison)
+    assert (row.baseline.value, row.current.value, row.delta) == (1.0, 0.5, -0.5)
+    assert (row.baseline.n, row.current.n, comparison.compared) == (1, 1, 1)
+    assert comparison.golden == GoldenChanges(added=("added",), removed=("removed",), relabelled=("relabelled",))
+
+
+@pytest.mark.parametrize(
+    ("metric", "lost", "gained"),
+    [
+        pytest.param("hit_at_5", 1, 2, id="higher-is-better"),
+        pytest.param("wrong_rate", 2, 1, id="lower-is-better"),
+    ],
+)
+def test_lost_and_gained(metric: str, lost: int, gained: int) -> None:
+    """Cases that moved are counted as worse or better by the metric's direction; noise of floats is no move."""
+    comparison = compared(scores(0.0, 0.0, 1.0, 0.5, metric=metric), scores(1.0, 0.5, 0.0, 0.5 + 1e-12, metric=metric))
+    assert (delta(comparison, metric).lost, delta(comparison, metric).gained) == (lost, gained)
+
+
+def test_cases_that_do_not_apply() -> None:
+    """Values and delta are over the cases with a value on both sides; one that has none any more is counted apart."""
+    row = delta(compared(scores(1.0, None, 0.0, None), scores(None, None, 1.0, 0.0)))
+    assert row.baseline == make_metric(0.0, 1, unscored=3)
+    assert row.current == make_metric(1.0, 1, unscored=3)
+    assert (row.lost, row.gained, row.delta, row.lapsed) == (0, 1, 1.0, 1)
+
+
+def test_cases_that_lose_their_value_do_not_hide_those_that_get_worse() -> None:
+    """The misses of cases that a metric no longer applies to are not set off against new misses of others."""
+    before, now = [1.0] * 12 + [0.0] * 12, [None] * 12 + [1.0] * 6 + [0.0] * 6
+    row = delta(compared(scores(*before, metric="miss_rate"), scores(*now, metric="miss_rate")), "miss_rate")
+    assert (row.baseline.value, row.current.value, row.delta, row.lost) == (0.0, 0.5, 0.5, 6)
+    assert (row.baseline.n, row.current.n, row.lapsed) == (12, 12, 12)
+
+
+def test_metric_that_applies_to_other_cases_altogether() -> None:
+    """Where no case has a value on both sides, what the baseline measured has vanished and nothing is compared."""
+    row = delta(compared(scores(0.5, 0.5, None), scores(None, None, 0.5)))
+    assert (row.baseline, row.current, row.delta) == (
+        make_metric(0.5, 2, unscored=1),
+        make_metric(None, 0, unscored=3),
+        None,
+    )
+    assert (row.lapsed, row.whole) == (2, make_metric(0.5, 1, unscored=2))
+
+
+def test_own_value_over_all_cases() -> None:
+    """A row of all cases tells the run's own value but for waived cases, where that is over more than were compared."""
+    now = scores(1.0, 0.0, 0.0, 0.0)
+    comparison = compared(scores(1.0), now, waived=frozenset({("hybrid", "q3")}))
+    row = delta(comparison)
+    assert (row.current, row.whole, row.own) == (make_metric(1.0, 1), make_metric(1 / 3, 3), row.whole)
+    same = delta(compared(scores(1.0, 0.0), scores(1.0, 0.0)))
+    assert (same.whole, same.own) == (None, same.current)
+
+
+def test_metric_that_applies_to_no_case_any_more() -> None:
+    """A metric without any value now has no delta, and its cases are unscored rather than gone."""
+    row = delta(compared(scores(1.0, 1.0), scores(None, None)))
+    assert (row.current, row.delta) == (make_metric(None, 0, unscored=2), None)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "binary"),
+    [
+        pytest.param((0.0, 1.0), (1.0, None), True, id="only-0-and-1"),
+        pytest.param((0.0, 1.0), (1.0, 0.5), False, id="a-half-now"),
+        pytest.param((0.0, 0.5), (1.0, 0.0), False, id="a-half-before"),
+    ],
+)
+def test_binary(before: tuple[float | None, ...], now: tuple[float | None, ...], binary: bool) -> None:
+    """A row is binary when every value on both sides is 0 or 1."""
+    assert delta(compared(scores(*before), scores(*now))).binary is binary
+
+
+def test_slices_are_those_of_the_run() -> None:
+    """Which slice a case is in is up to the golden set of the run, whatever the baseline says."""
+    before = make_scorecard(
+        make_case_score("q0", {"hit_at_5": 1.0}, slices=()), make_case_score("q1", {"hit_at_5": 0.0})
+    )
+    now = make_scorecard(
+        make_case_score("q0", {"hit_at_5": 0.0}, slices=(OVERALL, "tag=x")), make_case_score("q1", {"hit_at_5": 0.0})
+    )
+    row = delta(compared(before, now), name="tag=x")
+    assert (row.baseline.value, row.current.value, row.baseline.n) == (1.0, 0.0, 1)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(
+    ("fields", "mode", "name"),
+    [
+        pytest.param({"mode": "bm25"}, "bm25", OVERALL, id="mode"),
+        pytest.param({"slices": (OVERALL, "tag=x")}, "hybrid", "tag=x", id="slice"),
+    ],
+)
+def test_mode_or_slice_that_vanished(fields: dict[str, Any], mode: str, name: str, paired: bool) -> None:
+    """A mode or slice that is gone keeps a row with what the baseline measured and with no case now."""
+    gone = make_case_score("q9", {"hit_at_5": 0.25}, **fields)
+    before = make_scorecard(make_case_score(), gone)
+    stored = before if paired else replace(before, cases=())
+    row = delta(compared(stored, make_scorecard(make_case_score())), mode=mode, name=name)
+    assert (row.baseline, row.current, row.delta) == (make_metric(0.25, 1), make_metric(None, 0), None)
+    assert not row.binary
+
+
+def test_mode_that_vanished_is_not_told_as_removed_cases() -> None:
+    """Cases that are still asked, but not in a mode that is gone altogether, are not removed from the golden set."""
+    before = make_scorecard(make_case_score("q1"), make_case_score("q1", mode="bm25"))
+    assert compared(before, make_scorecard(make_case_score("q1"))).golden == GoldenChanges()
+
+
+def test_case_asked_in_fewer_modes() -> None:
+    """A case that is still asked, but no longer in each of the shared modes, counts as removed from that mode."""
+    both = make_scorecard(*(make_case_score(name, mode=mode) for name in ("q1", "q2") for mode in ("bm25", "hybrid")))
+    fewer = make_scorecard(*(case for case in both.cases if (case.case_id, case.mode) != ("q1", "bm25")))
+    assert compared(both, fewer).golden == GoldenChanges(removed=("q1 (bm25)",))
+    assert compared(fewer, both).golden == GoldenChanges(added=("q1 (bm25)",))
+
+
+def test_refiled_cases() -> None:
+    """A case of the same content in other slices is refiled; the order of its slices does not matter."""
+    slices = {"q1": (OVERALL, "tag=x"), "q2": (OVERALL, "tag=x", "tag=y")}
+    before = make_scorecard(*(make_case_score(name, slices=names) for name, names in slices.items()))
+    now = make_scorecard(
+        make_case_score("q1", slices=(OVERALL, "tag=y")), make_case_score("q2", slices=("tag=y", "tag=x", OVERALL))
+    )
+    assert compared(before, now).golden == GoldenChanges(refiled=("q1",))
+
+
+def test_released_cases() -> None:
+    """A case that was must-pass and is no more is released; the other way round is nothing to tell."""
+    marked = make_scorecard(make_case_score("q1", must_pass=True), make_case_score("q2"))
+    other = make_scorecard(make_case_score("q1"), make_case_score("q2", must_pass=True))
+    assert compared(marked, other).golden == GoldenChanges(released=("q1",))
+    assert compared(other, marked).golden == GoldenChanges(released=("q2",))
+
+
+def test_relabelled_case_is_neither_refiled_nor_released() -> None:
+    """A case that asks something else now is relabelled and nothing more."""
+    before = make_scorecard(make_case_score("q1", hash="old", must_pass=True, slices=(OVERALL, "tag=x")))
+    now = make_scorecard(make_case_score("q1", hash="new"))
+    assert compared(before, now).golden == GoldenChanges(relabelled=("q1",))
+
+
+def test_cases_that_were_not_asked() -> None:
+    """Cases of the golden set that a run that was cut short did not come to are neither removed nor relabelled."""
+    golden = tuple(make_case(name, hash=f"hash-{name}") for name in ("q1", "q2", "q3"))
+    before = make_scorecard(make_case_score("q1"), make_case_score("q2"))
+    comparison = compared(before, make_scorecard(make_case_score("q1")), golden=golden)
+    assert comparison.golden == GoldenChanges(added=("q3",))
+    assert comparison.compared == 1
+
+
+@pytest.mark.parametrize("held", [None, make_baseline(make_scorecard(make_case_score("q1")))])
+def test_questions_without_a_result(held: Baseline | None) -> None:
+    """A comparison tells which questions of the golden set the run has no result for, with a baseline or without."""
+    cases = (make_case("q1"), make_case("q2"), make_case("q3", modes=("bm25",)), make_case("q4", modes=("dense",)))
+    run = make_run(
+        make_labelled(cases[0], make_result("q1", failure=make_failure())),
+        golden=make_golden(*cases),
+        fingerprint={"modes": ["hybrid", "bm25"]},
+    )
+    comparison = compare(run, make_scorecard(make_case_score("q1")), held, flip_at=5)
+    assert comparison.not_asked == (("hybrid", "q2"), ("bm25", "q1"), ("bm25", "q2"), ("bm25", "q3"))
+
+
+def test_unfit_baseline() -> None:
+    """What says itself that nothing must be held against it is not compared with, and why is told."""
+    now = scores(1.0)
+    comparison = compare(make_run(), now, make_baseline(scores(1.0), unfit=("run x did not finish",)), flip_at=5)
+    assert (comparison.deltas, comparison.incomparable) == ((), ("run x did not finish",))
+
+
+def test_metric_the_baseline_does_not_have() -> None:
+    """A metric that is new has a row without a baseline value and without a delta."""
+    before, now = scores(1.0), make_scorecard(make_case_score("q0", {"hit_at_5": 1.0, "mrr_at_5": 0.5}))
+    row = delta(compared(before, now), "mrr_at_5")
+    assert (row.baseline.value, row.baseline.n, row.current.value, row.delta) == (None, 0, 0.5, None)
+
+
+class TestBareMetricsFile:
+    """A baseline without single cases, as other tools write it."""
+
+    BEFORE = replace(scores(1.0, 1.0), cases=(), fingerprint={})
+
+    def test_means_are_compared_as_they_are(self) -> None:
+        """Without cases the stored mean is held against the mean of all cases now, and nothing is paired."""
+        comparison = compared(self.BEFORE, scores(1.0, 0.0))
+        row = delta(comparison)
+        assert (row.baseline, row.current, row.delta) == (make_metric(1.0, 2), make_metric(0.5, 2), -0.5)
+        assert (row.lost, row.gained, row.binary, comparison.compared) == (None, None, False, 0)
+
+    def test_nothing_is_said_of_what_it_does_not_know(self) -> None:
+        """A baseline without cases and fingerprint tells no flips, no golden-set, vault or configuration changes."""
+        comparison = compared(self.BEFORE, replace(scores(0.0), fingerprint={"k": 5, "notes": {"v/a.md": "1"}}))
+        assert comparison.flips == comparison.vault_changes == comparison.config_changes == ()
+        assert comparison.golden == GoldenChanges()
+
+    def test_metric_only_the_file_has(self) -> None:
+        """A metric the run does not have keeps a row, so that it cannot vanish unseen."""
+        row = delta(compared(replace(scores(1.0, metric="old"), cases=()), scores(1.0)), "old")
+        assert (row.baseline.value, row.current.value, row.current.n) == (1.0, None, 0)
+
+
+NOTES = {"v/same.md": "1", "v/changed.md": "1", "v/removed.md": "1"}
+NEW_NOTES = {"v/same.md": "1", "v/changed.md": "2", "v/added.md": "1"}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes"),
+    [
+        pytest.param(NOTES, NEW_NOTES, ("added v/added.md", "changed v/changed.md", "removed v/removed.md"), id="all"),
+        pytest.param(NOTES, NOTES, (), id="none"),
+        pytest.param(None, NOTES, (), id="not-known-before"),
+        pytest.param(NOTES, None, (), id="not-known-now"),
+        pytest.param("damaged", NOTES, (), id="not-a-mapping"),
+    ],
+)
+def test_vault_changes(before: Any, now: Any, changes: tuple[str, ...]) -> None:
+    """Notes that were added, removed or changed since the baseline are named."""
+    comparison = compared(
+        replace(scores(1.0), fingerprint={"notes": before}), replace(scores(1.0), fingerprint={"notes": now})
+    )
+    assert comparison.vault_changes == changes
+
+
+def test_config_changes() -> None:
+    """Settings that differ are listed with both values, but not what is told elsewhere."""
+    before = {"k": 5, "old": 1, "same": "x", "golden": "a", "vault": "a", "notes": {}, "chunks": 7}
+    now = {"k": 10, "new": None, "same": "x", "golden": "b", "vault": "b", "notes": {"v/a.md": "1"}, "chunks": 8}
+    comparison = compared(replace(scores(1.0), fingerprint=before), replace(scores(1.0), fingerprint=now))
+    assert comparison.config_changes == (("k", "5", "10"), ("old", "1", "not known"))
+
+
+@pytest.mark.parametrize("incomparable", [(), ("other suite",)])
+def test_incomparable(incomparable: tuple[str, ...]) -> None:
+    """What must not be compared is not: no deltas, no flips, no changes, only why."""
+    before, now = scores(1.0), replace(scores(0.0), fingerprint={"k": 5})
+    comparison = compared(before, now, incomparable=incomparable)
+    assert comparison.incomparable == incomparable
+    assert bool(comparison.deltas) == (not incomparable)
+    assert comparison.baseline is not None
+
+
+def test_no_baseline() -> None:
+    """Without a baseline the comparison holds the scores and nothing else."""
+    now = scores(1.0)
+    assert compare(make_run(), now, None, flip_at=5) == Comparison(baseline=None, scorecard=now)
+
+
+def test_flips_come_from_the_same_cases() -> None:
+    """A question flips when its rank leaves the cut-off, and only if the case is the same on both sides."""
+    before = make_scorecard(make_case_score("q1", rank=1), make_case_score("q2", rank=1, hash="old"))
+    now = make_scorecard(make_case_score("q1", rank=6), make_case_score("q2", rank=6))
+    assert [(flip.case_id, flip.kind) for flip in compared(before, now).flips] == [("q1", "broke")]
+
+
+VALUE = st.one_of(st.none(), st.floats(0, 1))
+
+
+@st.composite
+def scorecards(draw: st.DrawFn) -> Scorecard:
+    """Draw a scorecard over a fixed golden set, as two runs of one suite have it."""
+    found = []
+    for mode in ("bm25", "hybrid"):
+        for number in range(3):
+            values = {"hit_at_5": draw(VALUE), "wrong_rate": draw(VALUE)}
+            slices = (OVERALL, f"tag={number % 2}")
+            rank = draw(st.one_of(st.none(), st.integers(1, 10)))
+            found.append(make_case_score(f"q{number}", values, mode=mode, slices=slices, rank=rank))
+    return make_scorecard(*found)
+
+
+@given(scorecards())
+def test_a_scorecard_held_against_itself(scorecard: Scorecard) -> None:
+    """Compared with itself, a scorecard has no delta but 0, no flips, no moves and no changes."""
+    comparison = compared(scorecard, scorecard)
+    assert {row.delta for row in comparison.deltas} <= {0.0, None}
+    assert {(row.lost, row.gained) for row in comparison.deltas} == {(0, 0)}
+    assert comparison.flips == comparison.vault_changes == comparison.config_changes == ()
+    assert comparison.golden == GoldenChanges()
+
+
+def place(row: Delta) -> tuple[str, str, str]:
+    """Say which row it is."""
+    return row.mode, row.slice, row.metric
+
+
+@given(scorecards(), scorecards())
+def test_swapping_the_sides(one: Scorecard, other: Scorecard) -> None:
+    """Swapping the sides negates every delta, swaps lost with gained and turns broke into fixed."""
+    forth, back = compared(one, other), compared(other, one)
+    for row, mirror in zip(sorted(forth.deltas, key=place), sorted(back.deltas, key=place), strict=True):
+        assert place(row) == place(mirror)
+        assert (row.lost, row.gained) == (mirror.gained, mirror.lost)
+        assert (row.delta is None) == (mirror.delta is None)
+        assert row.delta is None or row.delta == -(mirror.delta or 0.0)
+    swap = {"broke": "fixed", "fixed": "broke"}
+    assert {(flip.case_id, flip.mode, flip.kind) for flip in forth.flips} == {
+        (flip.case_id, flip.mode, swap[flip.kind]) for flip in back.flips
+    }

@@ -1,0 +1,310 @@
+"""Flips: which questions broke or were fixed, where the gold passage was and is, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+    make_support,
+)
+from raggate.gate.flips import find_flips
+from raggate.models.comparison import Flip
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Labelled
+from raggate.scoring.score import score
+
+GOLD = make_chunk("gold")
+OTHERS = make_chunks(*(f"other{number}.md" for number in range(1, 11)))
+UNANSWERABLE = {"answerable": False}
+GROUPED = {
+    "gold_supports": (make_support("a.md"), make_support("b.md")),
+    "required_support_groups": ((0, 1),),
+}
+
+
+def answered(case: Case | None = None, *chunks: Chunk, **result: Any) -> Labelled:
+    """Label what an API returned for a case, as scoring does."""
+    case = case or make_case()
+    return make_labelled(case, make_result(case.id, *chunks, **result))
+
+
+def flip(before: Labelled, now: Labelled, flip_at: int = 5) -> Flip | None:
+    """Find the flip between two answers to one case, if there is one."""
+    old, new = (score(make_run(item), (flip_at,)).cases[0] for item in (before, now))
+    found = find_flips(make_run(now), [(old, new)], flip_at)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def broke(now: Labelled, before: Labelled | None = None) -> Flip:
+    """Give the flip of a question whose gold chunk stood at rank 1 before."""
+    found = flip(before or answered(now.case, GOLD), now)
+    assert found is not None
+    assert found.kind == "broke"
+    return found
+
+
+def at(rank: int) -> list[Chunk]:
+    """Give ten chunks with the gold one at a rank."""
+    return [*OTHERS[: rank - 1], GOLD, *OTHERS[rank - 1 : 9]]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        pytest.param(1, 6, "broke", id="fell-out-of-the-cut-off"),
+        pytest.param(5, 6, "broke", id="fell-by-one-rank"),
+        pytest.param(6, 5, "fixed", id="rose-by-one-rank"),
+        pytest.param(1, 5, None, id="fell-within-the-cut-off"),
+        pytest.param(6, 9, None, id="fell-beyond-the-cut-off"),
+    ],
+)
+def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> None:
+    """A question flips when its gold chunk crosses the cut-off, and not when it moves on one side of it."""
+    found = flip(answered(None, *at(before)), answered(None, *at(after)))
+    assert (found and found.kind) == kind
+    assert found is None or (found.metric, found.before, found.after) == ("hit_at_5", before, after)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stopped", "flips"),
+    [
+        pytest.param("aborted", "the API exited", 0, id="never-asked"),
+        pytest.param("connection", "the API exited", 1, id="asked-and-failed"),
+        pytest.param("aborted", None, 1, id="no-result-in-a-whole-run"),
+    ],
+)
+def test_a_question_that_was_never_asked_did_not_break(kind: str, stopped: str | None, flips: int) -> None:
+    """What a run that stopped did not come to is no flip; a call that failed is one, and so is a result that lacks."""
+    now = answered(None, failure=make_failure(kind=kind))
+    old = score(make_run(answered(None, GOLD)), (5,)).cases[0]
+    new = score(make_run(now), (5,)).cases[0]
+    assert len(find_flips(make_run(now, stopped=stopped), [(old, new)], 5)) == flips
+
+
+def test_fixed_question_has_no_why() -> None:
+    """A question that was fixed tells its ranks, but neither a cause nor what was displaced."""
+    found = flip(answered(None, *at(7)), answered(None, *at(3)))
+    assert found is not None
+    assert (found.kind, found.before, found.after, found.why, found.displaced_by) == ("fixed", 7, 3, "", None)
+
+
+class TestGroups:
+    """A case that needs several passages is complete when all of one group have been seen."""
+
+    CASE = make_case(**GROUPED)
+    FIRST = make_chunk("first", rel_path="a.md")
+    SECOND = make_chunk("second", rel_path="b.md")
+
+    def test_second_passage_lost(self) -> None:
+        """The case breaks when a passage is lost though the first still stands at rank 1, and names the lost one."""
+        found = broke(
+            answered(self.CASE, self.FIRST, OTHERS[0], OTHERS[1]),
+            answered(self.CASE, self.FIRST, OTHERS[0], self.SECOND),
+        )
+        assert (found.metric, found.before, found.after) == ("recall_all_at_5", 3, None)
+        assert (found.gold, found.why) == ("b.md › # A", "not among the 3 chunks returned")
+        assert found.displaced_by == "other2.md › # A"
+
+    def test_second_passage_is_another_section(self) -> None:
+        """The reason is looked for at the passage that is missing, not at the one that was found."""
+        other = make_chunk("x", rel_path="b.md", heading_path="# Z")
+        found = broke(answered(self.CASE, self.FIRST, other), answered(self.CASE, self.FIRST, self.SECOND))
+        assert found.why == "the note is at rank 2, but with another section"
+
+    def test_folder_of_second_passage_not_selected(self) -> None:
+        """Folder selection is held against the missing passage, and not against the one that was found."""
+        case = make_case(
+            gold_supports=(make_support("in/a.md"), make_support("out/b.md")), required_support_groups=((0, 1),)
+        )
+        first, second = make_chunk("first", rel_path="in/a.md"), make_chunk("second", rel_path="out/b.md")
+        now = answered(
+            case, response=make_response(first, selected_folders=("v/in",), available_folders=("v/in", "v/out"))
+        )
+        assert broke(now, answered(case, first, second)).why == "folder selection left it out (selected: v/in)"
+
+    def test_second_passage_fell(self) -> None:
+        """A passage that fell below the cut-off is told with the rank at which the group is complete."""
+        found = broke(
+            answered(self.CASE, self.FIRST, *OTHERS[:5], self.SECOND), answered(self.CASE, self.FIRST, self.SECOND)
+        )
+        assert (found.before, found.after, found.why) == (2, 7, "fell among the 7 chunks returned")
+
+    def test_first_passage_lost_as_well(self) -> None:
+        """When no passage is found any more the case flips once, by its first hit."""
+        found = broke(answered(self.CASE, *OTHERS[:3]), answered(self.CASE, self.FIRST, self.SECOND))
+        assert (found.metric, found.before, found.after) == ("hit_at_5", 1, None)
+        assert found.gold == "a.md › # A (+1 more)"
+
+    def test_completed(self) -> None:
+        """The case is fixed when the last missing passage comes in."""
+        found = flip(answered(self.CASE, self.FIRST), answered(self.CASE, self.FIRST, self.SECOND))
+        assert found is not None
+        assert (found.kind, found.metric, found.after) == ("fixed", "recall_all_at_5", 2)
+
+
+class TestAbstention:
+    """An unanswerable question flips by whether the API abstains."""
+
+    CASE = make_case(**UNANSWERABLE)
+
+    def answer(self, *chunks: Chunk, abstained: bool) -> Labelled:
+        """Label an answer to the unanswerable question."""
+        return answered(self.CASE, response=make_response(*chunks, abstained=abstained))
+
+    def test_answers_now(self) -> None:
+        """It breaks when the API stops abstaining, and names what was retrieved first."""
+        found = broke(self.answer(OTHERS[0], abstained=False), self.answer(abstained=True))
+        assert (found.metric, found.gold, found.displaced_by) == ("abstention_accuracy", "(should abstain)", None)
+        assert found.why == "the first chunk retrieved is other1.md › # A"
+
+    def test_answers_now_without_a_source(self) -> None:
+        """Where nothing was retrieved there is nothing to name."""
+        found = broke(self.answer(abstained=False), self.answer(abstained=True))
+        assert found.why == "nothing was retrieved, and it did not say so"
+
+    def test_call_failed(self) -> None:
+        """A failed call is not an abstention."""
+        found = broke(answered(self.CASE, failure=make_failure(message="HTTP 500")), self.answer(abstained=True))
+        assert found.why == "the call failed: HTTP 500"
+
+    def test_abstains_now(self) -> None:
+        """It is fixed when the API abstains."""
+        found = flip(self.answer(abstained=False), self.answer(abstained=True))
+        assert found is not None
+        assert found.kind == "fixed"
+
+    def test_chunks_do_not_matter(self) -> None:
+        """What is retrieved beside an abstention flips nothing."""
+        assert flip(self.answer(abstained=True), self.answer(*OTHERS, abstained=True)) is None
+
+
+class TestDisplacedBy:
+    """What stands now where the gold chunk stood."""
+
+    def test_names_vault_note_and_section(self) -> None:
+        """The chunk at the old rank is named with vault, note and section, as far as the API tells them."""
+        other = make_chunk("x", rel_path="other.md", heading_path="", vault="work")
+        assert broke(answered(None, other, *OTHERS[:5])).displaced_by == "work/other.md"
+
+    def test_duplicates_hold_no_rank(self) -> None:
+        """A repeated chunk is passed over when ranks are counted, as it is in the metrics."""
+        before = answered(None, OTHERS[0], GOLD)
+        now = answered(None, OTHERS[0], OTHERS[0], OTHERS[1])
+        found = broke(now, before)
+        assert (found.displaced_by, found.why) == ("other2.md › # A", "not among the 2 chunks returned")
+
+    def test_shorter_list(self) -> None:
+        """Nothing is named when the list now ends above the old rank."""
+        assert broke(answered(None, OTHERS[0]), answered(None, *at(3))).displaced_by is None
+
+    def test_matching_chunk_in_its_place(self) -> None:
+        """Nothing is named when a passage that matches the case stands at the old rank, as for a lost second one."""
+        case = make_case(**GROUPED)
+        first, second = make_chunk("first"), make_chunk("second", rel_path="b.md")
+        found = broke(answered(case, OTHERS[0], first), answered(case, first, second))
+        assert (found.before, found.displaced_by) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("case", "gold"),
+    [
+        pytest.param({}, "a.md › # A", id="section"),
+        pytest.param({"gold_supports": (make_support(heading_path=None),)}, "a.md", id="whole-note"),
+        pytest.param({"vaults": ("work",)}, "work/a.md › # A", id="the-only-vault-of-the-case"),
+        pytest.param({"vaults": ("work", "home")}, "a.md › # A", id="one-of-several-vaults"),
+        pytest.param(
+            {"gold_supports": (make_support(vault="home"),), "vaults": ("work", "home")},
+            "home/a.md › # A",
+            id="the-supports-own-vault",
+        ),
+        pytest.param(
+            {"gold_supports": (make_support(), make_support("b.md"), make_support("c.md"))},
+            "a.md › # A (+2 more)",
+            id="alternatives",
+        ),
+    ],
+)
+def test_gold(case: dict[str, Any], gold: str) -> None:
+    """What was expected is named by vault, note and section, as far as the golden set tells them."""
+    asked = make_case(**case)
+    support = asked.gold_supports[0]
+    found = make_chunk("gold", rel_path=support.rel_path)
+    assert broke(answered(asked, *OTHERS), answered(asked, found)).gold == gold
+
+
+def test_order() -> None:
+    """Broken before fixed, must-pass first, then by the rank they fell from or rose to, then by mode and case."""
+    moves = [
+        ("a-fixed-3", None, 3, False),
+        ("z-fixed-1", None, 1, False),
+        ("a-fell-from-4", 4, None, False),
+        ("z-fell-from-1", 1, None, False),
+        ("y-fell-from-1", 1, None, False),
+        ("must-pass", 5, None, True),
+        ("stayed", 1, 1, True),
+    ]
+    pairs, items = [], []
+    for case_id, before, after, must_pass in moves:
+        items.append(answered(make_case(case_id, must_pass=must_pass)))
+        pairs.append((make_case_score(case_id, rank=before), make_case_score(case_id, rank=after)))
+    found = find_flips(make_run(*items), pairs, 5)
+    assert [item.case_id for item in found] == [
+        "must-pass",
+        "y-fell-from-1",
+        "z-fell-from-1",
+        "a-fell-from-4",
+        "z-fixed-1",
+        "a-fixed-3",
+    ]
+    assert [item.must_pass for item in found] == [True, False, False, False, False, False]
+
+
+def test_each_mode_flips_on_its_own() -> None:
+    """A question asked in two modes flips in the one in which it broke, by that mode's answer."""
+    items = [answered(make_case(), *chunks, mode=mode) for mode, chunks in (("bm25", [GOLD]), ("hybrid", OTHERS[:2]))]
+    ranks = {"bm25": 1, "hybrid": None}
+    pairs = [(make_case_score(mode=mode), make_case_score(mode=mode, rank=rank)) for mode, rank in ranks.items()]
+    found = find_flips(make_run(*items), pairs, 5)
+    assert [(item.mode, item.why) for item in found] == [("hybrid", "not among the 2 chunks returned")]
+
+
+ABSTAINED = make_response(GOLD, abstained=True, abstain_reason="low_confidence")
+
+
+def test_refused_though_found() -> None:
+    """An answerable question whose passage is found but that is refused now broke, by the API's own reason."""
+    found = broke(answered(None, response=ABSTAINED))
+    assert (found.metric, found.before, found.after) == ("false_abstention_rate", 1, 1)
+    assert (found.why, found.displaced_by) == ("the API abstained (low_confidence)", None)
+
+
+def test_refused_without_a_reason() -> None:
+    """A refusal without a reason is told without one."""
+    assert broke(answered(None, response=make_response(GOLD, abstained=True))).why == "the API abstained"
+
+
+def test_answered_again() -> None:
+    """A question that was refused and is answered now is fixed, and one that stays refused does not flip."""
+    refused = answered(None, response=ABSTAINED)
+    found = flip(refused, answered(None, GOLD))
+    assert found is not None
+    assert (found.kind, found.metric, found.why) == ("fixed", "false_abstention_rate", "")
+    assert flip(refused, refused) is None
+
+
+def test_lost_and_refused() -> None:
+    """A question whose passage is lost flips by its rank, whether it is refused as well or not."""
+    lost = make_response(*OTHERS[:2], abstained=True)
+    assert broke(answered(None, response=lost)).metric == "hit_at_5"

@@ -1,0 +1,319 @@
+"""The history of a baseline from git: in order, across renames and merges, and never stopped by a damaged version."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from builders import make_case_score, make_scorecard
+from raggate.errors import UsageError
+from raggate.gate import baseline, history
+from raggate.models.history import History
+from raggate.models.scorecard import OVERALL
+from raggate.reports import history_table
+
+Git = Callable[..., str]
+NAME = "baselines/notes.json"
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+    """Make a repository in `tmp_path/repo` and give a function that runs git in it."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", "/dev/null")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@example.org")
+    root = tmp_path / "repo"
+    root.mkdir()
+
+    def run(*arguments: str, cwd: Path = root) -> str:
+        done = subprocess.run(["git", *arguments], cwd=cwd, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    run("init", "--quiet", "--initial-branch=main")
+    return run
+
+
+@pytest.fixture
+def root(git: Git, tmp_path: Path) -> Path:
+    """Give the repository."""
+    del git
+    return tmp_path / "repo"
+
+
+def stored(run_id: str, metric: str = "hit_at_5", **fields: object) -> bytes:
+    """Write a baseline of one case."""
+    scorecard = make_scorecard(make_case_score("q1", {metric: 1.0}), run_id=run_id, **fields)
+    return baseline.write(scorecard, {"run_id": run_id})
+
+
+def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: int = 1, subject: str = "s") -> str:
+    """Commit a baseline as of a day of January 2026 (None deletes it) and give the commit."""
+    path = root / name
+    if content is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    git("add", "--all")
+    git("commit", "--quiet", "--message", subject, f"--date=2026-01-{day:02}T12:00:00+02:00")
+    return git("rev-parse", "HEAD")
+
+
+def told(root: Path, name: str = NAME, limit: int = 50) -> History:
+    """Read the history."""
+    return history.revisions(root, name, limit=limit, cutoffs=[1, 3, 5, 10])
+
+
+def runs(found: History) -> list[str]:
+    """Give the run of every version, or why it cannot be read."""
+    return [one.baseline.scorecard.run_id if one.baseline else one.problem for one in found.revisions]
+
+
+def test_order_and_facts(git: Git, root: Path) -> None:
+    """The newest comes first, with commit, date in UTC, subject and values; other commits are not told."""
+    first = commit(git, root, stored("a"), day=1, subject="First: ä <b>")
+    (root / "other.md").write_text("x")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "other")
+    second = commit(git, root, stored("b"), day=3)
+    found = told(root)
+    assert runs(found) == ["b", "a"]
+    newest, oldest = found.revisions
+    assert (newest.commit, oldest.commit) == (second, first)
+    assert (oldest.stamp, oldest.at, oldest.subject) == ("2026-01-01T10:00:00Z", 1_767_261_600, "First: ä <b>")
+    assert oldest.baseline is not None
+    assert oldest.baseline.scorecard.slices["hybrid"][OVERALL]["hit_at_5"].value == 1.0
+    assert oldest.baseline.scorecard.cases == ()
+    assert (found.more, found.shallow) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "more"), [(1, ["c"], True), (2, ["c", "b"], True), (3, list("cba"), False)]
+)
+def test_limit(git: Git, root: Path, limit: int, expected: list[str], more: bool) -> None:
+    """At most so many versions are read, and that there are more is said."""
+    for run_id in "abc":
+        commit(git, root, stored(run_id))
+    found = told(root, limit=limit)
+    assert (runs(found), found.more) == (expected, more)
+
+
+@pytest.mark.parametrize("limit", [2, 3, 50])
+def test_renames_are_followed(git: Git, root: Path, limit: int) -> None:
+    """A file that was called otherwise before keeps its history, also where the limit falls on the rename."""
+    commit(git, root, stored("a"), name="old/x y.json")
+    (root / NAME).parent.mkdir(parents=True)
+    git("mv", "old/x y.json", NAME)
+    commit(git, root, stored("b"))
+    commit(git, root, stored("c"))
+    found = told(root, limit=limit)
+    assert runs(found) == ["c", "b", "a"][:limit]
+    assert [one.path for one in found.revisions] == [NAME, NAME, "old/x y.json"][:limit]
+    assert found.more == (limit < 3)
+
+
+def test_configuration_in_a_folder(git: Git, root: Path) -> None:
+    """Paths are relative to the directory of the configuration, wherever in the repository it lies."""
+    commit(git, root, stored("a"), name=f"services/search/{NAME}")
+    commit(git, root, stored("other"))
+    assert runs(told(root / "services/search")) == ["a"]
+
+
+def test_names_with_a_meaning_for_git(git: Git, root: Path) -> None:
+    """A name that git could take for a pattern or magic names the one file."""
+    commit(git, root, stored("a"), name=":(top)*.json")
+    commit(git, root, stored("other"), name="x.json")
+    assert runs(told(root, ":(top)*.json")) == ["a"]
+
+
+def test_a_side_that_a_merge_did_not_take_is_not_told(git: Git, root: Path) -> None:
+    """What a merge dropped was never the baseline of this branch; what a merge made itself was."""
+    commit(git, root, stored("a"))
+    git("switch", "--quiet", "--create", "side")
+    commit(git, root, stored("dropped"))
+    git("switch", "--quiet", "main")
+    commit(git, root, stored("b"))
+    git("merge", "--quiet", "--strategy=ours", "--message", "m", "side")
+    assert runs(told(root)) == ["b", "a"]
+    git("switch", "--quiet", "side")
+    commit(git, root, stored("c"))
+    git("switch", "--quiet", "main")
+    git("merge", "--quiet", "--no-commit", "--strategy=ours", "side")
+    commit(git, root, stored("merged"))
+    assert runs(told(root))[0] == "merged"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param(b"{", "not valid JSON", id="cut"),
+        pytest.param(b"\xff\xfe", "not valid JSON", id="binary"),
+        pytest.param(b"[]", "not a baseline", id="foreign"),
+        pytest.param(b'{"schema": "raggate/baseline/9"}', "not a baseline", id="newer"),
+        pytest.param(b'{"schema": "raggate/baseline/1"}', "damaged at", id="damaged"),
+        pytest.param(None, "deleted by this commit", id="deleted"),
+    ],
+)
+def test_what_cannot_be_read_is_listed(git: Git, root: Path, content: bytes | None, problem: str) -> None:
+    """A damaged, foreign or deleted version is listed with its reason between those that can be read."""
+    commit(git, root, stored("a"))
+    bad = commit(git, root, content)
+    commit(git, root, stored("b"))
+    found = told(root)
+    assert [one.commit for one in found.revisions][1] == bad
+    newest, middle, oldest = runs(found)
+    assert (newest, oldest) == ("b", "a")
+    assert middle.startswith(problem)
+
+
+def test_too_large(git: Git, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that is too large is not even read."""
+    commit(git, root, stored("a"))
+    monkeypatch.setattr(baseline, "MAX_BYTES", 100)
+    assert runs(told(root)) == ["larger than 100 bytes"]
+
+
+def test_link_and_folder(git: Git, root: Path) -> None:
+    """A link is read as what git stores, not as what it leads to, and a folder is no baseline."""
+    (root / "secret.json").write_bytes(stored("secret"))
+    (root / "baselines").mkdir()
+    (root / NAME).symlink_to("../secret.json")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "link")
+    (root / NAME).unlink()
+    commit(git, root, b"x", name=f"{NAME}/inner.json")
+    folder, link = runs(told(root))
+    assert folder == "not a file in this commit"
+    assert link.startswith("not valid JSON")
+
+
+def test_bare_metrics_file(git: Git, root: Path) -> None:
+    """A metrics file of another tool is a version like any other."""
+    commit(git, root, b'{"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.5, "count": 4}}}}')
+    (one,) = told(root).revisions
+    assert one.baseline is not None
+    assert one.baseline.scorecard.slices["hybrid"][OVERALL]["hit_at_5"].value == 0.5
+
+
+@pytest.mark.parametrize(("question", "other"), [("a", False), ("b", True)])
+def test_hashes_that_cover_more_are_not_other_questions(git: Git, root: Path, question: str, *, other: bool) -> None:
+    """A version whose hashes cover the key facts too asks what the one before it asked, unless the rest differs."""
+    before = json.loads(baseline.write(make_scorecard(make_case_score(hash="a"), fingerprint={"golden": "1"}), {}))
+    del before["digest"]
+    commit(git, root, json.dumps(before).encode())
+    now = make_scorecard(make_case_score(hash=f"{question}-facts"), fingerprint={"golden": "2"})
+    newest = commit(git, root, baseline.write(now, {}))
+    assert history_table.other_questions(told(root)) == ({newest} if other else set())
+
+
+def test_cutoffs_of_then(git: Git, root: Path) -> None:
+    """Metrics at a cut-off that is not configured any more are read too; nonsense in its place is ignored."""
+    commit(git, root, stored("a", "hit_at_7", fingerprint={"cutoffs": [7, "x", True, -1, 10**9, None]}))
+    commit(git, root, stored("b", "hit_at_7", fingerprint={"cutoffs": "7"}))
+    without, with_it = (one.baseline for one in told(root).revisions)
+    assert without is not None
+    assert with_it is not None
+    assert list(with_it.scorecard.slices["hybrid"][OVERALL]) == ["hit_at_7"]
+    assert list(without.scorecard.slices["hybrid"][OVERALL]) == []
+
+
+def test_impossible_date(git: Git, root: Path) -> None:
+    """A commit with a date beyond the calendar is told without one."""
+    commit(git, root, stored("a"))
+    tree = git("rev-parse", "HEAD^{tree}")
+    raw = f"tree {tree}\nauthor A <a@b> 99999999999999 +0000\ncommitter A <a@b> 1 +0000\n\nx\n"
+    done = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin", "--literally"],
+        cwd=root,
+        input=raw,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    git("reset", "--quiet", "--soft", done.stdout.strip())
+    (one,) = told(root).revisions
+    assert (one.at, one.stamp, runs(told(root))) == (None, "", ["a"])
+
+
+def test_shallow_clone(git: Git, root: Path, tmp_path: Path) -> None:
+    """A shallow clone says that it is one, and tells what it has."""
+    commit(git, root, stored("a"))
+    commit(git, root, stored("b"))
+    git("clone", "--quiet", "--depth=1", root.as_uri(), str(tmp_path / "clone"))
+    found = told(tmp_path / "clone")
+    assert (runs(found), found.shallow) == (["b"], True)
+    with pytest.raises(UsageError) as caught:
+        told(tmp_path / "clone", "none.json")
+    assert "fetch-depth: 0" in caught.value.hint
+
+
+def test_partial_clone_fetches_nothing(git: Git, root: Path, tmp_path: Path) -> None:
+    """In a clone without contents reading runs no fetch, whose command the repository's settings could name."""
+    commit(git, root, stored("a"))
+    git("config", "uploadpack.allowFilter", "true")
+    clone = tmp_path / "clone"
+    git("clone", "--quiet", "--filter=blob:none", "--no-checkout", root.as_uri(), str(clone))
+    touched = tmp_path / "touched"
+    git("config", "remote.origin.url", f"ext::touch {touched}", cwd=clone)
+    git("config", "protocol.ext.allow", "always", cwd=clone)
+    assert runs(told(clone)) == ["its content is not in this clone"]
+    assert not touched.exists()
+
+
+def test_settings_of_the_repository_run_nothing(git: Git, root: Path, tmp_path: Path) -> None:
+    """Programs that the repository's own settings name are not run."""
+    commit(git, root, stored("a"), name="old.json")
+    git("mv", "old.json", "new.json")
+    commit(git, root, stored("b"), name="new.json")
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/touched\n")
+    program.chmod(0o755)
+    for setting in (
+        "core.fsmonitor",
+        "diff.external",
+        "gpg.program",
+        "core.pager",
+        "diff.x.textconv",
+        "diff.x.command",
+    ):
+        git("config", setting, str(program))
+    git("config", "log.showSignature", "true")
+    (root / ".git/info").mkdir(exist_ok=True)
+    (root / ".git/info/attributes").write_text("*.json diff=x\n")
+    assert runs(told(root, "new.json")) == ["b", "a"]
+    assert not (tmp_path / "touched").exists()
+
+
+def test_no_history(git: Git, root: Path) -> None:
+    """A file that was never committed has no history, and neither has a repository without commits."""
+    with pytest.raises(UsageError, match="no commit yet"):
+        told(root)
+    commit(git, root, stored("a"), name="other.json")
+    with pytest.raises(UsageError, match=r"baselines/notes\.json: no commit here has it"):
+        told(root)
+
+
+def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside a repository the message is git's own."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(UsageError, match="read from git, and no git repository is here"):
+        told(tmp_path)
+
+
+def test_no_git_installed(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without git on the machine the message says that git is missing."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="git is not installed"):
+        told(root)
+
+
+def test_no_directory(tmp_path: Path) -> None:
+    """A directory that is not there is not blamed on git."""
+    with pytest.raises(UsageError, match="no directory"):
+        told(tmp_path / "none")

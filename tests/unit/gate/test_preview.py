@@ -1,0 +1,191 @@
+"""What a change's own files would mean if merged: settings, questions, notes, baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_case_score, make_golden, make_metric, make_scorecard
+from raggate.config.schema import Config
+from raggate.gate import baseline, preview
+from raggate.inputs.trusted import Inputs
+from raggate.models.comparison import GoldenChanges
+from raggate.models.golden import Case, Vault
+from raggate.models.verdict import Aside, Preview
+from raggate.pipeline import run_directory
+from raggate.scoring import score
+
+DIRECTIONS = score.directions((1, 3, 5, 10))
+BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}
+WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
+
+
+def inputs(
+    *cases: Case, config: dict[str, Any] | None = None, notes: dict[str, str] | None = None, stored: bytes | None = None
+) -> Inputs:
+    """Build inputs of a small gate."""
+    return Inputs(
+        config=Config.model_validate({**BASE, **(config or {})}),
+        golden=make_golden(*cases),
+        vault=Vault(directories={"work": Path("w")}, texts={}, notes=notes or {}, hash=str(notes)),
+        baseline=("baselines/default.json", stored) if stored else None,
+        against="0" * 40,
+    )
+
+
+def stored(**values: float) -> bytes:
+    """Write a baseline of one case with these values."""
+    return baseline.write(make_scorecard(make_case_score("q1", dict(values))), {})
+
+
+def test_the_same_files_are_an_empty_preview() -> None:
+    """Inputs that do not differ give a preview without anything in it."""
+    same = inputs(make_case("q1"), stored=stored(hit_at_1=1.0))
+    assert preview.changes(same, same, DIRECTIONS).empty
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param({}, {"gate": {"tolerance": 0.1}}, [("gate.tolerance", "0.05", "0.1")], id="a value"),
+        pytest.param(
+            {"gate": {"metrics": {"hit_at_5": 0.03}}},
+            {"gate": {"metrics": {"hit_at_5": 0.1}}},
+            [("gate.metrics.hit_at_5", "0.03", "0.1")],
+            id="a metric's tolerance",
+        ),
+        pytest.param({}, {"gate": {"metrics": {"x\x1b[0m": 0.1}}}, [("gate.metrics.x [0m", "–", "0.1")], id="hostile"),
+        pytest.param({"suite": "a"}, {"suite": "b"}, [("suite", "a", "b")], id="top level"),
+    ],
+)
+def test_settings(before: dict[str, Any], now: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
+    """Every key that differs is named with both values, as one harmless line each."""
+    assert list(preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS).settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "loosened"),
+    [
+        pytest.param({}, {"gate": {"tolerance": 0.1}}, "gate.tolerance", id="gate tolerance"),
+        pytest.param(
+            {"gate": {"metrics": {"hit_at_5": 0.03}}},
+            {"gate": {"metrics": {"hit_at_5": {"tolerance": 0.9}}}},
+            "gate.metrics.hit_at_5",
+            id="a number became a rule",
+        ),
+        pytest.param(
+            {"gate": {"metrics": {"hit_at_5": {"tolerance": 0.03}}}},
+            {"gate": {"metrics": {"hit_at_5": {"tolerance": 0.9}}}},
+            "gate.metrics.hit_at_5.tolerance",
+            id="within a rule",
+        ),
+        pytest.param(
+            {"gate": {"metrics": {"hit_at_5": 0.03}}}, {}, "gate.metrics.hit_at_5", id="a stricter rule is gone"
+        ),
+        pytest.param({}, {"gate": {"metrics": {"hit_at_5": "off"}}}, "gate.metrics.hit_at_5", id="switched off"),
+        pytest.param({}, {"gate": {"metrics": {"hit_at_5": False}}}, "gate.metrics.hit_at_5", id="false"),
+        pytest.param(
+            {"gate": {"metrics": {"precision_at_1": 0.1}}}, {}, "gate.metrics.precision_at_1", id="gated no more"
+        ),
+        pytest.param(
+            {"gate": {"metrics": {"hit_at_5": {"floor": 0.9}}}},
+            {"gate": {"metrics": {"hit_at_5": 0.05}}},
+            "gate.metrics.hit_at_5",
+            id="floor removed with its rule",
+        ),
+        pytest.param(
+            {"gate": {"metrics": {"scope_miss_rate": {"ceiling": 0.1}}}},
+            {"gate": {"metrics": {"scope_miss_rate": {}}}},
+            "gate.metrics.scope_miss_rate.ceiling",
+            id="ceiling removed",
+        ),
+        pytest.param({}, {"gate": {"ratchet": "off"}}, "gate.ratchet", id="ratchet"),
+        pytest.param({}, {"gate": {"max_error_rate": 0.5}}, "gate.max_error_rate", id="errors"),
+        pytest.param({}, {"gate": {"min_overlap": 0.1}}, "gate.min_overlap", id="overlap"),
+        pytest.param({}, {"gate": {"stale_after_days": 900}}, "gate.stale_after_days", id="staleness"),
+        pytest.param({}, {"invariants": {"scores_ordered": "off"}}, "invariants.scores_ordered", id="invariant"),
+        pytest.param({}, {"waivers": [WAIVER]}, "waivers", id="a new waiver"),
+        pytest.param(
+            {"waivers": [WAIVER]}, {"waivers": [{**WAIVER, "expires": "2027-01-01"}]}, "waivers", id="a longer waiver"
+        ),
+    ],
+)
+def test_what_loosens_the_gate(before: dict[str, Any], now: dict[str, Any], loosened: str) -> None:
+    """Each way to let more through is carried under the key that stands among the settings; the way back is not."""
+    there = preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS)
+    assert there.loosened == (loosened,)
+    assert loosened in {key for key, _, _ in there.settings}
+    back = preview.changes(inputs(config=now), inputs(config=before), DIRECTIONS)
+    assert back.settings
+    assert back.loosened == ()
+
+
+def test_what_loosens_survives_the_run_directory(tmp_path: Path) -> None:
+    """A preview is read from a run directory as it was written, with what loosens the gate."""
+    found = preview.changes(inputs(), inputs(config={"gate": {"tolerance": 0.1}}), DIRECTIONS)
+    run_directory.write_aside(tmp_path, Aside(preview=found))
+    assert run_directory.read_aside(tmp_path).preview == found
+    assert found.loosened == ("gate.tolerance",)
+
+
+def test_golden_changes() -> None:
+    """Cases are added, removed, relabelled (another hash), refiled (another slice) or released from must-pass."""
+    before = make_golden(
+        make_case("gone", hash="1"),
+        make_case("kept", hash="2"),
+        make_case("other", hash="3"),
+        make_case("moved", hash="4", difficulty="easy"),
+        make_case("free", hash="5", must_pass=True),
+    )
+    now = make_golden(
+        make_case("kept", hash="2"),
+        make_case("other", hash="x"),
+        make_case("moved", hash="4", difficulty="hard"),
+        make_case("free", hash="5"),
+        make_case("new", hash="6"),
+    )
+    assert preview.golden_changes(before, now) == GoldenChanges(
+        added=("new",), removed=("gone",), relabelled=("other",), refiled=("free", "moved"), released=("free",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "state", "values"),
+    [
+        (None, stored(hit_at_1=1.0), "added", ()),
+        (stored(hit_at_1=1.0), None, "removed", ()),
+        (stored(hit_at_1=1.0), stored(hit_at_1=0.5), "replaced", (("hit_at_1", 1.0, 0.5),)),
+        (stored(hit_at_1=1.0), stored(hit_at_1=1.0), "same", ()),
+    ],
+    ids=["added", "removed", "replaced", "same"],
+)
+def test_baseline(before: bytes | None, now: bytes | None, state: str, values: tuple[Any, ...]) -> None:
+    """The baseline file is told with what it would change."""
+    found = preview.changes(inputs(stored=before), inputs(stored=now), DIRECTIONS)
+    assert (found.baseline, found.values) == (state, values)
+
+
+def test_an_unreadable_baseline_is_a_problem() -> None:
+    """A baseline that cannot be read is named, and nothing else is lost."""
+    found = preview.changes(inputs(stored=stored(hit_at_1=1.0)), inputs(stored=b"{"), DIRECTIONS)
+    assert found.baseline == "replaced"
+    assert "baselines/default.json" in found.breaks[0]
+
+
+def test_advisory_rows() -> None:
+    """Metrics that are gated by default stand beside those that counted; n may differ, and nothing is paired."""
+    counted = make_scorecard(slices={"hybrid": {"overall": {"hit_at_1": make_metric(0.5, 4)}}})
+    change = make_scorecard(
+        slices={"hybrid": {"overall": {"hit_at_1": make_metric(0.75, 8), "precision_at_1": make_metric(0.1, 8)}}}
+    )
+    (row,) = preview.advisory_rows(counted, change)
+    assert (row.metric, row.baseline.n, row.current.n, row.delta, row.lost) == ("hit_at_1", 4, 8, 0.25, None)
+
+
+def test_preview_is_empty_only_without_anything_in_it() -> None:
+    """A problem alone makes it a preview."""
+    assert Preview().empty
+    assert not Preview(problems=("x",)).empty
+    assert not Preview(breaks=("x",)).empty

@@ -1,0 +1,479 @@
+"""Promoting: which runs must not become a baseline, and what a baseline says of where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_failure,
+    make_finding,
+    make_golden,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+)
+from raggate.config.schema import Gate, Rule
+from raggate.errors import CannotTell, UsageError
+from raggate.gate import baseline
+from raggate.gate.promote import Terms, proposal, provenance, refuse_unmeasured, table
+from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.comparison import Finding
+from raggate.models.promotion import Proposal, Replacement
+from raggate.models.run import Run
+from raggate.scoring import score as scoring
+from raggate.scoring.score import score
+
+ASKED = [make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk())) for number in range(100)]
+FAILED = [
+    make_labelled(make_case(f"q{number}"), make_result(f"q{number}", failure=make_failure())) for number in range(100)
+]
+IN_VECTOR = [
+    make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk(), mode="vector"))
+    for number in range(100)
+]
+
+
+def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = None) -> None:
+    """Try to promote a run."""
+    refuse_unmeasured(run, score(run, (5,)), findings, gate or Gate())
+
+
+@pytest.mark.parametrize(
+    ("run", "findings", "gate"),
+    [
+        pytest.param(make_run(*ASKED), (), Gate(), id="all-answered"),
+        pytest.param(make_run(*FAILED[:2], *ASKED[2:]), (), Gate(), id="exactly-the-allowed-share-failed"),
+        pytest.param(make_run(*FAILED[:29], *ASKED[29:]), (), Gate(max_error_rate=0.29), id="allowed-share-is-exact"),
+        pytest.param(make_run(*ASKED), (make_finding(level="warn"),), Gate(), id="an-invariant-warns"),
+        pytest.param(
+            make_run(
+                *ASKED,
+                golden=make_golden(*(item.case for item in ASKED), make_case("other", modes=("vector",))),
+                fingerprint={"modes": ["hybrid"]},
+            ),
+            (),
+            Gate(),
+            id="a-case-for-another-mode-was-not-asked",
+        ),
+    ],
+)
+def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
+    """A run that was measured well enough for a verdict may become a baseline."""
+    promote(run, findings, gate)
+
+
+@pytest.mark.parametrize(
+    ("run", "findings", "reason"),
+    [
+        pytest.param(make_run(*ASKED, stopped="gave up"), (), "it did not finish: gave up", id="stopped"),
+        pytest.param(
+            make_run(*ASKED[:98], golden=make_golden(*(item.case for item in ASKED))),
+            (),
+            "2 of 100 cases not asked",
+            id="cases-missing",
+        ),
+        pytest.param(
+            make_run(*ASKED, *IN_VECTOR[:50], fingerprint={"modes": ["hybrid", "vector"]}),
+            (),
+            "50 of 100 cases not asked in mode vector",
+            id="cases-missing-in-one-mode",
+        ),
+        pytest.param(
+            make_run(*ASKED[1:], *IN_VECTOR[:1], fingerprint={"modes": ["vector", "hybrid", "bm25"]}),
+            (),
+            "99 of 100 cases not asked in mode vector; 1 of 100 cases not asked in mode hybrid; "
+            "100 of 100 cases not asked in mode bm25",
+            id="each-mode-is-told",
+        ),
+        pytest.param(make_run(golden=make_golden()), (), "no question was asked", id="nothing-asked"),
+        pytest.param(make_run(*FAILED[:3], *ASKED[3:]), (), "3 of 100 calls failed", id="too-many-failed"),
+        pytest.param(
+            make_run(*ASKED),
+            (make_finding(),),
+            "invariant scores_ordered does not hold: q1 (hybrid): rank 2",
+            id="invariant-broken",
+        ),
+        pytest.param(
+            make_run(*FAILED[:3], *ASKED[3:], stopped="gave up"),
+            (make_finding(),),
+            "it did not finish: gave up; 3 of 100 calls failed; invariant scores_ordered does not hold: "
+            "q1 (hybrid): rank 2",
+            id="all-causes-are-told",
+        ),
+    ],
+)
+def test_refused(run: Run, findings: tuple[Finding, ...], reason: str) -> None:
+    """A run that was not measured well enough is refused with every cause."""
+    with pytest.raises(CannotTell) as caught:
+        promote(run, findings)
+    assert caught.value.message == f"run run-1 cannot become a baseline: {reason}"
+    assert caught.value.hint == "Measure again, then promote."
+
+
+CONFIG: dict[str, Any] = {"raggate_version": "0.1.0", "checkout": {"commit": "abc"}, "against": "def", "suite": "notes"}
+
+
+def test_provenance() -> None:
+    """A baseline says which run it is, when it was measured, by which version, and on which commits."""
+    assert provenance(make_run(config=CONFIG)) == {
+        "run_id": "run-1",
+        "measured": "2026-01-02T03:04:05Z",
+        "raggate_version": "0.1.0",
+        "checkout": {"commit": "abc"},
+        "against": "def",
+    }
+
+
+def test_provenance_of_a_bare_run() -> None:
+    """What a run does not know of itself stays empty rather than being made up."""
+    known = provenance(make_run())
+    assert (known["raggate_version"], known["checkout"], known["against"]) == (None, {}, None)
+
+
+def test_provenance_depends_on_the_run_alone() -> None:
+    """Two promotions of one run give the same provenance, whatever its results took."""
+    run = make_run(*ASKED, config=CONFIG)
+    assert provenance(run) == provenance(replace(run, duration_s=99.0, results=ASKED[:1]))
+
+
+GATE = Gate(metrics={f"{name}_at_{k}": False for name in ("mrr", "ndcg", "recall_all") for k in (1, 3, 5, 10)})
+LOST = make_chunk("c2", rel_path="b.md")
+ALLOWED = Terms(reason="smaller model", by="ada", allow_regression=True)
+
+
+def run_of(lost: int, asked: int = 20, **fields: Any) -> Run:
+    """Measure questions of which the first `lost` are not found; each is 0.05 of hit_at_5 when 20 are asked."""
+    items = [
+        make_labelled(make_case(f"q{n:02}"), make_result(f"q{n:02}", LOST if n < lost else make_chunk()))
+        for n in range(asked)
+    ]
+    defaults = {"run_id": f"run-{lost}-{asked}", "started": f"2026-01-{lost + 1:02}T00:00:00Z"}
+    return make_run(*items, **{**defaults, **fields})
+
+
+def proposed(run: Run, present: Baseline | None, terms: Terms | None = None, **rest: Any) -> Proposal:
+    """Propose a run at the cut-off 5."""
+    return proposal(run, score(run, (5,)), present, GATE, terms or Terms(), **rest)
+
+
+def kept(proposal: Proposal) -> Baseline:
+    """Read the bytes of a proposal as the next one finds them."""
+    return baseline.read(proposal.data, "baselines/default.json", scoring.directions((5,)))
+
+
+def test_first_baseline() -> None:
+    """Without a baseline every gated metric starts with its value, and there is nothing before."""
+    found = proposed(run_of(1), None)
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+    assert (found.provenance["previous"], found.provenance["reason"], found.provenance["promoted_by"]) == (None,) * 3
+    assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (None, 0.95, None)
+    assert found.reasons == ()
+
+
+def test_what_a_reviewer_is_shown() -> None:
+    """A proposal holds the values before and after, the questions lost and gained, and what is accepted."""
+    found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED)
+    assert (hit(found).before.value, hit(found).after.value) == (0.95, 0.9)
+    assert [(flip.case_id, flip.kind) for flip in found.comparison.flips] == [("q01", "broke")]
+    assert [(reason.code, reason.message) for reason in found.reasons] == [
+        ("metric-down", "hit_at_5 (hybrid) 0.9500 → 0.9000")
+    ]
+    assert found.provenance == {
+        **provenance(run_of(2)),
+        "reason": "smaller model",
+        "promoted_by": "ada",
+        "previous": "run-1-20",
+    }
+    lines = [" ".join(line.split()) for line in table(found)]
+    assert lines[0] == "hit_at_5 (hybrid) 0.9500 → 0.9000 -0.0500"
+    assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 0.9500 → 0.9000"]
+
+
+HIT = "hit_at_5 (hybrid)"
+
+
+def hit(found: Proposal) -> Replacement:
+    """Give the row of hit_at_5."""
+    (row,) = [row for row in found.rows if (row.change.mode, row.change.metric) == ("hybrid", "hit_at_5")]
+    return row
+
+
+def told_of(found: Proposal, name: str = HIT) -> str:
+    """Give the line of a metric as the terminal has it."""
+    (line,) = [line for line in table(found) if line.startswith(name)]
+    return " ".join(line.split())
+
+
+def test_values_are_those_of_the_files() -> None:
+    """Before and after are what the two files say, and the change is over the questions that both have."""
+    present = kept(proposed(run_of(0), None))
+    run = together(run_of(0), relabelled(run_of(20), "new"))
+    with pytest.raises(
+        UsageError, match=r"0\.5000 over all questions of each side; 0\.0000 over the 20 questions added"
+    ):
+        proposed(run, present)
+    found = proposed(run, present, ALLOWED)
+    assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (1.0, 0.5, 0.0)
+    assert (hit(found).after.n, hit(found).change.current.n, hit(found).shared) == (40, 20, True)
+    assert kept(found).scorecard.slices["hybrid"]["overall"]["hit_at_5"].value == 0.5
+    assert told_of(found) == f"{HIT} 1.0000 → 0.5000 +0.0000 over 20 shared questions"
+    assert [reason.code for reason in found.reasons] == ["mean-down"]
+
+
+def test_loss_among_added_questions_is_seen() -> None:
+    """Good new questions do not hide that shared ones got worse; what is accepted names the values of those."""
+    present = kept(proposed(run_of(0, 12), None))
+    run = together(run_of(6, 12), relabelled(run_of(0, 12), "new"))
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → 0\.5000 over 12 shared questions"):
+        proposed(run, present)
+    found = proposed(run, present, ALLOWED)
+    assert told_of(found) == f"{HIT} 1.0000 → 0.7500 -0.5000 over 12 shared questions"
+    entry = kept(found).accepted["hybrid"]["hit_at_5"]
+    assert entry.lowered is not None
+    assert (entry.best, entry.lowered.before, entry.lowered.after) == (0.75, 1.0, 0.5)
+
+
+def relabelled(run: Run, mark: str = "") -> Run:
+    """Let a run have asked other questions, of the same ids unless they are marked."""
+    items = [
+        make_labelled(
+            make_case(f"{item.case.id}{mark}", question=f"{item.case.question} please{mark}"),
+            make_result(f"{item.case.id}{mark}", response=item.result.response),
+        )
+        for item in run.results
+    ]
+    return make_run(*items, run_id=run.run_id + "-other", started=run.started)
+
+
+def together(*runs: Run) -> Run:
+    """Let one run have asked what several did."""
+    return make_run(*(item for run in runs for item in run.results), run_id="both", started=runs[0].started)
+
+
+@pytest.mark.parametrize("same", [0, 9])
+def test_loss_behind_other_questions_is_refused(same: int) -> None:
+    """Where too few questions are the same, a mean that is lower counts as a loss like any other."""
+    present = kept(proposed(run_of(0), None))
+    worse = run_of(20)
+    run = together(
+        make_run(*run_of(0).results[:same], started=worse.started),
+        relabelled(make_run(*worse.results[same:], started=worse.started)),
+    )
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → 0\.[0-9]*, means over different questions"):
+        proposed(run, present)
+    found = proposed(run, present, ALLOWED)
+    assert hit(found).change.delta == pytest.approx(same / 20 - 1)
+    assert not hit(found).shared
+    assert found.reasons[-1].message == f"only {same} of the present baseline's 20 cases are still the same"
+    entry = kept(found).accepted["hybrid"]["hit_at_5"]
+    assert entry.lowered is not None
+    assert (entry.best, entry.lowered.before, entry.lowered.after) == (pytest.approx(same / 20), 1.0, entry.best)
+    assert entry.lowered.reason == "smaller model"
+    assert proposed(run, kept(found)).data == proposed(run, kept(found), ALLOWED).data
+
+
+def test_few_shared_questions_that_got_worse_are_seen() -> None:
+    """A loss over the few shared questions is one, though the others make the mean no lower."""
+    present = kept(proposed(run_of(10), None))
+    run = together(
+        make_run(*run_of(20).results[15:], started="2026-02-01T00:00:00Z"),
+        relabelled(make_run(*run_of(0).results[:15])),
+    )
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → 0\.0000 over 5 shared questions"):
+        proposed(run, present)
+
+
+def test_other_questions_that_are_no_worse() -> None:
+    """Relabelling every question without a lower mean needs no permission, and is told."""
+    found = proposed(relabelled(run_of(1)), kept(proposed(run_of(1), None)))
+    assert [reason.code for reason in found.reasons] == ["little-overlap"]
+    assert table(found)[-1] == "note: only 0 of the present baseline's 20 cases are still the same"
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+
+
+@pytest.mark.parametrize(("floor", "told"), [(0.95, False), (0.96, True)])
+def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
+    """A value beyond its floor can be promoted, with a note that the next check fails for it."""
+    gate = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=floor)})
+    run = run_of(1)
+    found = proposal(run, score(run, (5,)), None, gate, Terms())
+    said = [reason.message for reason in found.reasons]
+    expected = [f"hit_at_5 (hybrid) is 0.9500, beyond its floor {floor:g}, which the next check fails for"]
+    assert said == (expected if told else [])
+
+
+def test_metric_without_a_shared_question() -> None:
+    """A gated metric whose only questions were relabelled is judged by its means, however many others are shared."""
+    refused = make_case("trick", answerable=False)
+    abstains = make_labelled(refused, make_result("trick", response=make_response(abstained=True)))
+    asked_otherwise = make_case("trick", question="And now?", answerable=False)
+    answers = make_labelled(asked_otherwise, make_result("trick", make_chunk()))
+    present = kept(proposed(make_run(*run_of(0).results, abstains), None))
+    with pytest.raises(UsageError) as caught:
+        proposed(make_run(*run_of(0).results, answers), present)
+    assert caught.value.message.endswith(
+        "baseline: abstention_accuracy (hybrid) 1.0000 → 0.0000, means over different questions"
+    )
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        pytest.param(Terms(), id="nothing-said"),
+        pytest.param(Terms(reason="because"), id="not-allowed"),
+        pytest.param(Terms(allow_regression=True), id="no-reason"),
+        pytest.param(Terms.of(" \n", "", allow_regression=True), id="blank-reason"),
+    ],
+)
+def test_lower_value_is_refused(terms: Terms) -> None:
+    """A gated metric that goes down, however little, needs the permission and a reason; the way there is told."""
+    with pytest.raises(UsageError) as caught:
+        proposed(run_of(2), kept(proposed(run_of(1), None)), terms)
+    assert caught.value.message == (
+        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 0.9500 → 0.9000"
+    )
+    assert caught.value.hint == 'If that is accepted: --allow-regression --reason "...".'
+
+
+def test_cases_that_are_gone_are_refused() -> None:
+    """A run that asked fewer cases than the baseline's golden set needs the same, though no value went down."""
+    present = kept(proposed(run_of(1), None))
+    fewer = run_of(1, 19)
+    with pytest.raises(UsageError, match="1 case of the baseline is gone: q19"):
+        proposed(fewer, present)
+    assert [reason.code for reason in proposed(fewer, present, ALLOWED).reasons] == ["removed-cases"]
+
+
+def test_metric_that_vanished_is_refused() -> None:
+    """A gated metric that applies to no case any more counts as one that went down."""
+    present = kept(proposed(run_of(1), None))
+    modes = [replace(case, mode="bm25") for case in present.scorecard.cases]
+    both = replace(
+        present.scorecard,
+        cases=(*present.scorecard.cases, *modes),
+        slices={**present.scorecard.slices, "bm25": present.scorecard.slices["hybrid"]},
+        counts={**present.scorecard.counts, "bm25": present.scorecard.counts["hybrid"]},
+    )
+    with pytest.raises(UsageError, match=r"hit_at_5 \(bm25\) 0\.9500 → –"):
+        proposed(run_of(1), replace(present, scorecard=both))
+
+
+def test_metric_that_vanished_from_the_shared_cases_is_refused() -> None:
+    """It counts as gone also where new questions have a value, and what was accepted of it stays."""
+    asked = [make_labelled(make_case(f"q{n}"), make_result(f"q{n}", make_chunk())) for n in range(4)]
+    known = score(make_run(*asked, run_id="run-2"), (5,))
+    cases = tuple(
+        replace(case, values={name: None if n < 2 else value for name, value in case.values.items()})
+        for n, case in enumerate(known.cases)
+    )
+    slices = {"hybrid": {name: scoring.means(cases, (5,)) for name in known.slices["hybrid"]}}
+    lapsed = replace(known, cases=cases, slices=slices)
+    present = kept(proposal(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → – over 2 shared questions"):
+        proposal(make_run(*asked), lapsed, present, GATE, Terms())
+    found = proposal(make_run(*asked), lapsed, present, GATE, ALLOWED)
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == present.accepted["hybrid"]["hit_at_5"]
+
+
+def test_improvement_needs_no_permission() -> None:
+    """A run that is as good or better, with more cases, is promoted without a word."""
+    present = kept(proposed(run_of(2), None))
+    assert proposed(run_of(1, 25), present).reasons == ()
+
+
+def test_another_suite_is_refused() -> None:
+    """The baseline of another suite is not replaced, whatever is allowed."""
+    other = run_of(1, suite="other")
+    with pytest.raises(UsageError, match="is the baseline of suite 'default', the run is of 'other'"):
+        proposed(other, kept(proposed(run_of(1), None)), ALLOWED)
+
+
+def test_large_drop_is_recorded() -> None:
+    """A drop beyond the tolerance is recorded with its day, its values, why and by whom."""
+    found = kept(proposed(run_of(4), kept(proposed(run_of(1), None)), ALLOWED))
+    assert found.accepted["hybrid"]["hit_at_5"] == Accepted(
+        best=0.8,
+        drops=0.0,
+        since="2026-01-05",
+        lowered=Lowered(on="2026-01-05", before=0.95, after=0.8, reason="smaller model", by="ada"),
+    )
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 8])
+def test_promoting_twice_changes_nothing(lost: int) -> None:
+    """Promoting the run that is the baseline already gives the same bytes: no drop is counted twice."""
+    once = proposed(run_of(lost), kept(proposed(run_of(2), None)), ALLOWED)
+    assert proposed(run_of(lost), kept(once), ALLOWED).data == once.data
+    assert proposed(run_of(lost), kept(once)).data == once.data
+
+
+OTHER = ("the adapter changed",)
+
+
+@pytest.mark.parametrize("terms", [Terms(), Terms(reason="because"), Terms(allow_regression=True)])
+def test_starting_over_with_lower_values_is_refused(terms: Terms) -> None:
+    """A baseline that must not be compared is not replaced by lower means without permission and reason."""
+    with pytest.raises(UsageError) as caught:
+        proposed(run_of(2), kept(proposed(run_of(1), None)), terms, incomparable=OTHER)
+    assert caught.value.message == (
+        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 0.9500 → 0.9000; "
+        "the present baseline cannot be compared with: the adapter changed"
+    )
+
+
+def test_starting_over_with_lower_values() -> None:
+    """With permission it is replaced, told so, and the loss is recorded whatever its size."""
+    found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED, incomparable=OTHER)
+    assert [reason.code for reason in found.reasons] == ["metric-down", "starts-over"]
+    assert told_of(found) == f"{HIT} 0.9500 → 0.9000 -0.0500"
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(
+        best=0.9,
+        drops=0.0,
+        since="2026-01-03",
+        lowered=Lowered(on="2026-01-03", before=0.95, after=0.9, reason="smaller model", by="ada"),
+    )
+
+
+def test_starting_over() -> None:
+    """A baseline that must not be compared is replaced by values that are no lower without a word but the note."""
+    found = proposed(run_of(1), kept(proposed(run_of(5), None)), incomparable=OTHER)
+    assert [reason.code for reason in found.reasons] == ["starts-over"]
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+    assert hit(found).change.delta == pytest.approx(0.2)
+
+
+def test_starting_over_forgives_nothing() -> None:
+    """What was given up in small steps stays known until the best value is reached again."""
+    crept = kept(proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED))
+    entry = kept(proposed(run_of(2), crept, incomparable=OTHER)).accepted["hybrid"]["hit_at_5"]
+    assert (entry.best, entry.drops, entry.since) == (0.95, pytest.approx(0.05), "2026-01-02")
+    won_back = kept(proposed(run_of(0), crept, incomparable=OTHER)).accepted["hybrid"]["hit_at_5"]
+    assert won_back == Accepted(best=1.0, drops=0.0, since="2026-01-01")
+
+
+def test_starting_over_with_fewer_cases_is_refused() -> None:
+    """Cases and modes that are gone need the permission also where nothing else can be compared."""
+    present = kept(proposed(run_of(1), None))
+    with pytest.raises(UsageError, match="1 case of the baseline is gone: q19"):
+        proposed(run_of(0, 19), present, incomparable=OTHER)
+    vector = [make_labelled(item.case, replace(item.result, mode="vector")) for item in run_of(0).results]
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 0\.9500 → –"):
+        proposed(make_run(*vector), present, incomparable=("no mode in common",))
+
+
+def test_damaged_baseline_starts_anew() -> None:
+    """Where the present baseline cannot be read there is nothing to compare with, and the note says so."""
+    found = proposed(run_of(5), None, ALLOWED, unreadable="not valid JSON")
+    assert [reason.code for reason in found.reasons] == ["starts-over"]
+    assert hit(found).change.delta is None
+
+
+def test_terms_are_one_line_each() -> None:
+    """What a person typed is kept as one printable line."""
+    assert Terms.of("a\x1b[0m\nb", " c\t", allow_regression=False) == Terms(reason="a [0m b", by="c")

@@ -1,0 +1,380 @@
+"""The ratchet: small accepted drops are added up, and seen once they are a large one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_comparison,
+    make_delta,
+    make_golden,
+    make_labelled,
+    make_metric,
+    make_result,
+    make_run,
+    make_scorecard,
+)
+from raggate.config.schema import Config, Gate, Rule
+from raggate.gate import baseline, invariants, promote
+from raggate.gate.promote import replacements
+from raggate.gate.ratchet import Promotion, advance, creeping
+from raggate.gate.row_status import judge
+from raggate.gate.verdict import decide
+from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.comparison import Comparison, GoldenChanges
+from raggate.models.run import Run
+from raggate.models.scorecard import OVERALL
+from raggate.models.verdict import Review
+from raggate.pipeline import check
+from raggate.scoring import score
+
+GATE = Gate(metrics={"wrong_rate": 0.05})
+ON = Promotion(on="2026-03-01", reason="smaller model", by="ada")
+ENTRY = Accepted(best=0.80, drops=0.02, since="2026-01-01")
+
+
+def advanced(entry: Accepted | None, before: float | None, now: float, metric: str = "hit_at_5") -> Accepted:
+    """Advance one metric from one value to another over the same cases; without an entry the baseline keeps none."""
+    stored = make_scorecard(
+        make_case_score(values={metric: before}) if before is not None else make_case_score("q9", {"mrr_at_5": 1.0})
+    )
+    kept = {"hybrid": {metric: entry}} if entry else {}
+    scorecard = make_scorecard(make_case_score(values={metric: now}))
+    direction = scorecard.slices["hybrid"][OVERALL][metric].direction
+    comparison = Comparison(
+        baseline=make_baseline(stored, provenance={"measured": "2026-02-03T04:05:06Z"}, accepted=kept),
+        scorecard=scorecard,
+        deltas=(make_delta(before, now, direction=direction, metric=metric),),
+        compared=1,
+    )
+    return accepted(comparison)["hybrid"][metric]
+
+
+def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, Accepted]]:
+    """Advance every gated metric of a comparison."""
+    return advance(tuple(replacements(comparison, gate)), comparison, gate, ON)
+
+
+def onto(
+    entry: Accepted, before: tuple[float, float], now: tuple[float, float], metric: str = "hit_at_5", **golden: Any
+) -> Accepted:
+    """Advance a metric between golden sets of ten shared and ten other questions: a pair is their two means."""
+    sets = [
+        [make_case_score(f"q{n}", {metric: shared}) for n in range(10)]
+        + [make_case_score(f"{name}{n}", {metric: other}) for n in range(10)]
+        for name, (shared, other) in (("old", before), ("new", now))
+    ]
+    direction = make_scorecard(*sets[0]).slices["hybrid"][OVERALL][metric].direction
+    comparison = Comparison(
+        baseline=make_baseline(make_scorecard(*sets[0]), accepted={"hybrid": {metric: entry}}),
+        scorecard=make_scorecard(*sets[1]),
+        deltas=(make_delta(before[0], now[0], direction=direction, metric=metric),),
+        golden=GoldenChanges(**golden),
+        compared=10,
+    )
+    return accepted(comparison)["hybrid"][metric]
+
+
+def test_other_questions_lower_the_best_only_with_a_record() -> None:
+    """A best value that is worse because the questions are others is recorded as that, and nothing is given up."""
+    entry = Accepted(best=0.75, drops=0.0, since="2026-01-01")
+    moved = Lowered(on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada")
+    after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
+    assert after == Accepted(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
+    assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
+    assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
+    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").moved
+    assert less is not None
+    assert (less.before, less.after, less.reason) == (0.1, pytest.approx(0.2), "other questions")
+
+
+def test_other_questions_do_not_hide_small_drops() -> None:
+    """Small drops over the shared questions are added, whatever the new ones do to the mean."""
+    entry = Accepted(best=0.8, drops=0.0, since="2026-01-01")
+    after = onto(entry, (0.8, 0.8), (0.77, 1.0))
+    assert (after.best, after.drops, after.since, after.moved) == (0.8, pytest.approx(0.03), "2026-01-01", None)
+
+
+def test_large_drop_among_other_questions() -> None:
+    """A large accepted drop is recorded over the shared questions, and what the others lowered beyond it as that."""
+    after = onto(Accepted(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.9))
+    assert after.lowered is not None
+    assert (after.best, after.lowered.before, after.lowered.after) == (pytest.approx(0.8), 0.8, 0.7)
+    assert after.moved is None
+    after = onto(Accepted(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.1))
+    assert after.lowered is not None
+    assert after.moved is not None
+    assert (after.lowered.before, after.lowered.after) == (0.8, 0.7)
+    assert (after.moved.before, after.moved.after) == (0.7, pytest.approx(0.4))
+    assert after.best == after.moved.after
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(0.78, 0.76, replace(ENTRY, drops=0.04), id="small-drop-is-added"),
+        pytest.param(0.78, 0.73, replace(ENTRY, drops=0.07), id="exactly-the-tolerance-is-small"),
+        pytest.param(0.78, 0.79, replace(ENTRY, drops=0.01), id="gain-is-taken-off"),
+        pytest.param(0.78, 0.80, Accepted(best=0.80, drops=0.0, since="2026-03-01"), id="all-won-back"),
+        pytest.param(0.78, 0.90, Accepted(best=0.90, drops=0.0, since="2026-03-01"), id="a-new-best"),
+        pytest.param(0.78, 0.78, ENTRY, id="the-same"),
+        pytest.param(0.78, 0.78 + 1e-10, ENTRY, id="noise-of-floats"),
+        pytest.param(
+            0.78,
+            0.70,
+            Accepted(
+                best=0.70,
+                drops=0.0,
+                since="2026-03-01",
+                lowered=Lowered(on="2026-03-01", before=0.78, after=0.70, reason="smaller model", by="ada"),
+            ),
+            id="a-person-accepted-a-large-drop",
+        ),
+    ],
+)
+def test_advance(before: float, now: float, expected: Accepted) -> None:
+    """What is accepted follows from the change over the same cases: added, taken off, or begun anew."""
+    after = advanced(ENTRY, before, now)
+    assert after.drops == pytest.approx(expected.drops, abs=1e-9)
+    assert replace(after, drops=expected.drops) == expected
+
+
+def test_less_is_better() -> None:
+    """Of a rate a rise is the drop."""
+    assert advanced(replace(ENTRY, best=0.1), 0.12, 0.15, "wrong_rate").drops == pytest.approx(0.05)
+    assert advanced(replace(ENTRY, best=0.1), 0.12, 0.10, "wrong_rate").drops == 0.0
+
+
+def test_what_was_lowered_stays_known() -> None:
+    """When a lower value was accepted stays in the file through later gains and small drops."""
+    low = Lowered(on="2026-01-01", before=0.9, after=0.7, reason="r", by="b")
+    for now in (0.68, 0.70, 0.9):
+        assert advanced(Accepted(best=0.7, drops=0.0, since="2026-01-01", lowered=low), 0.70, now).lowered == low
+
+
+def test_baseline_that_keeps_nothing_yet() -> None:
+    """A baseline from before the ratchet starts with its own value, on the day it was measured."""
+    after = advanced(None, 0.80, 0.78)
+    assert (after.best, after.since) == (0.80, "2026-02-03")
+    assert after.drops == pytest.approx(0.02)
+
+
+def test_new_metric() -> None:
+    """A metric that the baseline does not have starts with its value."""
+    assert advanced(None, None, 0.6) == Accepted(best=0.6, drops=0.0, since="2026-03-01")
+
+
+def test_everything_starts() -> None:
+    """Without a baseline every gated metric starts, and no other."""
+    scorecard = make_scorecard(make_case_score(values={"hit_at_5": 0.5, "ndcg_at_7": 0.4, "mrr_at_10": None}))
+    assert accepted(Comparison(baseline=None, scorecard=scorecard), Gate()) == {
+        "hybrid": {"hit_at_5": Accepted(best=0.5, drops=0.0, since="2026-03-01")}
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(0.7, 0.8, Accepted(best=0.8, drops=0.0, since="2026-03-01"), id="as-good-as-the-best"),
+        pytest.param(0.7, 0.75, ENTRY, id="not-won-back"),
+        pytest.param(0.7, 0.7, ENTRY, id="the-same"),
+        pytest.param(None, 0.5, ENTRY, id="not-measured-before"),
+        pytest.param(
+            0.7,
+            0.69,
+            Accepted(
+                best=0.69,
+                drops=0.0,
+                since="2026-03-01",
+                lowered=Lowered(on="2026-03-01", before=0.7, after=0.69, reason="smaller model", by="ada"),
+            ),
+            id="however-little-lower",
+        ),
+    ],
+)
+def test_baseline_that_must_not_be_compared(before: float | None, now: float, expected: Accepted) -> None:
+    """Where only means can be set side by side, a lower one is recorded, and nothing else is forgotten."""
+    stored = make_scorecard(make_case_score(values={"hit_at_5": before}))
+    comparison = Comparison(
+        baseline=make_baseline(stored, accepted={"hybrid": {"hit_at_5": ENTRY}}),
+        scorecard=make_scorecard(make_case_score(values={"hit_at_5": now})),
+        incomparable=("other adapter",),
+    )
+    assert accepted(comparison) == {"hybrid": {"hit_at_5": expected}}
+
+
+def test_metric_that_cannot_be_held_against_anything() -> None:
+    """A metric without a value now, or without a case in common, keeps what was accepted of it."""
+    held = make_baseline(accepted={"hybrid": {"hit_at_5": ENTRY}})
+    for value, delta in ((None, make_delta(0.8, None)), (0.4, make_delta(None, None))):
+        scorecard = make_scorecard(make_case_score(values={"hit_at_5": value}))
+        comparison = Comparison(baseline=held, scorecard=scorecard, deltas=(delta,))
+        assert accepted(comparison, Gate()) == {"hybrid": {"hit_at_5": ENTRY}}
+
+
+@pytest.mark.parametrize(
+    ("drops", "now", "total"),
+    [
+        pytest.param(0.03, 0.78, None, id="exactly-the-tolerance"),
+        pytest.param(0.03, 0.7799, 0.0501, id="a-little-more"),
+        pytest.param(0.06, 0.80, 0.06, id="accepted-before"),
+        pytest.param(0.06, 0.81, 0.06, id="a-gain-is-not-taken-off-before-it-is-promoted"),
+        pytest.param(0.06, 0.70, None, id="worse-by-itself"),
+        pytest.param(0.0, 0.75, None, id="one-drop-of-the-tolerance"),
+    ],
+)
+def test_creeping(drops: float, now: float, total: float | None) -> None:
+    """A metric creeps when accepted drops and this change's own add up to more than its tolerance."""
+    rows = [judge(make_delta(0.8, now), Gate())]
+    found = list(creeping(rows, {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}))
+    assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
+
+
+@pytest.mark.parametrize(("drops", "now", "total"), [(0.0, 0.66, None), (0.03, 0.66, None), (0.03, 0.76, 0.07)])
+def test_what_falls_beyond_its_floor_at_once_did_not_creep(drops: float, now: float, total: float | None) -> None:
+    """A value beyond its floor has crept there only if none of its steps was larger than the tolerance."""
+    row = judge(make_delta(0.8, now), Gate(metrics={"hit_at_5": Rule(floor=0.78)}))
+    assert row.status == "below floor"
+    found = list(creeping([row], {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}))
+    assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
+
+
+def held(drops: float, now: float, **fields: Any) -> Comparison:
+    """Build a comparison with a baseline that has accepted so much."""
+    kept = {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}
+    return make_comparison(make_delta(0.8, now, **fields), baseline=make_baseline(accepted=kept))
+
+
+@pytest.mark.parametrize(
+    ("ratchet", "now", "outcome", "reasons", "warnings"),
+    [
+        pytest.param("warn", 0.78, "pass", [], ["creep"], id="warn"),
+        pytest.param("fail", 0.78, "regression", ["creep"], [], id="fail"),
+        pytest.param("off", 0.78, "pass", [], [], id="off"),
+        pytest.param("fail", 0.82, "pass", [], ["creep"], id="an-improvement-is-never-red"),
+        pytest.param("fail", 0.70, "regression", ["worse"], [], id="worse-is-told-once"),
+    ],
+)
+def test_verdict(ratchet: Any, now: float, outcome: str, reasons: list[str], warnings: list[str]) -> None:
+    """Creep is a warning, or red where that is configured and the change drops the metric too."""
+    verdict = decide(held(0.06, now), (), Gate(ratchet=ratchet))
+    assert verdict.outcome == outcome
+    assert [reason.code for reason in verdict.reasons] == reasons
+    assert [warning.code for warning in verdict.warnings] == warnings
+
+
+def test_sentence() -> None:
+    """The sentence names metric, mode, sum, day and what was allowed."""
+    verdict = decide(held(0.04, 0.78), (), Gate(ratchet="fail"))
+    assert verdict.reasons[0].message == (
+        "hit_at_5 (hybrid) has crept down 0.0600 since 2026-01-01 in accepted steps of at most 0.05 each, "
+        "more than the allowed 0.05"
+    )
+    assert verdict.headline == "Crept beyond the tolerance in small steps: 1 gated metric."
+
+
+CONFIG = {
+    "vault": {"v": "v"},
+    "api": {"url": "http://127.0.0.1:1"},
+    "score": {"k": [5]},
+    "invariants": {"notes_exist": "off"},
+}
+FOUND, LOST = make_chunk(), make_chunk("c2", rel_path="b.md")
+
+
+def run_of(step: int, gate: dict[str, Any]) -> Run:
+    """Measure 50 questions of which the first `step` are not found any more: hit_at_5 is 1 - step / 50."""
+    cases = [make_case(f"q{number:02}") for number in range(50)]
+    items = [
+        make_labelled(case, make_result(case.id, LOST if number < step else FOUND)) for number, case in enumerate(cases)
+    ]
+    config = Config.model_validate({**CONFIG, "gate": gate}).model_dump(mode="json")
+    return make_run(
+        *items,
+        run_id=f"run-{step}",
+        started=f"2026-01-{step + 1:02}T00:00:00Z",
+        golden=make_golden(*cases),
+        config=config,
+        fingerprint={"modes": ["hybrid"]},
+    )
+
+
+def checked(run: Run, held_against: Baseline | None) -> Review:
+    """Judge a run as `raggate check` does."""
+    return check.judge(run, score.score(run, (5,)), held_against)
+
+
+def promoted(run: Run, present: Baseline | None) -> Baseline:
+    """Promote a run as `raggate promote` does, and read what was written."""
+    scorecard = score.score(run, (5,))
+    assert not present or not invariants.comparable(scorecard, present)
+    terms = promote.Terms(reason="a small step", by="ada", allow_regression=True)
+    data = promote.proposal(run, scorecard, present, check.config_of(run).gate, terms).data
+    return baseline.read(data, "baselines/default.json", score.directions((5,)))
+
+
+ONLY = {f"{name}_at_{k}": False for name in ("hit", "mrr", "ndcg", "recall_all") for k in (1, 3, 10)}
+
+
+@pytest.mark.parametrize(
+    ("ratchet", "outcomes", "first"),
+    [
+        pytest.param("warn", ["pass"] * 10, 3, id="warned-from-the-third"),
+        pytest.param("fail", ["pass"] * 2 + ["regression"] * 8, 3, id="red-from-the-third"),
+        pytest.param("off", ["pass"] * 10, None, id="unseen-without"),
+    ],
+)
+def test_ten_small_steps(ratchet: str, outcomes: list[str], first: int | None) -> None:
+    """Of ten changes, each 0.02 worse than the last and each promoted, the third is caught; none without a ratchet."""
+    gate = {"ratchet": ratchet, "metrics": {**ONLY, "hit_at_5": 0.05}}
+    present = promoted(run_of(0, gate), None)
+    reviews = []
+    for step in range(1, 11):
+        run = run_of(step, gate)
+        reviews.append(checked(run, present))
+        present = promoted(run, present)
+    assert [review.verdict.outcome for review in reviews] == outcomes
+    told = [
+        step
+        for step, review in enumerate(reviews, 1)
+        if any(item.code == "creep" for item in (*review.verdict.reasons, *review.verdict.warnings))
+    ]
+    assert told == ([] if first is None else list(range(first, 11)))
+    kept = present.accepted["hybrid"]["hit_at_5"]
+    assert (kept.best, kept.since, kept.lowered) == (1.0, "2026-01-01", None)
+    assert kept.drops == pytest.approx(0.2)
+
+
+def test_metric_without_a_rule() -> None:
+    """A row without a rule never creeps, whatever was accepted of it."""
+    row = judge(replace(make_delta(metric="ndcg_at_7"), current=make_metric(0.1)), Gate())
+    assert not list(creeping([row], {"hybrid": {"ndcg_at_7": replace(ENTRY, drops=9.0)}}))
+
+
+def test_metric_that_is_not_gated_for_a_while() -> None:
+    """What was accepted outlasts a time without a rule: a loss in it does not become the best there ever was."""
+    kept = {"hybrid": {"hit_at_5": ENTRY}}
+    rest = Gate(metrics={"hit_at_5": "off"})
+    stored, worse = (make_scorecard(make_case_score(values={"hit_at_5": value})) for value in (0.8, 0.1))
+    comparison = Comparison(
+        baseline=make_baseline(stored, accepted=kept),
+        scorecard=worse,
+        deltas=(make_delta(0.8, 0.1, metric="hit_at_5"),),
+        compared=1,
+    )
+    resting = accepted(comparison, rest)
+    assert resting == kept
+    again = Comparison(
+        baseline=make_baseline(worse, accepted=resting),
+        scorecard=worse,
+        deltas=(make_delta(0.1, 0.1, metric="hit_at_5"),),
+        compared=1,
+    )
+    assert accepted(again)["hybrid"]["hit_at_5"].best == ENTRY.best

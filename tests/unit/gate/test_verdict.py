@@ -1,0 +1,822 @@
+"""The verdict: which comparison under which policy gives which outcome, exit code, reasons and warnings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import (
+    make_baseline,
+    make_case_score,
+    make_comparison,
+    make_delta,
+    make_finding,
+    make_flip,
+    make_metric,
+    make_operations,
+    make_scorecard,
+)
+from raggate.config.schema import Gate, Rule
+from raggate.gate import wording
+from raggate.gate.row_status import judge
+from raggate.gate.verdict import decide
+from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges
+from raggate.models.scorecard import OVERALL
+from raggate.reports import formatting
+
+PLAIN = Gate(metrics={"hit_at_5": 0.05, "wrong_rate": 0.05})
+SAME = make_delta(0.8, 0.8)
+WORSE = make_delta(0.8, 0.7)
+
+TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
+
+
+def rate(baseline: float | None, current: float | None, **fields: Any) -> Delta:
+    """Build a delta of a metric of which less is better."""
+    return make_delta(baseline, current, direction="lower", metric="wrong_rate", **fields)
+
+
+def slice_delta(baseline: float | None = 0.8, current: float | None = 0.7, *, n: int = 10, **fields: Any) -> Delta:
+    """Build a delta of the slice `difficulty=hard` with `n` cases on both sides."""
+    delta = make_delta(baseline, current, slice="difficulty=hard", **fields)
+    return replace(delta, baseline=replace(delta.baseline, n=n), current=replace(delta.current, n=n))
+
+
+def emptied(**fields: Any) -> Delta:
+    """Build a delta whose mode and slice have no case at all any more."""
+    return make_delta(0.8, None, **fields)
+
+
+def thinned(now: int) -> Delta:
+    """Build a delta of a metric that applied to ten cases and now applies to `now` of them."""
+    return replace(SAME, current=make_metric(0.8, now, unscored=10 - now))
+
+
+def lapsed(count: int) -> Delta:
+    """Build a delta over ten cases of a metric that applied to so many more in the baseline."""
+    return replace(SAME, lapsed=count)
+
+
+def with_gated(*deltas: Delta, **fields: Any) -> Comparison:
+    """Build a comparison that would pass, but for what is given."""
+    return make_comparison(SAME, *deltas, **fields)
+
+
+def must_pass(**fields: Any) -> Comparison:
+    """Build a comparison that would pass, but for its only case, which must."""
+    return with_gated(scorecard=make_scorecard(make_case_score(must_pass=True, **fields)))
+
+
+def codes(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, ...] = (), **rest: Any) -> list[str]:
+    """Give the codes of the reasons of the verdict."""
+    return [reason.code for reason in decide(comparison, findings, gate, **rest).reasons]
+
+
+def warned(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, ...] = ()) -> list[str]:
+    """Give the codes of the warnings of the verdict."""
+    return [warning.code for warning in decide(comparison, findings, gate).warnings]
+
+
+FLOOR = Gate(metrics={"hit_at_5": Rule(tolerance=0.5, floor=0.75)})
+CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
+
+
+@pytest.mark.parametrize(
+    ("delta", "gate", "status"),
+    [
+        pytest.param(make_delta(0.8, 0.8), PLAIN, "same", id="same"),
+        pytest.param(make_delta(0.8, 0.8 - 1e-12), PLAIN, "same", id="same-but-for-float-noise"),
+        pytest.param(make_delta(0.8, 0.9), PLAIN, "better", id="better"),
+        pytest.param(make_delta(0.8, 0.78), PLAIN, "within", id="within"),
+        pytest.param(make_delta(0.80, 0.75), PLAIN, "within", id="exactly-at-tolerance"),
+        pytest.param(make_delta(0.80, 0.75 - 1e-10), PLAIN, "within", id="beyond-by-float-noise"),
+        pytest.param(make_delta(0.80, 0.75 - 2e-9), PLAIN, "worse", id="beyond-by-more-than-1e-9"),
+        pytest.param(make_delta(0.8, 0.7), PLAIN, "worse", id="worse"),
+        pytest.param(make_delta(0.8, 0.7999), Gate(tolerance=0), "worse", id="no-tolerance-at-all"),
+        pytest.param(rate(0.1, 0.2), PLAIN, "worse", id="rate-rises"),
+        pytest.param(rate(0.10, 0.15), PLAIN, "within", id="rate-rises-exactly-to-tolerance"),
+        pytest.param(rate(0.2, 0.1), PLAIN, "better", id="rate-falls"),
+        pytest.param(make_delta(0.8, 0.74), FLOOR, "below floor", id="below-floor"),
+        pytest.param(make_delta(0.8, 0.75), FLOOR, "within", id="exactly-at-floor"),
+        pytest.param(make_delta(0.70, 0.74), FLOOR, "below floor", id="below-floor-though-better"),
+        pytest.param(make_delta(None, 0.74), FLOOR, "below floor", id="floor-needs-no-baseline-value"),
+        pytest.param(slice_delta(0.8, 0.74), FLOOR, "within", id="no-floor-for-slices"),
+        pytest.param(rate(0.1, 0.26), CEILING, "below floor", id="above-ceiling"),
+        pytest.param(rate(0.1, 0.25), CEILING, "within", id="exactly-at-ceiling"),
+        pytest.param(
+            make_delta(0.8, 0.8, whole=make_metric(0.74, 20)), FLOOR, "below floor", id="below-over-all-cases"
+        ),
+        pytest.param(make_delta(0.8, 0.74, whole=make_metric(0.75, 20)), FLOOR, "within", id="above-over-all-cases"),
+        pytest.param(
+            make_delta(0.8, None, whole=make_metric(0.74, 20)), FLOOR, "vanished", id="below-but-not-compared"
+        ),
+        pytest.param(
+            make_delta(None, None, whole=make_metric(0.7, 5)), FLOOR, "below floor", id="below-in-added-cases"
+        ),
+        pytest.param(
+            rate(0.1, 0.1, whole=make_metric(0.26, direction="lower")), CEILING, "below floor", id="above-all"
+        ),
+        pytest.param(make_delta(0.8, float("nan")), PLAIN, "worse", id="nan-is-never-green"),
+        pytest.param(make_delta(0.8, float("nan")), FLOOR, "below floor", id="nan-is-never-above-a-floor"),
+        pytest.param(make_delta(0.8, 0.2, metric="ndcg_at_7"), PLAIN, "not gated", id="metric-without-rule"),
+        pytest.param(WORSE, Gate(metrics={"hit_at_5": False}), "not gated", id="metric-switched-off"),
+        pytest.param(make_delta(None, 0.9), PLAIN, "no baseline", id="nothing-in-the-baseline"),
+        pytest.param(make_delta(None, None), FLOOR, "not gated", id="applies-to-no-case-on-either-side"),
+        pytest.param(replace(SAME, current=make_metric(None, 0, unscored=9)), PLAIN, "vanished", id="vanished-metric"),
+        pytest.param(emptied(metric="ndcg_at_7"), PLAIN, "vanished", id="vanished-mode-though-not-gated"),
+        pytest.param(slice_delta(n=10), PLAIN, "worse", id="slice-large-enough"),
+        pytest.param(slice_delta(n=9), PLAIN, "not gated", id="slice-too-small"),
+        pytest.param(slice_delta(n=5, lapsed=5), PLAIN, "worse", id="slice-large-enough-in-the-baseline"),
+        pytest.param(slice_delta(n=99), Gate(slices="off"), "not gated", id="slices-off"),
+    ],
+)
+def test_status_of_a_row(delta: Delta, gate: Gate, status: str) -> None:
+    """A row's status follows from its values, its direction and the rule, whatever else was measured."""
+    assert judge(delta, gate).status == status
+
+
+@pytest.mark.parametrize(
+    ("metrics", "metric", "allowed"),
+    [
+        pytest.param({}, "hit_at_5", 0.07, id="the-gates-tolerance"),
+        pytest.param({}, "scope_miss_rate", 0.07, id="rates-have-none-of-their-own"),
+        pytest.param({"hit_at_5": 0.01}, "hit_at_5", 0.01, id="a-number"),
+        pytest.param({"hit_at_5": Rule(tolerance=0.02)}, "hit_at_5", 0.02, id="a-rule"),
+        pytest.param({"hit_at_5": Rule(floor=0.5)}, "hit_at_5", 0.07, id="a-rule-without-tolerance"),
+        pytest.param({"hit_at_5": False}, "hit_at_5", None, id="off"),
+    ],
+)
+def test_allowed_change(metrics: dict[str, Any], metric: str, allowed: float | None) -> None:
+    """A row tells the tolerance it was judged by: its own, else the gate's, and none when it is not gated."""
+    assert judge(make_delta(metric=metric), Gate(tolerance=0.07, metrics=metrics)).allowed == allowed
+
+
+OPERATIONS = [
+    pytest.param(make_operations(100, 2), [], id="exactly-the-allowed-share-failed"),
+    pytest.param(make_operations(100, 3), ["too-many-errors"], id="one-call-more-failed"),
+]
+
+
+@pytest.mark.parametrize(("operations", "expected"), OPERATIONS)
+def test_failed_calls(operations: Any, expected: list[str]) -> None:
+    """A run counts as not measured when more than the allowed share of its calls failed."""
+    comparison = with_gated(scorecard=make_scorecard(make_case_score(), operations=operations))
+    assert codes(comparison) == expected
+
+
+@pytest.mark.parametrize(
+    ("failures", "stopped", "expected"),
+    [
+        pytest.param(
+            {"aborted": 12, "status": 12},
+            "gave up",
+            ["12 of 12 calls failed (12 status) and 12 questions were not asked, more than the allowed share of 0.02"],
+            id="failed-until-it-stopped",
+        ),
+        pytest.param({"aborted": 23}, "the API exited", [], id="stopped-without-a-failed-call"),
+        pytest.param(
+            {"aborted": 1},
+            None,
+            ["1 question was not asked, more than the allowed share of 0.02"],
+            id="not-asked-though-it-did-not-stop",
+        ),
+    ],
+)
+def test_questions_that_were_not_asked_did_not_fail(
+    failures: dict[str, int], stopped: str | None, expected: list[str]
+) -> None:
+    """A question that a run did not come to is no failed call; without a word of a stop it is missed all the same."""
+    operations = make_operations(24, sum(failures.values()), failures=failures)
+    scorecard = make_scorecard(make_case_score(), operations=operations)
+    reasons = decide(with_gated(scorecard=scorecard), (), Gate(), stopped=stopped).reasons
+    assert [reason.message for reason in reasons if reason.code == "too-many-errors"] == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        pytest.param("", "3 of 3 calls failed (3 timeout), more than the allowed share of 0.02", id="not-known"),
+        pytest.param("HTTP 400: no\x1b[1m", "0.02; most often: “HTTP 400: no [1m”", id="one-harmless-line"),
+        pytest.param("no”. All is well", '0.02; most often: “no". All is well”', id="never-out-of-its-quotes"),
+        pytest.param("x" * 400, f"0.02; most often: “{'x' * 159}…”", id="cut"),
+    ],
+)
+def test_failed_calls_say_why(said: str, expected: str) -> None:
+    """The reason quotes what most of the failed calls said."""
+    scorecard = make_scorecard(make_case_score(), operations=make_operations(3, 3, said=said))
+    reasons = decide(with_gated(scorecard=scorecard), (), Gate()).reasons
+    assert next(reason.message for reason in reasons if reason.code == "too-many-errors").endswith(expected)
+
+
+def test_allowed_share_of_failures_is_exact() -> None:
+    """29 failures of 100 are not more than a share of 0.29, though 0.29 * 100 is less than 29 in floats."""
+    comparison = with_gated(scorecard=make_scorecard(make_case_score(), operations=make_operations(100, 29)))
+    assert codes(comparison, Gate(max_error_rate=0.29)) == []
+
+
+def cases(count: int) -> Any:
+    """Build a scorecard of so many cases."""
+    return make_scorecard(*(make_case_score(f"q{number}") for number in range(count)))
+
+
+BARE = make_baseline(make_scorecard(counts={"hybrid": {OVERALL: 10}}))
+SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
+
+
+@pytest.mark.parametrize(
+    ("comparison", "gate", "expected"),
+    [
+        pytest.param(with_gated(), PLAIN, [], id="pass"),
+        pytest.param(with_gated(make_delta(0.1, 0.9)), PLAIN, [], id="better-is-never-red"),
+        pytest.param(with_gated(WORSE), PLAIN, ["worse"], id="worse"),
+        pytest.param(with_gated(WORSE, rate(0, 1)), PLAIN, ["worse", "worse"], id="one-reason-per-row"),
+        pytest.param(with_gated(make_delta(0.8, 0.7)), FLOOR, ["below-floor"], id="below-floor"),
+        pytest.param(must_pass(rank=5), PLAIN, [], id="must-pass-at-last-rank"),
+        pytest.param(must_pass(rank=6), PLAIN, ["must-pass"], id="must-pass-one-rank-lower"),
+        pytest.param(must_pass(rank=None), PLAIN, ["must-pass"], id="must-pass-not-found"),
+        pytest.param(
+            must_pass(rank=1, values={"false_abstention_rate": 1.0}),
+            PLAIN,
+            ["must-pass"],
+            id="must-pass-found-but-refused",
+        ),
+        pytest.param(must_pass(rank=2), Gate(flip_at=1), ["must-pass"], id="must-pass-by-flip-at"),
+        pytest.param(
+            must_pass(rank=1, rank_all=6, values={"recall_all_at_5": 0.0}),
+            PLAIN,
+            ["must-pass"],
+            id="grouped-incomplete",
+        ),
+        pytest.param(must_pass(rank=1, rank_all=5, values={"recall_all_at_5": 1.0}), PLAIN, [], id="grouped-complete"),
+        pytest.param(must_pass(rank=1, rank_all=None, values={"recall_all_at_5": None}), PLAIN, [], id="not-grouped"),
+        pytest.param(must_pass(rank=None, values={"abstention_accuracy": 1.0}), PLAIN, [], id="must-abstain-and-does"),
+        pytest.param(
+            must_pass(rank=None, values={"abstention_accuracy": 0.0}),
+            PLAIN,
+            ["must-pass"],
+            id="must-abstain-and-does-not",
+        ),
+        pytest.param(must_pass(rank=None, failure="timeout"), PLAIN, ["must-pass"], id="must-pass-call-failed"),
+        pytest.param(with_gated(scorecard=make_scorecard()), PLAIN, ["zero-cases"], id="zero-cases"),
+        pytest.param(
+            make_comparison(scorecard=cases(1), baseline=make_baseline(), incomparable=("other suite",)),
+            PLAIN,
+            ["incomparable"],
+            id="incomparable",
+        ),
+        pytest.param(with_gated(baseline=make_baseline(cases(10)), compared=5), PLAIN, [], id="half-still-the-same"),
+        pytest.param(
+            with_gated(baseline=make_baseline(cases(10)), compared=4), PLAIN, ["little-overlap"], id="little-overlap"
+        ),
+        pytest.param(
+            with_gated(baseline=make_baseline(cases(20)), compared=11), Gate(min_overlap=0.55), [], id="exact-overlap"
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(removed=("q2",))), PLAIN, ["removed-cases"], id="removed-cases-refused"
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(removed=("q2",))),
+            Gate(on_removed_cases="warn"),
+            [],
+            id="removed-cases-warn",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(added=("q2",), relabelled=("q3",))), PLAIN, [], id="added-and-relabelled"
+        ),
+        pytest.param(
+            with_gated(baseline=BARE, scorecard=SHRUNK), PLAIN, ["fewer-cases"], id="fewer-cases-than-a-bare-baseline"
+        ),
+        pytest.param(
+            with_gated(baseline=BARE, scorecard=SHRUNK), Gate(on_removed_cases="warn"), [], id="fewer-cases-warn"
+        ),
+        pytest.param(
+            with_gated(baseline=BARE, scorecard=replace(SHRUNK, counts=BARE.scorecard.counts)),
+            PLAIN,
+            [],
+            id="as-many-cases-as-a-bare-baseline",
+        ),
+        pytest.param(with_gated(vault_changes=("changed a.md",)), PLAIN, [], id="vault-changed"),
+        pytest.param(
+            with_gated(vault_changes=("changed a.md",)),
+            Gate(on_vault_change="refuse"),
+            ["vault-changed"],
+            id="vault-change-refused",
+        ),
+        pytest.param(with_gated(emptied(mode="bm25")), PLAIN, ["vanished"], id="vanished-mode"),
+        pytest.param(
+            with_gated(emptied(mode="bm25"), emptied(mode="bm25", slice="tag=x"), emptied(mode="bm25", metric="m")),
+            PLAIN,
+            ["vanished"],
+            id="vanished-mode-once",
+        ),
+        pytest.param(with_gated(emptied(slice="tag=x")), PLAIN, ["vanished"], id="vanished-slice"),
+        pytest.param(with_gated(emptied(slice="tag=x")), Gate(min_slice=11), [], id="vanished-slice-too-small"),
+        pytest.param(with_gated(emptied(mode="bm25")), Gate(min_slice=11), ["vanished"], id="a-mode-is-never-small"),
+        pytest.param(
+            with_gated(golden=GoldenChanges(refiled=("q2",), released=("q3",))), PLAIN, [], id="refiled-and-released"
+        ),
+        pytest.param(
+            with_gated(emptied(slice="tag=x")), Gate(slices="off"), ["vanished"], id="vanished-slice-though-off"
+        ),
+        pytest.param(
+            with_gated(replace(rate(0.1, None), current=make_metric(None, 0, unscored=10, direction="lower"))),
+            PLAIN,
+            ["vanished"],
+            id="vanished-metric",
+        ),
+        pytest.param(make_comparison(thinned(5)), PLAIN, [], id="metric-covers-half"),
+        pytest.param(make_comparison(thinned(4)), PLAIN, ["fewer-scored"], id="metric-covers-less-than-half"),
+        pytest.param(make_comparison(lapsed(10)), PLAIN, [], id="metric-is-compared-over-half"),
+        pytest.param(make_comparison(lapsed(11)), PLAIN, ["fewer-scored"], id="metric-is-compared-over-less-than-half"),
+        pytest.param(with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"], id="not-asked"),
+        pytest.param(
+            with_gated(not_asked=(("hybrid", "q2"),)), Gate(on_removed_cases="warn"), ["not-asked"], id="not-asked-warn"
+        ),
+        pytest.param(
+            with_gated(scorecard=make_scorecard(), not_asked=(("hybrid", "q2"),)),
+            PLAIN,
+            ["zero-cases"],
+            id="none-asked",
+        ),
+        pytest.param(with_gated(slice_delta(0.8, 0.0, n=9)), Gate(slices="fail"), [], id="small-slice-never-judged"),
+        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), ["worse"], id="slices-fail"),
+        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="warn"), [], id="slices-warn"),
+        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="off"), [], id="slices-off"),
+        pytest.param(make_comparison(), PLAIN, ["nothing-gated"], id="no-metric-at-all"),
+        pytest.param(make_comparison(make_delta(None, 0.8)), PLAIN, ["nothing-gated"], id="nothing-in-the-baseline"),
+        pytest.param(make_comparison(slice_delta(0.8, 0.8)), PLAIN, ["nothing-gated"], id="only-slices-that-warn"),
+        pytest.param(make_comparison(slice_delta(0.8, 0.8)), Gate(slices="fail"), [], id="only-slices-that-fail"),
+        pytest.param(
+            make_comparison(make_delta(metric="ndcg_at_7")), PLAIN, ["nothing-gated"], id="only-metrics-without-rule"
+        ),
+    ],
+)
+def test_reasons(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
+    """Every way to be red or undecided has its own reason, and nothing else has one."""
+    assert codes(comparison, gate) == expected
+
+
+def test_stopped_run() -> None:
+    """A run that was cut short is never judged by what it had measured so far."""
+    verdict = decide(with_gated(), (), PLAIN, stopped="gave up after 10 failures in a row.")
+    assert [reason.code for reason in verdict.reasons] == ["stopped"]
+    assert verdict.headline == "No verdict is possible: gave up after 10 failures in a row."
+
+
+def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
+    """Cases, slices and overlap that a run lacks because it was cut short are no further reasons."""
+    comparison = with_gated(
+        emptied(slice="tag=x"), baseline=make_baseline(cases(10)), compared=1, not_asked=(("hybrid", "q2"),)
+    )
+    assert codes(comparison) == ["not-asked", "little-overlap", "vanished"]
+    assert codes(comparison, stopped="gave up") == ["stopped"]
+
+
+def test_no_baseline() -> None:
+    """Without a baseline there is no verdict, however good the scores are."""
+    verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (), PLAIN)
+    assert (verdict.outcome, verdict.exit_code) == ("cannot tell", 3)
+    assert [reason.code for reason in verdict.reasons] == ["no-baseline"]
+    assert "promote" in verdict.reasons[0].message
+
+
+def test_no_baseline_and_nothing_to_make_one_of() -> None:
+    """A run that was not measured well is not recommended as the baseline that is missing."""
+    verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (), PLAIN, stopped="gave up")
+    assert [reason.code for reason in verdict.reasons] == ["stopped", "no-baseline"]
+    assert "promote" not in verdict.reasons[1].message
+
+
+@pytest.mark.parametrize(
+    ("comparison", "gate", "expected"),
+    [
+        pytest.param(with_gated(), PLAIN, [], id="none"),
+        pytest.param(with_gated(golden=GoldenChanges(added=("q2",))), PLAIN, ["added-cases"], id="added"),
+        pytest.param(
+            with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["relabelled-cases"], id="relabelled"
+        ),
+        pytest.param(with_gated(golden=GoldenChanges(refiled=("q2",))), PLAIN, ["refiled-cases"], id="refiled"),
+        pytest.param(with_gated(golden=GoldenChanges(released=("q2",))), PLAIN, ["released-cases"], id="released"),
+        pytest.param(
+            with_gated(golden=GoldenChanges(removed=("q2",))),
+            Gate(on_removed_cases="warn"),
+            ["removed-cases"],
+            id="removed",
+        ),
+        pytest.param(
+            with_gated(baseline=BARE, scorecard=SHRUNK),
+            Gate(on_removed_cases="warn"),
+            ["fewer-cases"],
+            id="fewer-cases",
+        ),
+        pytest.param(with_gated(vault_changes=("changed a.md",)), PLAIN, ["vault-changed"], id="vault"),
+        pytest.param(
+            with_gated(vault_changes=("changed a.md",)), Gate(on_vault_change="refuse"), [], id="vault-refused-instead"
+        ),
+        pytest.param(with_gated(slice_delta(n=11)), PLAIN, ["slice-worse"], id="slice"),
+        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), [], id="slice-fails-instead"),
+        pytest.param(with_gated(slice_delta(n=9)), PLAIN, [], id="slice-too-small"),
+        pytest.param(
+            make_comparison(WORSE, slice_delta(n=10)), PLAIN, [], id="slice-of-all-cases-says-nothing-of-its-own"
+        ),
+        pytest.param(with_gated(rate(None, 0.1)), PLAIN, ["new-metrics"], id="gated-metric-new-since-the-baseline"),
+        pytest.param(with_gated(rate(None, None)), PLAIN, [], id="gated-metric-that-never-applies"),
+        pytest.param(make_comparison(thinned(9)), PLAIN, ["fewer-scored"], id="metric-covers-fewer-cases"),
+        pytest.param(make_comparison(thinned(4)), PLAIN, [], id="metric-covers-too-few-is-no-warning"),
+    ],
+)
+def test_warnings(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
+    """What a reader must know but the policy lets pass is a warning, and is never a reason as well."""
+    assert warned(comparison, gate) == expected
+
+
+def test_one_warning_a_slice() -> None:
+    """A slice that got worse in several metrics warns once, by the metric that moved most."""
+    rows = [slice_delta(0.8, now, n=12, metric=f"hit_at_{k}") for k, now in ((1, 0.7), (3, 0.2), (5, 0.6))]
+    assert [warning.message for warning in decide(with_gated(*rows), (), Gate()).warnings] == [
+        "hit_at_3 (hybrid) for difficulty=hard went from 0.8000 to 0.2000 (-0.6000, allowed 0.05); "
+        "2 other metrics of it got worse too"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "findings", "message"),
+    [
+        pytest.param(
+            with_gated(slice_delta(n=11)),
+            (),
+            "hit_at_5 (hybrid) for difficulty=hard went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+            id="slice-worse-in-one-metric",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(relabelled=("q2",))),
+            (),
+            "1 case was relabelled and not compared one by one: q2",
+            id="one-relabelled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(relabelled=("q2", "q3"))),
+            (),
+            "2 cases were relabelled and not compared one by one: q2, q3",
+            id="two-relabelled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(refiled=("q2", "q3"))),
+            (),
+            "2 cases filed under another category, difficulty, tag or vault: q2, q3",
+            id="two-refiled",
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(released=("q2",))), (), "1 case no longer must-pass: q2", id="one-released"
+        ),
+        pytest.param(
+            with_gated(golden=GoldenChanges(added=("q2",))),
+            (),
+            "1 case is not in the baseline yet: q2 (not asked)",
+            id="one-added",
+        ),
+        pytest.param(
+            with_gated(vault_changes=("changed a.md",)),
+            (),
+            "the vault is not the one of the baseline, 1 note differs: changed a.md",
+            id="one-note",
+        ),
+        pytest.param(
+            with_gated(),
+            (make_finding(level="warn"),),
+            "“Final scores never rise” does not hold: q1 (hybrid): rank 2",
+            id="invariant-broken-once",
+        ),
+    ],
+)
+def test_message_of_a_warning(comparison: Comparison, findings: tuple[Finding, ...], message: str) -> None:
+    """A warning is a sentence in the right number that names what it is about."""
+    assert [warning.message for warning in decide(comparison, findings, PLAIN).warnings] == [message]
+
+
+def test_broken_invariant() -> None:
+    """An invariant of level error breaks the gate with exit code 4 and names rule, count and example."""
+    verdict = decide(with_gated(), (make_finding(count=3),), PLAIN)
+    assert (verdict.outcome, verdict.exit_code) == ("invariant broken", 4)
+    assert verdict.headline == (
+        "The API's answers cannot be right: “Final scores never rise” does not hold (3 times): q1 (hybrid): rank 2."
+    )
+
+
+def test_invariant_of_level_warn() -> None:
+    """An invariant of level warn is a warning and leaves the verdict alone."""
+    verdict = decide(with_gated(), (make_finding(level="warn"),), PLAIN)
+    assert (verdict.outcome, [warning.code for warning in verdict.warnings]) == ("pass", ["invariant-scores_ordered"])
+
+
+NOT_MEASURED = {"stopped": "gave up"}
+BROKEN = (make_finding(),)
+REGRESSED = with_gated(WORSE)
+INCOMPLETE = with_gated(golden=GoldenChanges(removed=("q2",)))
+ALL = with_gated(WORSE, golden=GoldenChanges(removed=("q2",)))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "findings", "rest", "outcome", "exit_code", "first"),
+    [
+        pytest.param(with_gated(), (), {}, "pass", 0, None, id="nothing-wrong"),
+        pytest.param(INCOMPLETE, (), {}, "cannot tell", 3, "removed-cases", id="incomplete"),
+        pytest.param(ALL, (), {}, "regression", 1, "worse", id="regression-before-incomplete"),
+        pytest.param(
+            ALL, BROKEN, {}, "invariant broken", 4, "invariant-scores_ordered", id="invariant-before-regression"
+        ),
+        pytest.param(ALL, BROKEN, NOT_MEASURED, "cannot tell", 3, "stopped", id="not-measured-before-all"),
+        pytest.param(REGRESSED, (), NOT_MEASURED, "cannot tell", 3, "stopped", id="not-measured-before-regression"),
+        pytest.param(INCOMPLETE, BROKEN, {}, "invariant broken", 4, "invariant-scores_ordered", id="invariant-first"),
+    ],
+)
+def test_precedence(
+    comparison: Comparison, findings: tuple[Finding, ...], rest: Any, outcome: str, exit_code: int, first: str | None
+) -> None:
+    """The worst cause decides the outcome, the exit code and the first reason."""
+    verdict = decide(comparison, findings, PLAIN, **rest)
+    assert (verdict.outcome, verdict.exit_code) == (outcome, exit_code)
+    assert (verdict.reasons[0].code if verdict.reasons else None) == first
+
+
+def test_every_cause_is_told() -> None:
+    """What did not decide the verdict is told after what did."""
+    assert codes(ALL, PLAIN, BROKEN, **NOT_MEASURED) == [
+        "stopped",
+        "invariant-scores_ordered",
+        "worse",
+    ]
+    assert codes(ALL, PLAIN, BROKEN) == ["invariant-scores_ordered", "worse", "removed-cases"]
+
+
+FLIPS = (make_flip("q1"), make_flip("q2"), make_flip("q3", kind="fixed"))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "gate", "headline"),
+    [
+        pytest.param(with_gated(), PLAIN, "Nothing gated is worse than allowed, over 1 question.", id="pass"),
+        pytest.param(
+            with_gated(compared=12, vault_changes=("changed a.md",)),
+            PLAIN,
+            "Nothing gated is worse than allowed, over 12 questions, with 1 warning.",
+            id="pass-with-warning",
+        ),
+        pytest.param(
+            with_gated(baseline=BARE, scorecard=cases(11), compared=0),
+            PLAIN,
+            "Nothing gated is worse than allowed, over 11 questions.",
+            id="pass-by-means-alone",
+        ),
+        pytest.param(with_gated(WORSE), PLAIN, "Worse than allowed: 1 gated metric.", id="one-metric"),
+        pytest.param(
+            with_gated(WORSE, rate(0, 1), flips=FLIPS),
+            PLAIN,
+            "Worse than allowed: 2 gated metrics. 2 questions broke.",
+            id="two-metrics-and-flips",
+        ),
+        pytest.param(
+            with_gated(WORSE, scorecard=make_scorecard(make_case_score(must_pass=True, rank=None)), flips=FLIPS[:1]),
+            PLAIN,
+            "Worse than allowed: 1 gated metric and 1 must-pass question. 1 question broke.",
+            id="must-pass-as-well",
+        ),
+        pytest.param(
+            INCOMPLETE,
+            PLAIN,
+            f"No verdict is possible: 1 case of the baseline is gone: q2; {TAKE_OUT.replace('them', 'it')}.",
+            id="one-removed-case",
+        ),
+    ],
+)
+def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
+    """The headline is one sentence with the counts that matter, in the right number."""
+    assert decide(comparison, (), gate).headline == headline
+
+
+@pytest.mark.parametrize(
+    ("comparison", "gate", "message"),
+    [
+        pytest.param(WORSE, PLAIN, "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)", id="worse"),
+        pytest.param(
+            slice_delta(),
+            Gate(slices="fail"),
+            "hit_at_5 (hybrid) for difficulty=hard went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+            id="slice",
+        ),
+        pytest.param(make_delta(0.8, 0.7), FLOOR, "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.75", id="floor"),
+        pytest.param(rate(0.1, 0.3), CEILING, "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.25", id="ceiling"),
+        pytest.param(
+            emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline and is not any more", id="mode"
+        ),
+        pytest.param(
+            emptied(slice="tag=x"),
+            PLAIN,
+            "slice tag=x (hybrid) was measured in the baseline and is not any more",
+            id="vanished-slice",
+        ),
+        pytest.param(thinned(1), PLAIN, "hit_at_5 (hybrid) applies to 1 case, in the baseline to 10", id="thinned"),
+        pytest.param(
+            lapsed(15), PLAIN, "hit_at_5 (hybrid) applies to 10 of the 25 cases it applied to before", id="lapsed"
+        ),
+        pytest.param(
+            replace(emptied(), current=make_metric(None, 0, unscored=10), lapsed=10, whole=make_metric(0.8, 4)),
+            PLAIN,
+            "hit_at_5 (hybrid) has a value in none of the cases it had one in before, only in others",
+            id="only-elsewhere",
+        ),
+        pytest.param(
+            make_delta(1.0, 1.0, whole=make_metric(0.5, 48)),
+            FLOOR,
+            "hit_at_5 (hybrid) is 0.5000 over all 48 cases, compared or not, beyond its floor 0.75",
+            id="below-floor-over-all",
+        ),
+    ],
+)
+def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
+    """A reason about a row names metric, mode and slice, both values, and what was allowed."""
+    assert decide(with_gated(comparison), (), gate).reasons[0].message == message
+
+
+@pytest.mark.parametrize(
+    ("fields", "missed"),
+    [
+        pytest.param({"rank": 6}, "nothing expected stands within rank 5", id="too-low"),
+        pytest.param(
+            {"rank": 1, "rank_all": 6, "values": {"recall_all_at_5": 0.0}},
+            "not all that it needs stands within rank 5",
+            id="incomplete",
+        ),
+        pytest.param(
+            {"rank": None, "values": {"abstention_accuracy": 0.0}},
+            "the API answered and should have abstained",
+            id="answered",
+        ),
+        pytest.param({"rank": None, "failure": "timeout"}, "the call failed (timeout)", id="failed-call"),
+        pytest.param({"rank": None, "failure": "aborted"}, "it was not asked", id="not-asked"),
+    ],
+)
+def test_message_of_a_must_pass_question(fields: dict[str, Any], missed: str) -> None:
+    """A must-pass question that fails is named with what it lacks."""
+    assert decide(must_pass(**fields), (), PLAIN).reasons[0].message == f"must-pass question q1 (hybrid): {missed}"
+
+
+def test_long_lists_are_cut() -> None:
+    """A reason names at most five cases and says that there are more."""
+    removed = tuple(f"q{number}" for number in range(7))
+    assert decide(with_gated(golden=GoldenChanges(removed=removed)), (), PLAIN).reasons[0].message == (
+        f"7 cases of the baseline are gone: q0, q1, q2, q3, q4, …; {TAKE_OUT}"
+    )
+
+
+VALUES = st.one_of(st.none(), st.floats(0, 1), st.sampled_from([0.0, 0.75, 0.8, 1.0]))
+DELTAS = st.builds(
+    make_delta,
+    VALUES,
+    VALUES,
+    direction=st.sampled_from(["higher", "lower"]),
+    metric=st.sampled_from(["hit_at_5", "wrong_rate", "other"]),
+    slice=st.sampled_from([OVERALL, "tag=x"]),
+    mode=st.sampled_from(["hybrid", "bm25"]),
+)
+GATES = st.builds(
+    Gate,
+    tolerance=st.sampled_from([0.0, 0.05, 1.0]),
+    slices=st.sampled_from(["warn", "fail", "off"]),
+    metrics=st.sampled_from([{}, {"wrong_rate": 0.1}, {"hit_at_5": Rule(floor=0.5), "wrong_rate": Rule(ceiling=0.2)}]),
+)
+
+
+@given(
+    deltas=st.lists(DELTAS, max_size=4),
+    gate=GATES,
+    measured=st.integers(0, 2),
+    has_baseline=st.booleans(),
+    removed=st.booleans(),
+    stopped=st.sampled_from([None, "gave up"]),
+)
+def test_pass_means_measured_and_not_worse(
+    deltas: list[Delta], gate: Gate, measured: int, has_baseline: bool, removed: bool, stopped: str | None
+) -> None:
+    """Whatever was measured, a pass has a baseline, a case, no reason, a gated row, and no row that is wrong."""
+    comparison = Comparison(
+        baseline=make_baseline(cases(2)) if has_baseline else None,
+        scorecard=cases(measured),
+        deltas=tuple(deltas),
+        golden=GoldenChanges(removed=("q9",) if removed else ()),
+        compared=measured,
+    )
+    verdict = decide(comparison, (), gate, stopped=stopped)
+    assert (verdict.outcome == "pass") == (not verdict.reasons) == (verdict.exit_code == 0)
+    if verdict.outcome == "pass":
+        assert has_baseline
+        assert measured
+        assert stopped is None
+        assert not removed
+        assert any(row.gated for row in verdict.rows)
+        wrong = {"worse", "below floor", "vanished"}
+        judged = [row for row in verdict.rows if row.delta.slice == OVERALL or gate.slices == "fail"]
+        assert not [row for row in judged if row.gated and row.status in wrong]
+
+
+@given(DELTAS, GATES)
+def test_better_is_never_worse(delta: Delta, gate: Gate) -> None:
+    """A row that moved in its better direction, or not at all, is never worse than allowed."""
+    sign = 1 if delta.current.direction == "higher" else -1
+    if sign * (delta.delta or 0.0) >= 0:
+        assert judge(delta, gate).status != "worse"
+
+
+def test_interrupted_run_stays_interrupted() -> None:
+    """A run that a signal ended is judged as interrupted, whatever was measured before; what else is wrong is told."""
+    verdict = decide(must_pass(rank=None), (), PLAIN, stopped="interrupted after 3 of 9 questions", interrupted=True)
+    assert (verdict.outcome, verdict.exit_code) == ("interrupted", 130)
+    assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]
+
+
+def test_numbers_are_the_same_everywhere() -> None:
+    """The sentence of a change has the very numbers that stand in the table."""
+    row = judge(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
+    sentence = wording.change(row)
+    assert formatting.change(row.delta) == "-0.0313"
+    assert "-0.0313" in sentence
+    assert all(formatting.figure(value, binary=False) in sentence for value in (row.delta.baseline, row.delta.current))
+
+
+def test_an_added_question_says_whether_it_was_found() -> None:
+    """Questions that the baseline does not have are told with their rank, those that miss what they expect first."""
+    cases = (
+        make_case_score("found", rank=3),
+        make_case_score("lost", rank=None),
+        make_case_score("refused", {"abstention_accuracy": 1.0}, rank=None),
+        make_case_score("answered", {"abstention_accuracy": 0.0}, rank=None),
+        make_case_score("failed", rank=None, failure="timeout"),
+    )
+    golden = GoldenChanges(added=tuple(case.case_id for case in cases))
+    (told,) = [
+        reason.message
+        for reason in decide(with_gated(golden=golden, scorecard=make_scorecard(*cases)), (), PLAIN).warnings
+        if reason.code == "added-cases"
+    ]
+    assert told == (
+        "5 cases are not in the baseline yet: lost (not found), answered (did not abstain), failed (the call failed), "
+        "found (found at rank 3), refused (abstained)"
+    )
+
+
+def test_a_question_that_must_pass_names_the_metric_it_is_seen_by() -> None:
+    """Each must-pass question that fails is named with a metric, by which reports say what came instead."""
+    cases = (
+        make_case_score("lost", rank=None, must_pass=True),
+        make_case_score("answered", {"abstention_accuracy": 0.0}, must_pass=True),
+        make_case_score("found", rank=1, must_pass=True),
+    )
+    found = decide(with_gated(scorecard=make_scorecard(*cases)), (), PLAIN)
+    assert found.missed == {("hybrid", "lost"): "hit_at_5", ("hybrid", "answered"): "abstention_accuracy"}
+
+
+def _of_indexes(before: dict[str, Any], now: dict[str, Any], *deltas: Delta) -> Comparison:
+    """Build a comparison of two runs whose fingerprints say this of their indexes."""
+    comparison = with_gated(*deltas)
+    assert comparison.baseline is not None
+    earlier = replace(
+        comparison.baseline.scorecard, fingerprint={**comparison.baseline.scorecard.fingerprint, **before}
+    )
+    later = replace(comparison.scorecard, fingerprint={**comparison.scorecard.fingerprint, **now})
+    return replace(comparison, baseline=replace(comparison.baseline, scorecard=earlier), scorecard=later)
+
+
+INDEX = {"vault": "v", "chunks": 718, "chunker_version": "2"}
+
+
+@pytest.mark.parametrize(
+    ("now", "reasons", "warnings"),
+    [
+        pytest.param({}, [], [], id="the same"),
+        pytest.param({"chunks": 719}, [], [], id="larger"),
+        pytest.param({"chunks": 717}, ["index-smaller"], [], id="smaller, cut the same way"),
+        pytest.param({"chunks": 717, "chunker_version": "3"}, [], ["index-smaller"], id="cut another way"),
+        pytest.param({"chunks": 717, "chunker_version": None}, [], ["index-smaller"], id="not known how it is cut"),
+        pytest.param({"chunks": 717, "vault": "w"}, [], [], id="of other notes"),
+        pytest.param({"chunks": None}, [], [], id="not told"),
+    ],
+)
+def test_an_index_that_is_smaller(now: dict[str, Any], reasons: list[str], warnings: list[str]) -> None:
+    """Fewer chunks of the same notes, cut the same way, are a part of an index: no verdict. Otherwise a warning."""
+    comparison = _of_indexes(INDEX, {**INDEX, **now})
+    assert codes(comparison) == reasons
+    assert [code for code in warned(comparison) if code == "index-smaller"] == warnings
+
+
+def test_a_part_of_an_index_made_nothing_worse() -> None:
+    """What got worse on a part of an index is told after it, and a broken invariant before it."""
+    comparison = _of_indexes(
+        INDEX, {**INDEX, "chunks": 9}, make_delta(0.8, 0.2, slice="difficulty=hard"), rate(0.1, 0.9)
+    )
+    assert decide(comparison, (), PLAIN).outcome == "cannot tell"
+    assert codes(comparison)[0] == "index-smaller"
+    assert decide(comparison, (make_finding(),), PLAIN).outcome == "invariant broken"

@@ -1,0 +1,397 @@
+"""Waivers: what they excuse and until when, and that one that is left over is never overlooked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_comparison,
+    make_delta,
+    make_golden,
+    make_labelled,
+    make_result,
+    make_run,
+    make_scorecard,
+)
+from raggate.config.schema import Config, Gate, Rule, Waiver
+from raggate.errors import UsageError
+from raggate.gate import compare, waivers
+from raggate.gate.verdict import decide
+from raggate.models.comparison import Comparison, Delta
+from raggate.models.scorecard import OVERALL
+from raggate.models.verdict import Verdict
+from raggate.models.waiver import Waived
+from raggate.pipeline import check
+from raggate.scoring import score
+
+DAY = "2026-06-10T12:00:00Z"
+WORSE = make_delta(0.8, 0.7)
+SAME = make_delta(0.8, 0.8, metric="mrr_at_10")
+BASE: dict[str, Any] = {"vault": {"v": "v"}, "api": {"url": "http://127.0.0.1:1"}}
+
+
+def waiver(expires: str = "2026-12-31", **fields: Any) -> Waiver:
+    """Build a waiver, by default of the metric `hit_at_5`."""
+    target = {} if "case" in fields or "metric" in fields else {"metric": "hit_at_5"}
+    return Waiver(**{**target, "owner": "ada", "reason": "reindexing", "expires": expires, **fields})
+
+
+def standing(*given: Waiver, started: str = DAY) -> tuple[Waived, ...]:
+    """Say how waivers stand on the day."""
+    return waivers.standing(given, started)
+
+
+def decided(comparison: Comparison, *given: Waiver, gate: Gate | None = None, **rest: Any) -> Verdict:
+    """Decide with waivers."""
+    return decide(comparison, (), gate or Gate(), started=DAY, waived=standing(*given), **rest)
+
+
+def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
+    """Give the outcome and the codes of reasons and warnings."""
+    return (
+        verdict.outcome,
+        [reason.code for reason in verdict.reasons],
+        [warning.code for warning in verdict.warnings],
+    )
+
+
+@pytest.mark.parametrize(
+    ("expires", "state", "left"),
+    [
+        pytest.param("2026-06-11", "active", 1, id="a-day-left"),
+        pytest.param("2026-06-10", "active", 0, id="on-its-last-day"),
+        pytest.param("2026-06-09", "expired", -1, id="the-day-after"),
+    ],
+)
+def test_state(expires: str, state: str, left: int) -> None:
+    """A waiver holds until and including its last day."""
+    (one,) = standing(waiver(expires))
+    assert (one.state, one.days_left) == (state, left)
+
+
+def test_run_without_a_day() -> None:
+    """Where it is not known when a run was made, no waiver holds."""
+    assert standing(waiver(), started="?")[0].state == "expired"
+
+
+def slice_row(now: float = 0.7) -> Delta:
+    """Build a row of a slice of ten cases."""
+    return make_delta(0.8, now, slice="difficulty=hard")
+
+
+FLOOR = Gate(metrics={"hit_at_5": Rule(tolerance=0.5, floor=0.75)})
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "gate", "expected"),
+    [
+        pytest.param([WORSE], [waiver()], Gate(), ("pass", [], ["waived"]), id="worse"),
+        pytest.param([make_delta(0.8, 0.74)], [waiver()], FLOOR, ("pass", [], ["waived"]), id="below-floor"),
+        pytest.param([WORSE], [waiver(mode="hybrid")], Gate(), ("pass", [], ["waived"]), id="in-its-mode"),
+        pytest.param(
+            [WORSE],
+            [waiver(mode="bm25")],
+            Gate(),
+            ("regression", ["worse"], ["waiver-unused"]),
+            id="not-in-another-mode",
+        ),
+        pytest.param(
+            [WORSE],
+            [waiver(metric="mrr_at_10")],
+            Gate(),
+            ("regression", ["worse"], ["waiver-unused"]),
+            id="of-another-metric",
+        ),
+        pytest.param(
+            [SAME, slice_row()], [waiver()], Gate(slices="fail"), ("pass", [], ["waived"]), id="a-slice-that-fails"
+        ),
+        pytest.param(
+            [SAME, slice_row()],
+            [waiver()],
+            Gate(slices="warn"),
+            ("pass", [], ["slice-worse", "waiver-unused"]),
+            id="a-slice-that-only-warns",
+        ),
+        pytest.param(
+            [WORSE, make_delta(0.8, 0.6, mode="bm25")],
+            [waiver(mode="bm25")],
+            Gate(),
+            ("regression", ["worse"], ["waived"]),
+            id="only-the-waived-row",
+        ),
+        pytest.param([make_delta(0.8, 0.78)], [waiver()], Gate(), ("pass", [], ["waiver-unused"]), id="unused"),
+        pytest.param(
+            [WORSE],
+            [waiver("2026-06-09")],
+            Gate(),
+            ("regression", ["worse", "waiver-expired"], []),
+            id="expired-excuses-nothing",
+        ),
+        pytest.param(
+            [SAME],
+            [waiver("2026-06-09")],
+            Gate(),
+            ("regression", ["waiver-expired"], []),
+            id="expired-is-red-by-itself",
+        ),
+    ],
+)
+def test_metric(rows: list[Delta], given: list[Waiver], gate: Gate, expected: tuple[str, list[str], list[str]]) -> None:
+    """A waiver makes what its metric does wrong a warning, and nothing else."""
+    assert codes(decided(make_comparison(*rows), *given, gate=gate)) == expected
+
+
+def test_creep_can_be_waived() -> None:
+    """A waiver of a metric excuses that it crept, too."""
+    from raggate.models.baseline import Accepted
+
+    kept = {"hybrid": {"hit_at_5": Accepted(best=0.9, drops=0.05, since="2026-01-01")}}
+    comparison = make_comparison(make_delta(0.8, 0.78), baseline=make_baseline(accepted=kept))
+    gate = Gate(ratchet="fail")
+    assert codes(decided(comparison, gate=gate)) == ("regression", ["creep"], [])
+    assert codes(decided(comparison, waiver(), gate=gate)) == ("pass", [], ["waived"])
+
+
+def test_rows_are_marked() -> None:
+    """A row that is excused keeps its status and is marked, for reports."""
+    rows = decided(make_comparison(WORSE, SAME), waiver()).rows
+    assert [(row.status, row.waived) for row in rows] == [("worse", True), ("same", False)]
+
+
+def test_settled() -> None:
+    """An expired waiver that the change itself removes or renews is a warning; the metric is judged without it."""
+    old = waiver("2026-06-09")
+    assert codes(decided(make_comparison(SAME), old, waivers_settled=True)) == ("pass", [], ["waiver-expired"])
+    assert codes(decided(make_comparison(WORSE), old, waivers_settled=True)) == (
+        "regression",
+        ["worse"],
+        ["waiver-expired"],
+    )
+
+
+def test_states_after_all() -> None:
+    """The verdict tells of every waiver: in use, left over, or over."""
+    verdict = decided(
+        make_comparison(WORSE), waiver(), waiver(metric="mrr_at_10"), waiver("2026-06-09", metric="ndcg_at_10")
+    )
+    assert [one.state for one in verdict.waivers] == ["active", "unused", "expired"]
+
+
+def test_nothing_compared() -> None:
+    """Where nothing could be compared no waiver is called unused."""
+    verdict = decided(Comparison(baseline=None, scorecard=make_scorecard(make_case_score())), waiver())
+    assert codes(verdict) == ("cannot tell", ["no-baseline"], [])
+    assert verdict.waivers[0].state == "active"
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "message"),
+    [
+        pytest.param(
+            [WORSE],
+            waiver(),
+            "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05); waived by ada until 2026-12-31: "
+            "reindexing",
+            id="in-use",
+        ),
+        pytest.param(
+            [SAME],
+            waiver("2026-06-24", mode="hybrid"),
+            "the waiver of hit_at_5 (hybrid) by ada until 2026-06-24 (in 14 days) excuses nothing: remove it",
+            id="unused-and-soon-over",
+        ),
+        pytest.param(
+            [SAME],
+            waiver("2026-06-25"),
+            "the waiver of hit_at_5 by ada until 2026-06-25 excuses nothing: remove it",
+            id="not-soon",
+        ),
+        pytest.param(
+            [WORSE],
+            waiver("2026-06-10", reason="x\x1b[0m"),
+            "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05); waived by ada until 2026-06-10 "
+            "(today): x [0m",
+            id="last-day",
+        ),
+    ],
+)
+def test_lines(rows: list[Delta], given: Waiver, message: str) -> None:
+    """A waiver's line names what, who, until when and why, and says when it is over soon."""
+    assert [warning.message for warning in decided(make_comparison(*rows), given).warnings] == [message]
+
+
+def test_line_of_an_expired_one() -> None:
+    """An expired waiver is named with its day and with what to do, and the headline counts it."""
+    verdict = decided(make_comparison(SAME), waiver("2026-06-09", case="q1"))
+    assert verdict.reasons[0].message == "the waiver of case q1 by ada expired on 2026-06-09: remove or renew it"
+    assert verdict.headline == "1 waiver expired."
+
+
+FOUND, LOST = make_chunk(), make_chunk("c2", rel_path="b.md")
+
+
+def judged(
+    lost: set[str], *given: Waiver, must_pass: bool = False, lost_before: frozenset[str] = frozenset(), **fields: Any
+) -> Any:
+    """Judge ten questions, all found in the baseline but for those said, of which some are lost now."""
+    cases = [make_case(f"q{number}", must_pass=must_pass and number == 0) for number in range(10)]
+    config = Config(
+        **BASE,
+        score={"k": [5]},
+        invariants={"notes_exist": "off", "list_deep_enough": "off"},
+        waivers=list(given),
+        **fields,
+    )
+
+    def run(missing: set[str]) -> Any:
+        items = [
+            make_labelled(case, make_result(case.id, LOST if case.id in missing else FOUND, mode="hybrid"))
+            for case in cases
+        ]
+        return make_run(
+            *items,
+            golden=make_golden(*cases),
+            started=DAY,
+            config=config.model_dump(mode="json"),
+            fingerprint={"modes": ["hybrid"]},
+        )
+
+    now = run(lost)
+    return check.judge(now, score.score(now, (5,)), make_baseline(score.score(run(set(lost_before)), (5,))))
+
+
+def test_waived_case() -> None:
+    """A waived case is left out of the means on both sides; its flip stays listed, marked; a warning tells of it."""
+    assert judged({"q0"}).verdict.outcome == "regression"
+    review = judged({"q0"}, waiver(case="q0"))
+    assert codes(review.verdict) == ("pass", [], ["waived"])
+    assert review.verdict.warnings[0].message == (
+        "question q0 (hybrid) got worse and is left out of the means; waived by ada until 2026-12-31: reindexing"
+    )
+    row = next(row.delta for row in review.verdict.rows if (row.delta.metric, row.delta.slice) == ("hit_at_5", OVERALL))
+    assert (row.baseline.value, row.current.value, row.baseline.n, row.current.n) == (1.0, 1.0, 9, 9)
+    assert [(flip.case_id, flip.kind, flip.waived) for flip in review.comparison.flips] == [("q0", "broke", True)]
+    assert [one.state for one in review.waivers] == ["active"]
+
+
+def test_waived_case_does_not_count_against_a_floor() -> None:
+    """A case that missed before and misses still is left out of what a floor is held against, and that is a use."""
+    policy = {"gate": {"metrics": {"hit_at_5": {"floor": 0.95}}}}
+    missed = {"lost_before": frozenset({"q0"}), **policy}
+    assert codes(judged({"q0"}, **missed).verdict) == ("regression", ["below-floor"], [])
+    review = judged({"q0"}, waiver(case="q0"), **missed)
+    assert codes(review.verdict) == ("pass", [], ["waived"])
+    assert review.verdict.warnings[0].message.startswith(
+        "question q0 (hybrid) is beyond a floor or ceiling and is left"
+    )
+    assert [one.state for one in review.waivers] == ["active"]
+
+
+def test_other_cases_still_count() -> None:
+    """A waiver of one case does not excuse another; over nine cases one is more than the tolerance."""
+    review = judged({"q0", "q1"}, waiver(case="q0"))
+    assert review.verdict.outcome == "regression"
+    assert [flip.waived for flip in review.comparison.flips] == [True, False]
+
+
+def test_waived_must_pass_case() -> None:
+    """A waived case that must pass and does not is one warning."""
+    assert "must-pass" in codes(judged({"q0"}, must_pass=True).verdict)[1]
+    verdict = judged({"q0"}, waiver(case="q0"), must_pass=True).verdict
+    assert codes(verdict) == ("pass", [], ["waived"])
+    assert verdict.warnings[0].message.startswith("must-pass question q0 (hybrid): nothing expected stands within")
+
+
+def test_unused_waiver_of_a_case() -> None:
+    """A waiver of a case that is as good as before is left over."""
+    review = judged(set(), waiver(case="q0"))
+    assert codes(review.verdict) == ("pass", [], ["waiver-unused"])
+    assert [one.state for one in review.waivers] == ["unused"]
+
+
+def test_waiver_of_a_case_in_another_mode() -> None:
+    """A case is waived only in the mode that is named."""
+    assert judged({"q0"}, waiver(case="q0", mode="bm25")).verdict.outcome == "regression"
+
+
+def test_bare_baseline_keeps_all_cases() -> None:
+    """Where cases cannot be paired nothing is left out of the means."""
+    scorecard = make_scorecard(make_case_score("q0", {"hit_at_5": 0.0}), make_case_score("q1"))
+    bare = make_baseline(replace(scorecard, cases=()))
+    run = make_run(make_labelled(make_case("q0")), make_labelled(make_case("q1")))
+    held = compare.compare(run, scorecard, bare, flip_at=5, waived=frozenset({("hybrid", "q0")}))
+    assert held.deltas[0].current.n == 2
+
+
+def config_of(*given: Waiver) -> Config:
+    """Build a configuration with waivers."""
+    return Config(**BASE, waivers=list(given))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        pytest.param(
+            waiver(metric="hit_at_4"),
+            "raggate.yml: waivers[0].metric: no metric 'hit_at_4' at the cut-offs [1, 3, 5, 10]",
+            id="metric",
+        ),
+        pytest.param(
+            waiver(mode="bm25"), "raggate.yml: waivers[0].mode: expected one of hybrid; found 'bm25'", id="mode"
+        ),
+    ],
+)
+def test_names(given: Waiver, message: str) -> None:
+    """A waiver of a metric or mode that does not exist is refused, as it would excuse nothing for ever."""
+    with pytest.raises(UsageError) as caught:
+        check.check_names(config_of(given), "raggate.yml")
+    assert caught.value.message == message
+
+
+def test_names_that_are_known() -> None:
+    """What exists is accepted."""
+    check.check_names(config_of(waiver(mode="hybrid"), waiver(case="q1")), "raggate.yml")
+    waivers.check_cases(config_of(waiver(), waiver(case="q1")), make_golden(make_case("q1")), "raggate.yml")
+
+
+def test_case_that_is_not_in_the_golden_set() -> None:
+    """A waiver of a case that is not asked is refused, and named."""
+    with pytest.raises(UsageError, match=r"raggate\.yml: waivers\[1\]\.case: no case 'q7' in the golden set golden/"):
+        waivers.check_cases(config_of(waiver(), waiver(case="q7")), make_golden(make_case("q1")), "raggate.yml")
+
+
+@pytest.mark.parametrize(
+    ("measured", "started", "days", "stale"),
+    [
+        pytest.param("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z", 90, False, id="exactly-90-days"),
+        pytest.param("2026-01-01T00:00:00Z", "2026-04-01T00:00:01Z", 90, True, id="a-second-more"),
+        pytest.param("2026-01-01T00:00:00Z", "2026-01-02T00:00:01Z", 1, True, id="a-day"),
+        pytest.param("2020-01-01T00:00:00Z", DAY, None, False, id="off"),
+        pytest.param("long ago", DAY, 1, False, id="baseline-without-a-day"),
+        pytest.param(None, DAY, 1, False, id="nothing-known"),
+        pytest.param("2026-01-01T00:00:00Z", "", 1, False, id="run-without-a-day"),
+        pytest.param(DAY, "2020-01-01T00:00:00Z", 1, False, id="baseline-newer-than-the-run"),
+    ],
+)
+def test_stale(measured: Any, started: str, days: int | None, stale: bool) -> None:
+    """A baseline more than so many days older than the run is a warning; what has no date is not judged."""
+    comparison = make_comparison(make_delta(0.8, 0.8), baseline=make_baseline(provenance={"measured": measured}))
+    verdict = decide(comparison, (), Gate(stale_after_days=days), started=started)
+    assert codes(verdict) == ("pass", [], ["stale-baseline"] if stale else [])
+
+
+def test_stale_sentence() -> None:
+    """The warning says when the baseline was measured, how long ago, and what is allowed."""
+    held = make_baseline(provenance={"measured": "2026-01-01T00:00:00Z"})
+    verdict = decide(make_comparison(make_delta(0.8, 0.8), baseline=held), (), Gate(), started="2026-05-01T06:00:00Z")
+    assert verdict.warnings[0].message == (
+        "the baseline was measured on 2026-01-01, 120 days before this run, and counts as stale after 90: promote a "
+        "newer run"
+    )

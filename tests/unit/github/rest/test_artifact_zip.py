@@ -1,0 +1,195 @@
+"""Archives that anybody may have made: what is taken from them, and that nothing else comes of them."""
+
+from __future__ import annotations
+
+import io
+import struct
+import time
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raggate.errors import CannotTell
+from raggate.github.rest.artifacts import FILES, unpack, write_run
+
+GOOD = {"config.json": b"{}", "golden.jsonl": b"{}\n" * 50, "results.jsonl": b""}
+LIMIT = 1 << 20
+
+
+def packed(files: dict[str, bytes], *, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Pack files in a usual way."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def one(name: str = "config.json", content: bytes = b"{}", *, mode: int = 0o100644, twice: bool = False) -> bytes:
+    """Pack one entry whose name and mode are what they are told to be, beside a good one."""
+    info = zipfile.ZipInfo(name)
+    info.filename, info.external_attr = name, mode << 16
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("results.jsonl", b"")
+        archive.writestr(info, content)
+        if twice:
+            archive.filelist[-1].filename = "x"
+            archive.NameToInfo.clear()
+            archive.writestr("config.json", b"[]")
+            archive.filelist[-2].filename = "config.json"
+    return stream.getvalue()
+
+
+def changed(data: bytes, offset: int, form: str, value: int) -> bytes:
+    """Change a field of the first entry in the central directory."""
+    start = data.index(b"PK\x01\x02") + offset
+    return data[:start] + struct.pack(form, value) + data[start + struct.calcsize(form) :]
+
+
+def overlapping() -> bytes:
+    """Give an archive whose entries all stand for the bytes of the first."""
+    data = packed(dict.fromkeys(("config.json", "aside.json"), b"x" * 5000))
+    second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 4)
+    return data[: second + 42] + struct.pack("<I", 0) + data[second + 46 :]
+
+
+@pytest.mark.parametrize("folder", ["", "run/", "20260101_000000/"])
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_run_directory(folder: str, method: int) -> None:
+    """The files of a run directory come out as they went in, from the top or from one folder, and others do not."""
+    files = {f"{folder}{name}": content for name, content in GOOD.items()}
+    assert unpack(packed({**files, f"{folder}log.txt": b"x", f"{folder}a/config.json": b"x"}, method=method)) == GOOD
+
+
+def test_a_stream_written_without_sizes(tmp_path: Path) -> None:
+    """An archive that was written as a stream, its sizes after each entry, is read."""
+
+    class Stream(io.RawIOBase):
+        data = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, piece: bytes) -> int:  # type: ignore[override]
+            self.data += bytes(piece)
+            return len(piece)
+
+    with Stream() as stream:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+            for name, content in GOOD.items():
+                archive.writestr(name, content)
+        found = unpack(stream.data)
+    write_run(found, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == GOOD
+
+
+HOSTILE = {
+    "nothing": (b"", "not a zip"),
+    "no zip": (b'{"verdict": "pass"}', "not a zip"),
+    "gzip": (b"\x1f\x8b\x08" + bytes(50), "not a zip"),
+    "only a start": (b"PK\x03\x04" + bytes(100), "broken"),
+    "empty": (packed({}), "no file of a run directory"),
+    "nothing expected": (packed({"x.txt": b""}), "no file of a run directory"),
+    "two folders": (packed({"a/config.json": b"", "b/config.json": b""}), "no file of a run directory"),
+    "too deep": (packed({"a/b/config.json": b""}), "no file of a run directory"),
+    "traversal": (one("../config.json"), "lead out"),
+    "traversal inside": (one("a/../../config.json"), "lead out"),
+    "absolute": (one("/config.json"), "absolute"),
+    "backslash": (one("..\\config.json"), "backslash"),
+    "drive": (one("C:config.json"), "lead out"),
+    "NUL": (changed(packed({"config.jsonX": b""}), 46 + 11, "B", 0), "control"),
+    "empty part": (one("a//config.json"), "empty part"),
+    "link": (one(content=b"/etc/passwd", mode=0o120777), "a link"),
+    "device": (one(mode=0o020666), "a link"),
+    "directory that is none": (one(mode=0o040755), "a link"),
+    "encrypted": (changed(packed(GOOD), 8, "<H", 1), "encrypted"),
+    "unsupported": (changed(packed(GOOD), 10, "<H", 14), "not supported"),
+    "other name in its header": (packed(GOOD).replace(b"config.json", b"Config.json", 1), "broken"),
+    "wrong CRC": (changed(packed(GOOD), 16, "<I", 1), "broken"),
+    "truncated": (packed(GOOD)[:-30], "broken"),
+    "smaller than it says": (changed(packed({"config.json": b"x" * 900}), 24, "<I", 901), "size"),
+    "larger than it says": (changed(packed({"config.json": bytes(900)}), 24, "<I", 10), "broken"),
+    "declared too large": (changed(packed(GOOD), 24, "<I", LIMIT + 1), "grow|more than"),
+    "in all too large": (packed({"a": b"x" * LIMIT, "config.json": b"x"}, method=0), "holds more than"),
+    "ratio": (packed({"config.json": bytes(LIMIT + 1)}), "grow"),
+    "ratio beside": (packed({"a": bytes(LIMIT + 1), "config.json": b""}), "grow"),
+    "overlapping": (overlapping(), "overlap|broken"),
+    "twice": (one(twice=True), "twice"),
+    "central entry elsewhere": (changed(packed(GOOD), 42, "<I", 0x7FFFFFFF), "broken"),
+}
+
+
+@pytest.mark.parametrize(("data", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile(data: bytes, reason: str) -> None:
+    """An archive with anything suspicious in it is refused as a whole, with the reason."""
+    with pytest.raises(CannotTell, match=reason):
+        unpack(data, most_bytes=LIMIT)
+
+
+def test_overlap_is_what_is_refused() -> None:
+    """Entries that share bytes are refused for that, before any of them is unpacked."""
+    with pytest.raises(CannotTell, match="overlap"):
+        unpack(overlapping())
+
+
+def test_very_many_entries() -> None:
+    """An archive of 100,000 entries is refused before there is an object for each."""
+    record = b"PK\x01\x02" + bytes(24) + struct.pack("<H", 1) + bytes(16) + b"x"
+    directory = record * 100_000
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(directory), 4, 0)
+    data = b"PK\x03\x04" + directory + end
+    start = time.monotonic()
+    tracemalloc.start()
+    with pytest.raises(CannotTell, match="more than 1000 entries"):
+        unpack(data)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 20
+    assert time.monotonic() - start < 5
+
+
+def test_names_are_shown_harmlessly() -> None:
+    """A hostile name does not reach the message with control characters."""
+    with pytest.raises(CannotTell) as caught:
+        unpack(one("\x1b[31m\n::error::x\u202e"))
+    assert not {"\x1b", "\n", "\u202e"} & set(caught.value.message)
+
+
+@pytest.mark.parametrize("name", ["../config.json", "x", "/etc/passwd", "config.json/../x"])
+def test_only_known_names_are_written(tmp_path: Path, name: str) -> None:
+    """A name that is not of a run directory is never written, and nothing beside it."""
+    with pytest.raises(ValueError, match="not a file"):
+        write_run({"config.json": b"", name: b"x"}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    """A file or link that is there already is not written over."""
+    (tmp_path / "config.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        write_run({"config.json": b""}, tmp_path)
+
+
+@settings(max_examples=300, deadline=2000)
+@given(
+    base=st.sampled_from([packed(GOOD), packed(GOOD, method=0), overlapping(), one("../x"), b"PK\x05\x06" + bytes(18)]),
+    changes=st.lists(st.tuples(st.integers(0, 1000), st.binary(min_size=1, max_size=4)), max_size=6),
+    cut=st.integers(0, 40),
+)
+def test_whatever_the_bytes(base: bytes, changes: list[tuple[int, bytes]], cut: int) -> None:
+    """Whatever the bytes, the archive is refused or gives only expected names within the limit."""
+    data = bytearray(base)
+    for place, content in changes:
+        start = place % len(base)
+        data[start : start + len(content)] = content
+    try:
+        found = unpack(bytes(data[: len(data) - cut]), most_bytes=500)
+    except CannotTell:
+        return
+    assert set(found) <= set(FILES)
+    assert sum(map(len, found.values())) <= 500

@@ -1,0 +1,282 @@
+"""What started the run, read from the runner's variables and from events as GitHub sends them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.errors import UsageError
+from raggate.github.runner import event
+
+EVENTS = Path(__file__).parents[3] / "fakes" / "github" / "events"
+PAYLOADS = sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json"))
+SHA = "a" * 40
+PULL = "pull_request/12-opened.json"
+RUNNER = {
+    "GITHUB_REPOSITORY": "octo/notes",
+    "GITHUB_RUN_ID": "1589141559",
+    "GITHUB_RUN_ATTEMPT": "2",
+    "GITHUB_SERVER_URL": "https://git.example.org",
+    "GITHUB_API_URL": "https://git.example.org/api/v3",
+    "GITHUB_GRAPHQL_URL": "https://git.example.org/api/graphql",
+    "GITHUB_SHA": SHA,
+    "GITHUB_REF": "refs/heads/main",
+    "GITHUB_WORKFLOW": "gate",
+    "GITHUB_JOB": "rag",
+    "GITHUB_ACTOR": "ada",
+    "GITHUB_TRIGGERING_ACTOR": "grace",
+}
+
+
+def payload(name: str) -> dict[str, Any]:
+    """Give an event as GitHub sends it."""
+    found: dict[str, Any] = json.loads((EVENTS / name).read_bytes())
+    return found
+
+
+def read(path: Path, name: str, content: object, *, target: bool = False, **variables: str) -> event.Event:
+    """Read an event that the runner would have written."""
+    path.write_text(json.dumps(content))
+    environment = {**RUNNER, "GITHUB_EVENT_NAME": name, "GITHUB_EVENT_PATH": str(path), **variables}
+    return event.read(environment, allow_pull_request_target=target)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Name the event file."""
+    return tmp_path / "event.json"
+
+
+def test_there_are_payloads() -> None:
+    """All of GitHub's examples of five events are there to be read."""
+    assert len(PAYLOADS) >= 40
+    assert {name.split("/")[0] for name in PAYLOADS} == {
+        *("pull_request", "push", "merge_group", "workflow_run", "workflow_dispatch"),
+    }
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_every_example_is_read(name: str, file: Path) -> None:
+    """Every example of GitHub gives an event that says what its payload says."""
+    kind, content = Path(name).parent.name, payload(name)
+    found = read(file, kind, content)
+    assert (found.name, found.action, found.repository) == (kind, content.get("action", ""), "octo/notes")
+    assert found.default_branch == content["repository"]["default_branch"]
+    assert (found.run_id, found.attempt) == (1589141559, 2)
+    assert found.run_url == "https://git.example.org/octo/notes/actions/runs/1589141559"
+    pull = content.get("pull_request")
+    group = content.get("merge_group")
+    if pull:
+        assert (found.number, found.base, found.head) == (2, pull["base"]["sha"], pull["head"]["sha"])
+        assert (found.base_ref, found.head_ref) == (pull["base"]["ref"], pull["head"]["ref"])
+        assert found.comments is found.open is (content["action"] != "closed")
+        assert (found.locked, found.fork) == (pull["locked"], False)
+    elif group:
+        assert (found.base, found.head) == (group["base_sha"], group["head_sha"])
+        assert (found.base_ref, found.head_ref) == ("main", group["head_ref"].removeprefix("refs/heads/"))
+    else:
+        assert (found.base, found.head, found.head_ref) == (None, SHA, "main")
+    assert found.comments is (pull is not None and pull["state"] == "open")
+    assert (found.source_run is not None) is (kind == "workflow_run")
+
+
+def test_a_run_that_another_run_started(file: Path) -> None:
+    """The first run is known by id, attempt, event and commit."""
+    run = read(file, "workflow_run", payload("workflow_run/01-completed.json")).source_run
+    assert run == event.SourceRun(
+        id=289782451,
+        attempt=1,
+        event="repository_dispatch",
+        head_sha="3484a3fb816e0859fd6e1cea078d76385ff50625",
+        head_branch="master",
+        head_repository="octo-org/octo-repo",
+        conclusion="success",
+        html_url="https://github.com/octo-org/octo-repo/actions/runs/289782451",
+        run_started_at="2020-10-05T16:33:49Z",
+        path=".github/workflows/test.yml",
+    )
+
+
+def test_what_is_null_in_a_source_run_is_empty(file: Path) -> None:
+    """A run without conclusion, branch and repository has empty ones."""
+    content = payload("workflow_run/01-completed.json")
+    content["workflow_run"] |= {"conclusion": None, "head_branch": None, "head_repository": None}
+    content["workflow_run"] |= {"run_started_at": None}
+    run = read(file, "workflow_run", content).source_run
+    assert run is not None
+    assert (run.conclusion, run.head_branch, run.head_repository, run.run_started_at) == ("", "", "", "")
+
+
+@pytest.mark.parametrize(
+    "value", ["", "now", "2026-01-01", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00", "2026-01-01T00:00:00Z\n", 1]
+)
+def test_an_attempt_starts_at_a_time(file: Path, value: object) -> None:
+    """The time an attempt started at is a time in UTC, or the event is refused."""
+    content = payload("workflow_run/01-completed.json")
+    content["workflow_run"]["run_started_at"] = value
+    with pytest.raises(UsageError, match=r"workflow_run\.run_started_at"):
+        read(file, "workflow_run", content)
+
+
+@pytest.mark.parametrize(
+    ("head", "fork", "repository"),
+    [
+        ({"full_name": "mallory/Hello-World"}, True, "mallory/Hello-World"),
+        ({"full_name": "codertocat/hello-world"}, False, "codertocat/hello-world"),
+        (None, True, ""),
+    ],
+)
+def test_forks(file: Path, head: object, fork: bool, repository: str) -> None:
+    """A head of another repository is a fork's, and so is one whose repository was deleted."""
+    content = payload(PULL)
+    content["pull_request"]["head"]["repo"] = head
+    found = read(file, "pull_request", content)
+    assert (found.fork, found.head_repository) == (fork, repository)
+
+
+def test_pull_request_target_is_refused(file: Path) -> None:
+    """The event whose token can write is refused with the way around it, and is a pull request when it is allowed."""
+    with pytest.raises(UsageError, match="can write to the repository") as caught:
+        read(file, "pull_request_target", payload(PULL))
+    assert "workflow_run" in caught.value.hint
+    found = read(file, "pull_request_target", payload(PULL), target=True)
+    assert found.privileged
+    assert replace(found, privileged=False) == read(file, "pull_request", payload(PULL))
+
+
+@pytest.mark.parametrize("name", ["pull_request_review", "pull_request_review_comment"])
+def test_a_review_is_of_its_pull_request(file: Path, name: str) -> None:
+    """What a review starts is judged as the pull request that it checks out, by its base."""
+    content = payload(PULL)
+    del content["number"]
+    found = read(file, name, content | {"review": {}})
+    assert found.base == content["pull_request"]["base"]["sha"]
+    assert found == read(file, "pull_request", content)
+
+
+@pytest.mark.parametrize("name", ["schedule", "release", "repository_dispatch", "issue_comment"])
+def test_other_events_gate_like_a_push(file: Path, name: str) -> None:
+    """Any other event has the commit of the runner, nothing to compare with, and no comment."""
+    found = read(file, name, {"action": "x", "issue": {"number": 3}, "number": 3})
+    assert (found.name, found.head, found.base, found.number, found.comments) == (name, SHA, None, None, False)
+
+
+def test_inputs_of_a_dispatch(file: Path) -> None:
+    """Inputs are text, also where a runner writes other values."""
+    content = payload("workflow_dispatch/00.json") | {"inputs": {"run-id": "7", "force": True, "n": 3, "x": None}}
+    assert read(file, "workflow_dispatch", content).inputs == {"run-id": "7", "force": "true", "n": "3", "x": ""}
+    assert read(file, "workflow_dispatch", content | {"inputs": None}).inputs == {}
+
+
+def test_missing_variables_are_named_together() -> None:
+    """All missing variables stand in one message."""
+    with pytest.raises(UsageError, match="GITHUB_EVENT_NAME, GITHUB_EVENT_PATH, GITHUB_REPOSITORY, GITHUB_RUN_ID"):
+        event.read({"GITHUB_SHA": SHA}, allow_pull_request_target=False)
+
+
+def test_variables_a_runner_may_lack(file: Path) -> None:
+    """Without names of people, workflow, job, ref and GraphQL URL the event is read all the same."""
+    content, optional = payload(PULL), {"WORKFLOW", "JOB", "ACTOR", "TRIGGERING_ACTOR", "REF", "GRAPHQL_URL"}
+    found = read(file, "pull_request", content, **{f"GITHUB_{name}": "" for name in optional})
+    assert (found.workflow, found.job, found.actor, found.triggering_actor, found.graphql_url) == ("",) * 5
+    assert read(file, "push", {}, GITHUB_TRIGGERING_ACTOR="").triggering_actor == "ada"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("GITHUB_REPOSITORY", value) for value in ("notes", "a/b/c", "../..", "a/..", "a b/c", "a/b\n", "a/b?x")),
+        *((name, value) for name in ("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT") for value in ("0", "-1", "1.5", "x", "٣")),
+        *(("GITHUB_SHA", value) for value in ("main", "abc", "g" * 40, "a" * 41, "a" * 40 + "\n")),
+        *(("GITHUB_API_URL", value) for value in ("ftp://x", "x", "https://", "https://a:b@c", "https://a b", "//x")),
+        ("GITHUB_API_URL", "https://x:99999"),
+        ("GITHUB_API_URL", "https://[x"),
+        ("GITHUB_SERVER_URL", "javascript:alert(1)"),
+        ("GITHUB_GRAPHQL_URL", "https://x/?a"),
+        ("GITHUB_EVENT_NAME", "Push it"),
+        ("GITHUB_EVENT_PATH", "/nowhere/event.json"),
+        ("GITHUB_EVENT_PATH", "/"),
+        ("GITHUB_EVENT_PATH", "a\0b"),
+    ],
+)
+def test_wrong_variables(file: Path, name: str, value: str) -> None:
+    """A variable that cannot be what it says is a usage error that names it."""
+    with pytest.raises(UsageError, match=name):
+        read(file, "push", {}, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("pull_request",), None),
+        (("pull_request",), []),
+        (("pull_request", "base"), "x"),
+        (("pull_request", "base", "repo"), None),
+        (("pull_request", "base", "repo", "full_name"), "x"),
+        (("pull_request", "base", "sha"), "main"),
+        (("pull_request", "head", "sha"), None),
+        (("pull_request", "head", "sha"), ["a" * 40]),
+        (("pull_request", "head", "repo"), "mallory/x"),
+        (("pull_request", "head", "repo", "full_name"), "mallory/../x"),
+        (("pull_request", "head", "ref"), "a\nb"),
+        (("pull_request", "base", "ref"), "a" * 2000),
+        (("pull_request", "locked"), "true"),
+        (("number",), "2"),
+        (("number",), True),
+        (("number",), 0),
+        (("action",), {}),
+        (("repository", "default_branch"), 1),
+    ],
+)
+def test_wrong_payloads(file: Path, keys: tuple[str, ...], value: object) -> None:
+    """A key of another type than GitHub's is a usage error that names the key."""
+    content = copy.deepcopy(payload(PULL))
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    with pytest.raises(UsageError, match=".".join(keys).replace(".", r"\.")):
+        read(file, "pull_request", content)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"null", b"\xff", b"{", b'{"a": NaN}', b"[" * 100_000])
+def test_files_that_are_no_event(file: Path, data: bytes) -> None:
+    """What is no JSON object is a usage error that names the file."""
+    file.write_bytes(data)
+    environment = {**RUNNER, "GITHUB_EVENT_NAME": "push", "GITHUB_EVENT_PATH": str(file)}
+    with pytest.raises(UsageError, match="event file"):
+        event.read(environment, allow_pull_request_target=False)
+
+
+def test_an_event_file_without_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file beyond any event's size is not read on."""
+    monkeypatch.setattr(event, "MOST_EVENT_BYTES", 10)
+    with pytest.raises(UsageError, match="larger than 10 bytes"):
+        read(file, "push", {"action": "0123456789"})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 2**60) | st.text(max_size=5),
+    lambda child: (
+        st.lists(child, max_size=3)
+        | st.dictionaries(st.sampled_from(["base", "head", "repo", "sha", "number", "inputs"]), child, max_size=3)
+    ),
+)
+
+
+@given(st.sampled_from(["pull_request", "merge_group", "workflow_run", "workflow_dispatch"]), JSON, JSON)
+def test_hostile_payloads(tmp_path_factory: pytest.TempPathFactory, name: str, value: object, other: object) -> None:
+    """Whatever stands in the payload, it is read or it is a usage error."""
+    file = tmp_path_factory.getbasetemp() / "hostile.json"
+    try:
+        found = read(file, name, {name: value, "inputs": other, "repository": other, "number": other})
+    except UsageError:
+        return
+    assert found.base is None

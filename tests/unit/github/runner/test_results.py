@@ -1,0 +1,108 @@
+"""What a run directory, or the lack of one, becomes for the steps that follow."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from raggate.errors import CannotTell, ExitCode
+from raggate.github.runner import results
+
+ACTION = yaml.safe_load((Path(__file__).parents[4] / "action.yml").read_text())
+
+
+def test_every_promised_output_is_set_without_a_run() -> None:
+    """Every output of action.yml is set even when nothing was started, and none of them looks like a pass."""
+    found = results.outputs(None, 2, Path("/work"))
+    assert list(found) == list(ACTION["outputs"])
+    assert (found["verdict"], found["exit-code"], found["questions"]) == ("usage error", "2", "0")
+    assert all(found[name] == "" for name in found if name.endswith(("file", "directory")))
+
+
+def test_outputs_of_a_run(tmp_path: Path) -> None:
+    """Paths are relative to the workspace, and counts are those of the files."""
+    directory = tmp_path / ".raggate" / "runs" / "1"
+    directory.mkdir(parents=True)
+    flips = [{"kind": "broke"}, {"kind": "broke"}, {"kind": "fixed"}]
+    (directory / "verdict.json").write_text(json.dumps({"flips": flips, "warnings": [{}]}))
+    (directory / "results.jsonl").write_text("{}\n{}\n{}\n")
+    (directory / "metrics.json").write_text("{}")
+    assert results.outputs(directory, 1, tmp_path) == {
+        "verdict": "regression",
+        "exit-code": "1",
+        "run-directory": ".raggate/runs/1",
+        "metrics-file": ".raggate/runs/1/metrics.json",
+        "summary-file": "",
+        "verdict-file": ".raggate/runs/1/verdict.json",
+        "questions": "3",
+        "broke": "2",
+        "fixed": "1",
+        "warnings": "1",
+        "comment-url": "",
+        "pull-request-url": "",
+        "commit": "",
+        "verified": "",
+    }
+
+
+@pytest.mark.parametrize("lines", [None, ""])
+def test_metrics_of_nothing_are_no_output(tmp_path: Path, lines: str | None) -> None:
+    """Where no question was asked, as when the build is cancelled, there is a metrics.json but no metrics-file."""
+    (tmp_path / "metrics.json").write_text("{}")
+    if lines is not None:
+        (tmp_path / "results.jsonl").write_text(lines)
+    found = results.outputs(tmp_path, 130, tmp_path)
+    assert (found["metrics-file"], found["questions"]) == ("", "0")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"flips"'])
+def test_a_broken_verdict_file_counts_nothing(tmp_path: Path, content: bytes) -> None:
+    """A verdict file that cannot be read leaves the verdict to the exit code."""
+    (tmp_path / "verdict.json").write_bytes(content)
+    assert results.outputs(tmp_path, 3, tmp_path)["verdict"] == "cannot tell"
+
+
+def test_every_exit_code_has_a_name() -> None:
+    """Each exit code has a name of its own, and an unknown one is an internal error, never a pass."""
+    assert len({results.name_of(code) for code in ExitCode}) == len(ExitCode)
+    assert results.name_of(137) == "internal error"
+
+
+def test_summary_without_a_run_says_why() -> None:
+    """Without a report the summary gives the error, harmless."""
+    text = results.summary(None, CannotTell("no <b>engine</b> @you", hint="start one"), 3)
+    assert "cannot tell" in text
+    assert "<b>" not in text
+    assert "@you" not in text
+    assert "start one" in text
+
+
+def test_summary_of_a_run_that_was_interrupted_after_its_report(tmp_path: Path) -> None:
+    """A report that is no longer how the run ended is shown below how it did end."""
+    (tmp_path / "verdict.json").write_text('{"exit_code": 0}')
+    (tmp_path / "summary.md").write_text("## raggate: pass\n")
+    assert results.summary(tmp_path, None, 0) == "## raggate: pass\n"
+    assert results.summary(tmp_path, None, 130).startswith("## ❔ raggate: interrupted\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_files_are_given_to_the_owner_of_the_workspace(tmp_path: Path) -> None:
+    """What root left in the workspace is its owner's afterwards, with the directories above; links are not followed."""
+    outside = tmp_path / "outside"
+    outside.write_text("")
+    workspace = tmp_path / "workspace"
+    directory = workspace / "a" / "runs" / "1"
+    directory.mkdir(parents=True)
+    (directory / "file").write_text("")
+    (directory / "link").symlink_to(outside)
+    os.chown(workspace, 1234, 1235)
+    results.give_back(directory, workspace)
+    for path in (workspace / "a", workspace / "a" / "runs", directory, directory / "file", directory / "link"):
+        assert (path.lstat().st_uid, path.lstat().st_gid) == (1234, 1235)
+    assert outside.stat().st_uid == 0
+    results.give_back(tmp_path, workspace)
+    assert outside.stat().st_uid == 0

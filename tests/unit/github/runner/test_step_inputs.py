@@ -1,0 +1,79 @@
+"""The action's inputs: both spellings, defaults, and a named error for everything else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from raggate.errors import UsageError
+from raggate.github.runner import step_inputs
+
+ROOT = Path(__file__).parents[4]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+
+
+def test_action_yml_declares_what_is_read() -> None:
+    """action.yml and the reader know the same inputs with the same defaults, in letters every runner keeps."""
+    declared = {name: spec["default"] for name, spec in ACTION["inputs"].items()}
+    # what the runner fills in stands nowhere in the code
+    assert declared == {**step_inputs.DEFAULTS, "github-token": "${{ github.token }}"}
+    assert all(re.fullmatch("[a-z0-9-]+", name) for name in (*ACTION["inputs"], *ACTION["outputs"]))
+    assert all(isinstance(spec["default"], str) for spec in ACTION["inputs"].values())
+
+
+@pytest.mark.parametrize("variable", ["INPUT_API-URL", "INPUT_API_URL"])
+def test_both_spellings_are_read(variable: str) -> None:
+    """A dash may arrive as a dash or as an underscore; what is not given has its default."""
+    found = step_inputs.read({variable: " http://api:9000 ", "PATH": "/bin"})
+    assert found == {**step_inputs.DEFAULTS, "api-url": "http://api:9000"}
+
+
+def test_both_spellings_at_once_are_fine_when_they_agree() -> None:
+    """A runner that sets both spellings to one value is understood."""
+    assert step_inputs.read({"INPUT_FAIL-ON": "never", "INPUT_FAIL_ON": "never"})["fail-on"] == "never"
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"INPUT_API_IMAG": "x"}, "unknown input 'api-imag'; did you mean 'api-image'?"),
+        ({"INPUT_GITHUB-TOKENS": "x"}, "unknown input 'github-tokens'"),
+        ({"INPUT_API-URL": "http://a", "INPUT_API_URL": "http://b"}, "input 'api-url' is given twice"),
+        ({"INPUT_CONFIG": " "}, "input 'config' is empty"),
+        ({"INPUT_FAIL-ON": ""}, "input 'fail-on' is empty"),
+        ({"INPUT_FAIL-ON": "sometimes"}, "expected one of regression, cannot-tell, never; found 'sometimes'"),
+        ({"INPUT_STORE-FULL-TEXT": "yes"}, "expected one of true, false; found 'yes'"),
+        ({"INPUT_SUITE": "a\n::error::b"}, "input 'suite': expected one line of printable text"),
+        ({"INPUT_OUT": "a\x1b[31m"}, "input 'out': expected one line of printable text"),
+    ],
+)
+def test_wrong_inputs_are_named(environment: dict[str, str], message: str) -> None:
+    """An unknown, contradictory, empty or impossible input is a usage error that names it."""
+    with pytest.raises(UsageError) as caught:
+        step_inputs.read(environment)
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"INPUT_GITHUB-TOKEN": "ghs_one", "INPUT_GITHUB_TOKEN": "ghs_two"},
+        {"INPUT_GITHUB-TOKEN": "ghs_one\nghs_two"},
+    ],
+)
+def test_the_token_is_never_shown(environment: dict[str, str]) -> None:
+    """An error about the token does not show it, and every value of it can be masked before that."""
+    with pytest.raises(UsageError) as caught:
+        step_inputs.read(environment)
+    assert "'github-token'" in caught.value.message
+    assert "ghs_" not in caught.value.message + caught.value.hint
+    assert step_inputs.tokens({"PATH": "/bin", "INPUT_OUT": "x", **environment}) == list(environment.values())
+
+
+def test_no_token_is_nothing_to_mask() -> None:
+    """An empty token gives no value."""
+    assert step_inputs.tokens({"INPUT_GITHUB-TOKEN": " "}) == []

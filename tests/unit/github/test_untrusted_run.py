@@ -1,0 +1,34 @@
+"""What a run that measured nothing claims is never a pass, and never raggate's own sentence."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.github import untrusted_run
+
+VALUE = st.none() | st.integers() | st.text(max_size=20) | st.lists(st.text(max_size=20), max_size=3)
+CLAIM = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("exit_code", "headline", "hint", "log", "suite", "verdict"), VALUE)
+) | st.fixed_dictionaries(
+    {"exit_code": st.sampled_from([0, 1, 2, 3, 4, 70, 130]), "headline": st.text(max_size=20), "hint": st.text()}
+)
+LABELS = {2: "usage error", 3: "cannot tell", 70: "internal error", 130: "interrupted"}
+
+
+@given(st.none() | st.binary(max_size=40) | CLAIM.map(lambda claim: json.dumps(claim).encode()))
+def test_no_claim_passes_or_speaks(verdict: bytes | None) -> None:
+    """Whatever stands in verdict.json, code, label and sentence go together and are raggate's, and so is the suite."""
+    ended = untrusted_run.without_results(verdict, "small")
+    assert LABELS[ended.exit_code] == ended.label
+    assert ended.message in {
+        "The artifact holds no results, and does not say why.",
+        *(f"The untrusted run reports {what} and measured nothing." for what in WHATS),
+    }
+    assert (ended.hint, ended.suite) == ("", "small")
+    assert ended.log == () or ended.log[0] == untrusted_run.ITS_WORDS
+
+
+WHATS = ("a usage error", "that it cannot tell", "an internal error", "an interruption")

@@ -1,0 +1,662 @@
+"""The golden set: what a line may hold, how every mistake is named, what counts as the same question."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from builders import make_case, make_golden, make_support
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.models.case_hash import with_hash
+from raggate.models.golden import Case, Support, Vault
+
+GOLD = {"rel_path": "a.md", "heading_path": "# A"}
+ROW: dict[str, Any] = {"id": "q1", "question": "Why?", "answerable": True, "gold_supports": [GOLD]}
+
+
+def lines(*rows: dict[str, Any]) -> bytes:
+    """Write rows as JSON Lines."""
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def load_one(**changes: Any) -> Case:
+    """Read the one case of a golden set; `...` leaves a key out."""
+    row = {key: value for key, value in {**ROW, **changes}.items() if value is not ...}
+    return golden.load(lines(row), "g.jsonl").cases[0]
+
+
+def refusal(data: bytes) -> str:
+    """Give the message with which a golden set is refused."""
+    with pytest.raises(UsageError) as caught:
+        golden.load(data, "g.jsonl")
+    return str(caught.value)
+
+
+def test_minimal_case() -> None:
+    """Four keys are enough, and the rest has the documented defaults."""
+    assert load_one() == replace(
+        Case(
+            id="q1",
+            question="Why?",
+            answerable=True,
+            gold_supports=(Support(rel_path="a.md", heading_path="# A"),),
+            category="factual",
+            difficulty="medium",
+            line=1,
+        ),
+        hash=load_one().hash,
+    )
+
+
+def test_every_key() -> None:
+    """Every key of a case and of a support is read."""
+    case = load_one(
+        gold_supports=[
+            {"rel_path": "a.md", "heading_path": "# A", "snippets": ["x"], "vault": "work", "grade": 3},
+            {"rel_path": "b.md"},
+        ],
+        required_support_groups=[[0, 1], [1]],
+        category="recency/conflict",
+        recency_conflict_rule="cite_newer",
+        expected_key_facts=["f"],
+        tags=["t"],
+        vaults=["work"],
+        folders=["docs"],
+        difficulty="hard",
+        group="g",
+        retriever_types=["hybrid"],
+        must_pass=True,
+        k=7,
+        detail="brief",
+    )
+    assert case.gold_supports == (
+        Support(rel_path="a.md", heading_path="# A", snippets=("x",), vault="work", grade=3),
+        Support(rel_path="b.md", heading_path=None),
+    )
+    assert case.required_support_groups == ((0, 1), (1,))
+    assert (case.category, case.recency_conflict_rule, case.difficulty) == ("recency/conflict", "cite_newer", "hard")
+    assert (case.expected_key_facts, case.tags, case.vaults, case.folders) == (("f",), ("t",), ("work",), ("docs",))
+    assert (case.group, case.modes, case.must_pass, case.k, case.detail) == ("g", ("hybrid",), True, 7, "brief")
+
+
+@pytest.mark.parametrize("nothing", [None, [], ...], ids=["null", "empty", "missing"])
+@pytest.mark.parametrize(
+    ("key", "field", "expected"),
+    [
+        ("tags", "tags", ()),
+        ("vaults", "vaults", ()),
+        ("folders", "folders", ()),
+        ("expected_key_facts", "expected_key_facts", ()),
+        ("retriever_types", "modes", None),
+    ],
+    ids=["tags", "vaults", "folders", "expected_key_facts", "retriever_types"],
+)
+def test_nothing_in_a_list(key: str, field: str, nothing: object, expected: object) -> None:
+    """Null, an empty list and no key at all mean the same, so no case is asked in no mode."""
+    assert getattr(load_one(**{key: nothing}), field) == expected
+
+
+@pytest.mark.parametrize("nothing", [None, [], ...], ids=["null", "empty", "missing"])
+def test_nothing_in_gold_supports(nothing: object) -> None:
+    """An unanswerable case may write its lack of gold supports in any way."""
+    assert load_one(answerable=False, gold_supports=nothing).gold_supports == ()
+
+
+@pytest.mark.parametrize("nothing", [None, [], ...], ids=["null", "empty", "missing"])
+def test_nothing_in_snippets(nothing: object) -> None:
+    """A support may write its lack of snippets in any way."""
+    support = {key: value for key, value in {**GOLD, "snippets": nothing}.items() if value is not ...}
+    assert load_one(gold_supports=[support]).gold_supports[0].snippets == ()
+
+
+TWO = [GOLD, {"rel_path": "b.md"}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param({"id": ...}, "key 'id' is missing", id="no id"),
+        pytest.param({"id": ""}, "case '': id: expected at least 1 character(s); found ''", id="empty id"),
+        pytest.param({"id": " "}, r"id: expected text that matches \S", id="blank id"),
+        pytest.param({"id": 7}, "id: expected a valid string; found 7", id="number as id"),
+        pytest.param({"id": "x" * 201}, "id: expected", id="id too long"),
+        pytest.param({"question": ...}, "case 'q1': key 'question' is missing", id="no question"),
+        pytest.param({"question": "\n"}, r"case 'q1': question: expected text that matches \S", id="blank question"),
+        pytest.param({"answerable": ...}, "case 'q1': key 'answerable' is missing", id="no answerable"),
+        pytest.param({"answerable": 1}, "case 'q1': answerable: expected a valid boolean; found 1", id="1 for true"),
+        pytest.param({"answerable": "true"}, "answerable: expected a valid boolean; found 'true'", id="text for true"),
+        pytest.param({"anwserable": True}, "unknown key 'anwserable'; did you mean 'answerable'?", id="unknown key"),
+        pytest.param({"tags": "work"}, "tags: expected a valid list; found 'work'", id="text for a list"),
+        pytest.param({"tags": [""]}, "tags[0]: expected at least 1 character(s)", id="empty tag"),
+        pytest.param({"k": 0}, "k: expected greater than or equal to 1; found 0", id="k"),
+        pytest.param({"k": 5.0}, "k: expected a valid integer; found 5.0", id="k with a point"),
+        pytest.param({"detail": "x"}, "detail: expected 'brief', 'normal' or 'detailed'; found 'x'", id="detail"),
+        pytest.param({"must_pass": None}, "must_pass: expected a valid boolean; found None", id="null for a flag"),
+        pytest.param({"gold_supports": GOLD}, "gold_supports: expected a valid list", id="one support without a list"),
+        pytest.param({"gold_supports": ["a.md"]}, "gold_supports[0]: expected a mapping; found 'a.md'", id="text"),
+        pytest.param({"gold_supports": [{}]}, "key 'gold_supports[0].rel_path' is missing", id="no rel_path"),
+        pytest.param(
+            {"gold_supports": [{**GOLD, "headding_path": "x"}]},
+            "unknown key 'gold_supports[0].headding_path'; did you mean 'heading_path'?",
+            id="unknown key of a support",
+        ),
+        pytest.param(
+            {"gold_supports": [{**GOLD, "grade": 0}]},
+            "gold_supports[0].grade: expected greater than or equal to 1; found 0",
+            id="grade 0",
+        ),
+        pytest.param({"gold_supports": [{**GOLD, "grade": True}]}, "gold_supports[0].grade: expected", id="grade true"),
+        pytest.param(
+            {"gold_supports": [{**GOLD, "snippets": ["  "]}]},
+            r"gold_supports[0].snippets[0]: expected text that matches \S",
+            id="a blank snippet would stand in every text",
+        ),
+        pytest.param(
+            {"gold_supports": [GOLD, {"doc_id": "d", "chunk_id": "c"}]},
+            "gold_supports[1]: doc_id and chunk_id stand together, expected one of them",
+            id="two names of a support",
+        ),
+        pytest.param(
+            {"gold_supports": [{"doc_id": "d", "heading_path": "# A"}]},
+            "gold_supports[0].heading_path goes with rel_path, not with doc_id",
+            id="a heading of an id",
+        ),
+        pytest.param({"gold_supports": []}, "answerable, but gold_supports is empty", id="answerable without label"),
+        pytest.param(
+            {"answerable": False}, "not answerable, but gold_supports is not empty", id="label without answer"
+        ),
+        pytest.param({"required_support_groups": []}, "expected at least one group, found none", id="no group"),
+        pytest.param({"required_support_groups": [[]]}, "groups[0]: expected at least one index", id="an empty group"),
+        pytest.param(
+            {"required_support_groups": [[0], []]},
+            "required_support_groups[1]: expected at least one index",
+            id="a second empty group",
+        ),
+        pytest.param({"required_support_groups": [[1]]}, "expected an index from 0 to 0 into", id="index too large"),
+        pytest.param({"required_support_groups": [[-1]]}, "expected an index from 0 to 0 into", id="negative index"),
+        pytest.param(
+            {"gold_supports": TWO, "required_support_groups": [[0], [1, 2]]},
+            "required_support_groups[1][1]: expected an index from 0 to 1 into gold_supports, found 2",
+            id="index too large in a second group",
+        ),
+        pytest.param({"required_support_groups": [0]}, "required_support_groups[0]: expected a valid list", id="flat"),
+        pytest.param({"category": "multi_hop"}, "so required_support_groups is needed", id="multi_hop without groups"),
+        pytest.param(
+            {"category": "recency/conflict"},
+            "category is recency/conflict, so recency_conflict_rule is needed: cite_newer, acknowledge_both, cite_both",
+            id="recency without rule",
+        ),
+        pytest.param(
+            {"recency_conflict_rule": "cite_both"},
+            "recency_conflict_rule goes with category 'recency/conflict', found category 'factual'",
+            id="rule without recency",
+        ),
+        pytest.param(
+            {"category": "recency/conflict", "recency_conflict_rule": "newest"},
+            "recency_conflict_rule: expected 'cite_newer', 'acknowledge_both' or 'cite_both'; found 'newest'",
+            id="no such rule",
+        ),
+    ],
+)
+def test_mistake(changes: dict[str, Any], message: str) -> None:
+    """A mistake is named with file, line, case, key, what was expected and what was found."""
+    row = {key: value for key, value in {**ROW, **changes}.items() if value is not ...}
+    refused = refusal(b"\n" + lines(row))
+    assert refused.startswith("g.jsonl:2: ")
+    assert message in refused
+    assert "case 'q1'" in refused or "id" in changes
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        pytest.param(b"", "g.jsonl: the golden set holds no case", id="empty"),
+        pytest.param(b"\n \r\n\n", "g.jsonl: the golden set holds no case", id="blank lines"),
+        pytest.param(b"{\n", "g.jsonl:1: not valid JSON", id="syntax"),
+        pytest.param(b"[1]\n", "g.jsonl:1: expected a JSON object, found [1]", id="a list"),
+        pytest.param(b"<<<<<<< HEAD\n", "g.jsonl:1: unresolved merge conflict", id="conflict, ours"),
+        pytest.param(b"\n=======\n", "g.jsonl:2: unresolved merge conflict", id="conflict, between"),
+        pytest.param(b"\n\n>>>>>>> x\n", "g.jsonl:3: unresolved merge conflict", id="conflict, theirs"),
+        pytest.param(b'"\xff"\n', "g.jsonl:1: not valid UTF-8 at byte 1 of the line", id="not UTF-8"),
+        pytest.param(b'{"id": NaN}', "g.jsonl:1: not valid JSON", id="nan"),
+        pytest.param(b"[" * 1000 + b"]" * 1000, "g.jsonl:1: expected a JSON object, found", id="deep list"),
+        pytest.param(b'{"id":' + b"[" * 1000 + b"]" * 1000 + b"}", "g.jsonl:1: id: expected a", id="deep value"),
+        pytest.param(b"[" * 100_000, "g.jsonl:1: not valid JSON", id="too deep"),
+        pytest.param(
+            b'"' + b"x" * golden.MAX_LINE_BYTES + b'"', "g.jsonl:1: the line has 1048578 bytes", id="line too long"
+        ),
+        pytest.param(
+            lines(ROW, {**ROW, "id": "q2"}, ROW), "g.jsonl:3: id 'q1' stands already in line 1", id="duplicate id"
+        ),
+        pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' stands twice", id="duplicate key"),
+        pytest.param(
+            b'{"gold_supports": [{"rel_path": "a", "rel_path": "b"}]}',
+            "g.jsonl:1: key 'rel_path' stands twice",
+            id="duplicate key inside",
+        ),
+        pytest.param(lines(ROW) + b"{", "g.jsonl:2: not valid JSON", id="one bad line among good ones"),
+        pytest.param("{\u2028}\n".encode(), "g.jsonl:1: not valid JSON", id="only a newline ends a line"),
+    ],
+)
+def test_bad_file(data: bytes, message: str) -> None:
+    """What is no golden set is refused with the line; no bad line is skipped."""
+    assert refusal(data).startswith(message)
+
+
+def test_problems_are_cut() -> None:
+    """Ten problems are told, in the order of the file, and how many more there are."""
+    told = refusal(b"{\n" * 13).split("\n")
+    assert [line.split(":")[1] for line in told[:-1]] == [str(number) for number in range(1, 11)]
+    assert told[-1] == "… and 3 more"
+
+
+def test_ten_problems_are_told_in_full() -> None:
+    """Ten problems are ten lines, without a word of more."""
+    assert len(refusal(b"{\n" * 10).split("\n")) == 10
+
+
+def test_longest_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of exactly the largest size is read, one byte more is refused."""
+    line = json.dumps(ROW).encode()
+    monkeypatch.setattr(golden, "MAX_LINE_BYTES", len(line))
+    assert len(golden.load(line, "g.jsonl").cases) == 1
+    assert "expected at most" in refusal(line + b" ")
+
+
+def test_number_of_cases_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A golden set of exactly the largest number of cases is read, one more is refused."""
+    monkeypatch.setattr(golden, "MAX_CASES", 1)
+    assert len(golden.load(lines(ROW), "g.jsonl").cases) == 1
+    assert refusal(lines(ROW, {**ROW, "id": "q2"})) == "g.jsonl: 2 cases, expected at most 1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "above"),
+    [
+        pytest.param({"k": 1000}, {"k": 1001}, id="k"),
+        pytest.param({"id": "x" * 200}, {"id": "x" * 201}, id="id"),
+        pytest.param({"question": "x" * 20_000}, {"question": "x" * 20_001}, id="question"),
+        pytest.param(
+            {"gold_supports": [{**GOLD, "grade": 100}]}, {"gold_supports": [{**GOLD, "grade": 101}]}, id="grade"
+        ),
+    ],
+)
+def test_bounds(changes: dict[str, Any], above: dict[str, Any]) -> None:
+    """Sizes and numbers are accepted up to their bounds and refused beyond them."""
+    load_one(**changes)
+    assert next(iter(above)) in refusal(lines({**ROW, **above}))
+
+
+def test_layout_does_not_matter() -> None:
+    """A byte order mark, CRLF, blank lines and the spelling of the JSON change nothing but the line number."""
+    plain = golden.load(lines(ROW), "g.jsonl")
+    other = b"\xef\xbb\xbf\r\n" + json.dumps(dict(reversed(ROW.items())), indent=None).encode() + b"\r\n\r\n"
+    loaded = golden.load(other, "g.jsonl")
+    assert loaded.hash == plain.hash
+    assert loaded.cases == (replace(plain.cases[0], line=2),)
+
+
+def test_order_of_cases_is_that_of_the_file_and_not_hashed() -> None:
+    """Cases keep the order of the file, and the hash of the golden set does not depend on it."""
+    first, second = ROW, {**ROW, "id": "q0", "question": "Who?"}
+    forward, backward = golden.load(lines(first, second), "g"), golden.load(lines(second, first), "g")
+    assert [case.id for case in forward.cases] == ["q1", "q0"]
+    assert forward.hash == backward.hash
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"id": "q9"}, {"question": "What?"}],
+    ids=["another id", "another question"],
+)
+def test_golden_hash_covers(change: dict[str, Any]) -> None:
+    """The hash of a golden set changes with the id and the content of its cases."""
+    assert golden.load(lines({**ROW, **change}), "g").hash != golden.load(lines(ROW), "g").hash
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tags": ["x"]},
+        {"category": "general"},
+        {"difficulty": "hard"},
+        {"group": "g"},
+        {"must_pass": True},
+        {"retriever_types": ["vector"]},
+        {"id": "q2"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_case_hash_ignores(changes: dict[str, Any]) -> None:
+    """How a case is filed does not change its hash."""
+    assert load_one(**changes).hash == load_one().hash
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"question": "Why not?"}, id="question"),
+        pytest.param({"answerable": False, "gold_supports": []}, id="answerable"),
+        pytest.param({"gold_supports": TWO}, id="a further support"),
+        pytest.param({"gold_supports": [{**GOLD, "rel_path": "b.md"}]}, id="note"),
+        pytest.param({"gold_supports": [{**GOLD, "heading_path": "# B"}]}, id="heading"),
+        pytest.param({"gold_supports": [{**GOLD, "snippets": ["x"]}]}, id="snippet"),
+        pytest.param({"gold_supports": [{**GOLD, "grade": 2}]}, id="grade"),
+        pytest.param({"gold_supports": [{**GOLD, "vault": "w"}]}, id="vault of a support"),
+        pytest.param({"required_support_groups": [[0]]}, id="groups"),
+        pytest.param({"vaults": ["work"]}, id="vaults"),
+        pytest.param({"folders": ["docs"]}, id="folders"),
+        pytest.param({"k": 3}, id="k"),
+        pytest.param({"detail": "brief"}, id="detail"),
+        pytest.param({"expected_key_facts": ["x"]}, id="facts"),
+    ],
+)
+def test_case_hash_covers(changes: dict[str, Any]) -> None:
+    """What a score depends on changes the hash."""
+    assert load_one(**changes).hash != load_one().hash
+
+
+def test_case_hash_is_the_same_in_every_version() -> None:
+    """Stored baselines hold these hashes, so they change only when the meaning of a case does."""
+    assert make_case("q1", question="Why?").hash == "fa3b65b10dd6c199"
+    assert make_case("q1", question="Why?", answerable=False, vaults=("work",)).hash == "572244924ef216c7"
+
+
+def test_order_of_supports_is_hashed() -> None:
+    """Groups point to supports by position, so their order counts."""
+    assert load_one(gold_supports=TWO).hash != load_one(gold_supports=TWO[::-1]).hash
+
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10).filter(lambda text: text.strip())
+_NAMES = st.lists(_TEXT, max_size=3).map(tuple)
+
+
+@st.composite
+def _cases(draw: st.DrawFn) -> Case:
+    grades = st.integers(1, 100)
+    supports = draw(
+        st.lists(
+            st.builds(
+                Support,
+                rel_path=_TEXT,
+                heading_path=st.none() | _TEXT,
+                snippets=_NAMES,
+                vault=st.none() | _TEXT,
+                grade=grades,
+            )
+            | st.builds(Support, rel_path=st.just(""), doc_id=_TEXT, grade=grades)
+            | st.builds(Support, rel_path=st.just(""), chunk_id=_TEXT, grade=grades),
+            max_size=3,
+        )
+    )
+    indices = st.lists(st.integers(0, len(supports) - 1), min_size=1, max_size=3).map(tuple)
+    recency = draw(st.sampled_from([None, "cite_newer", "acknowledge_both", "cite_both"]))
+    case = Case(
+        id=draw(_TEXT),
+        question=draw(_TEXT),
+        answerable=bool(supports),
+        gold_supports=tuple(supports),
+        required_support_groups=draw(st.none() | st.lists(indices, min_size=1, max_size=2).map(tuple))
+        if supports
+        else None,
+        recency_conflict_rule=recency,
+        category="recency/conflict" if recency else draw(_TEXT.filter(lambda text: text != "multi_hop")),
+        expected_key_facts=draw(_NAMES),
+        tags=draw(_NAMES),
+        vaults=draw(_NAMES),
+        folders=draw(_NAMES),
+        difficulty=draw(_TEXT),
+        group=draw(st.none() | _TEXT),
+        modes=draw(st.none() | st.lists(_TEXT, min_size=1, max_size=2).map(tuple)),
+        must_pass=draw(st.booleans()),
+        k=draw(st.none() | st.integers(1, 1000)),
+        detail=draw(st.sampled_from([None, "brief", "normal", "detailed"])),
+        line=1,
+    )
+    return with_hash(case)
+
+
+@given(_cases())
+def test_written_case_is_read_back(case: Case) -> None:
+    """A written case is one line, and reading it gives an equal case with the same hash."""
+    written = golden.write_case(case)
+    assert written.count(b"\n") == 1
+    assert golden.load(written, "g.jsonl").cases == (case,)
+
+
+@given(st.binary(max_size=100) | st.text('{}[]":,0123456789truefalsnid \n', max_size=60).map(str.encode))
+@example(b'{"id": "a", "question": "q", "answerable": false}')
+@example(b"null")
+def test_any_bytes_load_or_are_refused(data: bytes) -> None:
+    """No input at all crashes the loader, and what it accepts holds at least one case."""
+    try:
+        outcome = f"g.jsonl: {len(golden.load(data, 'g.jsonl').cases)} case"
+    except UsageError as error:
+        outcome = str(error)
+    assert outcome.startswith("g.jsonl:")
+    assert outcome != "g.jsonl: 0 case"
+
+
+@given(
+    st.sampled_from(sorted({*ROW, "required_support_groups", "tags", "k", "retriever_types", "category"})),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["rel_path", "grade"]), inner),
+        max_leaves=5,
+    ),
+)
+def test_any_value_loads_or_is_refused_with_its_line(key: str, value: object) -> None:
+    """Whatever stands under a known key is accepted, or refused with its line."""
+    try:
+        outcome = f"g.jsonl:{golden.load(lines({**ROW, key: value}), 'g.jsonl').cases[0].line}: "
+    except UsageError as error:
+        outcome = str(error)
+    assert all(line.startswith("g.jsonl:1: ") for line in outcome.split("\n"))
+
+
+def vault(**notes: str) -> Vault:
+    """Build two vaults: `work` with the notes, named without suffix, and `personal` with one note."""
+    texts = {("work", f"{name}.md"): text for name, text in notes.items()}
+    return Vault(
+        directories={"work": Path("work"), "personal": Path("personal")},
+        texts={**texts, ("personal", "a.md"): "# Other\n\nDifferent words.\n"},
+        notes={},
+        hash="",
+    )
+
+
+NOTE = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
+
+
+@pytest.mark.parametrize(
+    "support",
+    [
+        pytest.param(make_support("a.md", None), id="the whole note"),
+        pytest.param(make_support("a.md", "# Costs"), id="a section"),
+        pytest.param(make_support("a.md", "# Costs > ## Per month"), id="a section inside another"),
+        pytest.param(make_support("a.md", "Costs > Per month"), id="without marks"),
+        pytest.param(make_support("a.md", "# a"), id="the file's name, for text before the first heading"),
+        pytest.param(make_support("a.md", "# Costs", snippets=("ten EURO", "one  euro")), id="snippets"),
+        pytest.param(make_support("a.md", "# Other"), id="in the other vault"),
+        pytest.param(make_support("a.md", "# Costs", vault="work"), id="in the vault it names"),
+    ],
+)
+def test_anchor_stands(support: Support) -> None:
+    """A support that stands in the vault is accepted."""
+    golden.check_anchors(make_golden(make_case(gold_supports=(support,), line=3)), vault(a=NOTE))
+
+
+@pytest.mark.parametrize(
+    ("support", "vaults", "message"),
+    [
+        pytest.param(
+            make_support("b.md", None), (), "gold note 'b.md' is not in the vault; nearest: 'a.md'", id="no such note"
+        ),
+        pytest.param(
+            make_support("zzzzzz/yyyy.txt", None), (), "'zzzzzz/yyyy.txt' is not in the vault", id="nothing near"
+        ),
+        pytest.param(
+            make_support("a.md", "# Costs > ## Per moth"),
+            (),
+            "'a.md' has no heading '# Costs > ## Per moth'; nearest: 'Costs > Per month'",
+            id="no such heading",
+        ),
+        pytest.param(make_support("a.md", "# Cost"), (), "has no heading '# Cost'; nearest: 'Costs'", id="a prefix"),
+        pytest.param(make_support("a.md", "#"), (), "'a.md' has no heading '#'", id="a lone mark"),
+        pytest.param(
+            make_support("a.md", "# Costs", snippets=("one euro", "two euro")),
+            (),
+            "snippet 'two euro' does not stand in the section '# Costs' of 'a.md'",
+            id="one of two snippets",
+        ),
+        pytest.param(
+            make_support("a.md", "# Other"), ("work",), "has no heading '# Other'", id="only in another vault"
+        ),
+        pytest.param(
+            make_support("a.md", "# Other", vault="work"),
+            (),
+            "has no heading '# Other'",
+            id="not in the vault it names",
+        ),
+        pytest.param(make_support("a.md"), ("wrok",), "no vault 'wrok'; known: work, personal", id="unknown vault"),
+        pytest.param(
+            make_support("a.md", vault="wrok"),
+            (),
+            "no vault 'wrok'; known: work, personal",
+            id="a support's unknown vault",
+        ),
+    ],
+)
+def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: str) -> None:
+    """A support that does not stand in the vault is named with line, case and the nearest thing that does."""
+    case = make_case(gold_supports=(support,), vaults=vaults, line=3)
+    with pytest.raises(UsageError) as caught:
+        golden.check_anchors(make_golden(case), vault(a=NOTE))
+    refused = str(caught.value)
+    assert refused.startswith("eval_set.jsonl:3: case 'q1': ")
+    assert message in refused
+    assert "\n" not in refused
+
+
+SECTIONS = (
+    "---\nsource: a memo\n---\nBefore all.\n\n# Costs\n\nTen *euro*.\n\n## Per month\n\nOne\neuro.\n\n## Per year\n\n"
+    "Twelve euro.\n\n# Rooms\n\nTen chairs.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("heading", "snippet", "elsewhere"),
+    [
+        pytest.param("# Costs > ## Per month", "one euro", None, id="in-the-section"),
+        pytest.param("# Costs", "twelve euro", None, id="in-a-subsection"),
+        pytest.param("# Costs", "# costs ten euro", None, id="with-its-heading"),
+        pytest.param("# Costs", "before all", None, id="before-the-first-heading-under-the-title"),
+        pytest.param("# a", "ten chairs", None, id="under-the-files-name"),
+        pytest.param(None, "ten chairs", None, id="in-the-whole-note"),
+        pytest.param("# Costs", "ten chairs", 21, id="in-the-next-section"),
+        pytest.param("# Costs > ## Per year", "one euro", 12, id="in-the-section-before"),
+        pytest.param("# Costs > ## Per month", "ten euro", 8, id="in-the-section-above"),
+        pytest.param("# Rooms", "before all", 4, id="before-the-first-heading"),
+        pytest.param("# Rooms", "forty euro", 0, id="nowhere"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_snippets_stand_in_their_section(heading: str | None, snippet: str, elsewhere: int | None, ending: str) -> None:
+    """A snippet is looked for in its own section; where it stands elsewhere in the note, the line is told."""
+    support = make_support("a.md", heading, snippets=(snippet,))
+    notes = vault(a=SECTIONS.replace("\n", ending))
+    if elsewhere is None:
+        golden.check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",))), notes)
+        return
+    with pytest.raises(UsageError) as caught:
+        golden.check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
+    hint = f", but in line {elsewhere} of the note; name the section it stands in" if elsewhere else ""
+    wanted = f"snippet {snippet!r} does not stand in the section {heading!r} of 'a.md'{hint}"
+    assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
+
+
+def test_nearest_is_left_out_when_nothing_is_near() -> None:
+    """Without anything similar no wrong advice is given."""
+    case = make_case(gold_supports=(make_support("zzzzzz/yyyy.txt", None),), line=3)
+    with pytest.raises(UsageError) as caught:
+        golden.check_anchors(make_golden(case), vault(a=NOTE))
+    assert "nearest" not in str(caught.value)
+
+
+def one(**fields: object) -> Case:
+    """Read a golden set of one case."""
+    return golden.load(json.dumps({"id": "q", "question": "?", "answerable": True, **fields}).encode(), "g").cases[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "supports"),
+    [
+        pytest.param({"expected_chunk_ids": ["c1", "c2", "c1"]}, ("c1", "c2"), id="chunks, each once"),
+        pytest.param({"expected_doc_ids": ["d1"]}, ("d1",), id="documents"),
+        pytest.param({"expected_doc_ids": ["d1"], "expected_chunk_ids": ["c1"]}, ("c1",), id="chunks are finer"),
+        pytest.param(
+            {"expected_doc_ids": ["d1"], "gold_supports": [{"rel_path": "a.md"}]}, (None,), id="places count first"
+        ),
+        pytest.param({"must_contain": ["x"]}, (), id="only what the answer says"),
+    ],
+)
+def test_labels_by_id(fields: dict[str, object], supports: tuple[str | None, ...]) -> None:
+    """A case may name what answers it by ids alone; it reads back the same, with the same hash."""
+    case = one(**fields)
+    assert tuple(support.chunk_id or support.doc_id for support in case.gold_supports) == supports
+    again = golden.load(golden.write_case(case), "g").cases[0]
+    assert again == case
+
+
+def test_new_keys_leave_the_hash_of_older_cases() -> None:
+    """A case that does not use the optional keys hashes as it did before there were any."""
+    places = [{"rel_path": "a.md", "heading_path": "# A"}]
+    plain, more = one(gold_supports=places), one(gold_supports=places, forbidden=[], lang="en")
+    assert plain.hash == more.hash
+    assert one(gold_supports=places, forbidden=["x"]).hash != plain.hash
+
+
+@pytest.mark.parametrize(
+    ("category", "meant"),
+    [
+        ("multihop", "multi_hop"),
+        ("multi-hop", "multi_hop"),
+        ("multi_hops", "multi_hop"),
+        ("recency_conflict", "recency/conflict"),
+        ("recency/conflicts", "recency/conflict"),
+    ],
+)
+def test_a_misspelt_category_does_not_escape_its_rule(category: str, meant: str) -> None:
+    """A category almost like one that has a rule is refused with the right name."""
+    assert f"category {category!r} has no rule; did you mean {meant!r}" in refusal(lines({**ROW, "category": category}))
+
+
+@pytest.mark.parametrize("category", ["factual", "multimedia", "hops", "recency", "conflict"])
+def test_other_categories_are_free(category: str) -> None:
+    """A category that is not like one with a rule is taken as it is."""
+    assert load_one(category=category).category == category
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b"{" + b",".join(b'"k%d":1' % number for number in range(80_000)) + b"}", id="keys"),
+        pytest.param(b'{"tags": [' + b"1," * 250_000 + b"1]}", id="wrong items"),
+        pytest.param(b'{"id": "' + b"x" * 1_000_000 + b'"}', id="a long text"),
+        pytest.param(b"[" * 1_000_000, id="depth"),
+        pytest.param(b'{"k": ' + b"9" * 1_000_000 + b"}", id="digits"),
+    ],
+)
+def test_the_largest_line(line: bytes) -> None:
+    """A line as long as one may be is refused in seconds, whatever it holds."""
+    begun = time.process_time()
+    assert refusal(line).startswith("g.jsonl:1: ")
+    assert time.process_time() - begun < 10

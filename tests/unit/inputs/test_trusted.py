@@ -1,0 +1,124 @@
+"""The trusted inputs: where each is read from, and what a commit without raggate means."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from raggate.config.first_run import FirstRun
+from raggate.errors import UsageError
+from raggate.inputs import sources
+from raggate.inputs.trusted import Checks, Inputs, Where, opened, own
+from raggate.pipeline.request import unchanged
+from stored_objects import StoredObjects
+
+CHECKS = Checks(adjust=unchanged, check=lambda _settings, _name: None)
+CONFIG = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\napi: {url: 'http://127.0.0.1:1'}\n"
+CASE = (
+    '{"id": "q1", "question": "Where?", "answerable": true, "gold_supports": '
+    '[{"rel_path": "a.md", "heading_path": "# A"}]}\n'
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A working tree with a gate, not in git."""
+    root = tmp_path / "tree"
+    (root / "notes").mkdir(parents=True)
+    (root / "raggate.yml").write_text(CONFIG)
+    (root / "g.jsonl").write_text(CASE)
+    (root / "notes" / "a.md").write_text("# A\n\ntext\n")
+    (root / "baselines").mkdir()
+    (root / "baselines" / "s.json").write_text("{}")
+    return root
+
+
+def read(where: Where) -> Inputs:
+    """Open, and give what was read."""
+    with opened(where, CHECKS) as found:
+        return found
+
+
+def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Where:
+    """Say that the inputs are those of a commit with these files, which only another place has."""
+    return Where(
+        root=root,
+        config_name="raggate.yml",
+        against="f" * 40,
+        remote=sources.Remote(workspace=root, objects=StoredObjects(files)),
+        introducing=introducing,
+    )
+
+
+def files() -> dict[str, bytes]:
+    """Give the files of a commit with a gate."""
+    found = {"raggate.yml": CONFIG, "g.jsonl": CASE, "notes/a.md": "# A\n"}
+    return {name: text.encode() for name, text in found.items()}
+
+
+def test_a_commit_that_only_another_place_has(tree: Path) -> None:
+    """Without the commit in the local repository everything is read from where it can be had."""
+    found = read(at(tree, files()))
+    assert (found.against, found.first_run, found.baseline) == ("f" * 40, False, None)
+    assert found.golden.name == "g.jsonl@ffffffffffff"
+
+
+def test_first_run(tree: Path) -> None:
+    """A commit without a configuration makes a first run: measured by the change's own files, without its baseline."""
+    found = read(at(tree, {}))
+    assert (found.against, found.first_run, found.baseline) == ("f" * 40, True, None)
+    assert found.golden.name == "g.jsonl"
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_first_run_on_terms(tree: Path, *, measured: bool) -> None:
+    """What a first run may not take is refused in the change's configuration, and only there; some measure nothing."""
+    passing = CONFIG.replace("{url: 'http://127.0.0.1:1'}", "{container: {image: a, port: 1, pass_env: [KEY]}}")
+    (tree / "raggate.yml").write_text(passing if measured else "nothing to be read")
+    why = "raggate.yml: api.container.pass_env: refused" if measured else "measures nothing"
+    with pytest.raises(UsageError, match=why):
+        read(replace(at(tree, {}), first_run=FirstRun(measured=measured)))
+    committed = {**files(), "raggate.yml": passing.encode()}
+    assert not read(replace(at(tree, committed), first_run=FirstRun(measured=measured))).first_run
+
+
+def test_a_commit_without_raggate_is_an_error_where_it_was_asked_for(tree: Path) -> None:
+    """Who names the commit is told that it cannot judge anything."""
+    with pytest.raises(UsageError, match=r"raggate\.yml@f{12}: no such file") as caught:
+        read(at(tree, {}, introducing=False))
+    assert "merge it first" in caught.value.hint
+
+
+def test_a_configuration_without_its_golden_set_is_no_first_run(tree: Path) -> None:
+    """A commit that has a configuration judges by it, whatever else it lacks."""
+    broken = files()
+    del broken["g.jsonl"]
+    with pytest.raises(UsageError, match=r"g\.jsonl@f{12}: no such file"):
+        read(at(tree, broken))
+
+
+def test_git_is_asked_first(tree: Path) -> None:
+    """A commit that the local repository has is read from there, without asking anybody."""
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
+    for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=tree, check=True, capture_output=True)
+
+    elsewhere = StoredObjects({})
+    remote = sources.Remote(workspace=tree, objects=elsewhere)
+    found = read(Where(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
+    assert found.baseline is not None
+    assert not found.first_run
+    assert not elsewhere.asked
+
+
+@pytest.mark.parametrize("name", ["raggate.yml", "g.jsonl", "notes", "notes/a.md", "baselines/s.json"])
+def test_the_change_cannot_reach_out_of_the_working_tree(tree: Path, name: str) -> None:
+    """What stands in for a trusted input is never read through a link that leads out of the tree."""
+    outside = tree.parent / "outside"
+    (tree / name).rename(outside)
+    (tree / name).symlink_to(outside)
+    with pytest.raises(UsageError, match=r"leads out of|link out of the vault"):
+        own(Where(root=tree, config_name="raggate.yml"), CHECKS)

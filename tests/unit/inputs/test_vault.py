@@ -1,0 +1,174 @@
+"""The fixture vault: which files are notes, what is refused, what its hash tells."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from builders import make_support
+from raggate.errors import UsageError
+from raggate.inputs import vault
+from raggate.models.golden import Support
+from raggate.models.verdict import SourceLine
+
+
+def write(directory: Path, notes: dict[str, bytes]) -> Path:
+    """Write files below a directory."""
+    for name, content in notes.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return directory
+
+
+def refusal(directory: Path) -> str:
+    """Give the message with which a vault is refused."""
+    with pytest.raises(UsageError) as caught:
+        vault.load({"work": directory})
+    return str(caught.value)
+
+
+def test_notes_of_all_vaults(tmp_path: Path) -> None:
+    """All Markdown files of all vaults are notes, by vault and path; the same path may stand in both."""
+    work = write(tmp_path / "w", {"a.md": b"one", "docs/b.md": b"two"})
+    personal = write(tmp_path / "p", {"a.md": b"three"})
+    loaded = vault.load({"work": work, "personal": personal})
+    assert loaded.texts == {("work", "a.md"): "one", ("work", "docs/b.md"): "two", ("personal", "a.md"): "three"}
+    assert sorted(loaded.notes) == ["personal/a.md", "work/a.md", "work/docs/b.md"]
+    assert loaded.directories == {"work": work, "personal": personal}
+
+
+@pytest.mark.parametrize(
+    "name", ["b.txt", "b.MD", "b.md.bak", ".obsidian/b.md", "docs/.obsidian/b.md"], ids=lambda name: name
+)
+def test_not_a_note(tmp_path: Path, name: str) -> None:
+    """Other files and the editor's own directory are no notes."""
+    assert set(vault.load({"work": write(tmp_path, {"a.md": b"x", name: b"y"})}).texts) == {("work", "a.md")}
+
+
+def test_empty_file_is_no_note(tmp_path: Path) -> None:
+    """A file without a byte is left out, a blank one is not."""
+    assert set(vault.load({"work": write(tmp_path, {"a.md": b"", "b.md": b"\n"})}).texts) == {("work", "b.md")}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param(b"\xef\xbb\xbf# A\r\nb\r\n", "# A\nb\n", id="byte order mark and CRLF"),
+        pytest.param(b"a\xffb", "a\ufffdb", id="not UTF-8"),
+    ],
+)
+def test_text(tmp_path: Path, content: bytes, expected: str) -> None:
+    """A note is read leniently, as an API would."""
+    assert vault.load({"work": write(tmp_path, {"a.md": content})}).texts["work", "a.md"] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        pytest.param({"a.md": b"other"}, True, id="text"),
+        pytest.param({"c.md": b"new"}, True, id="a further note"),
+        pytest.param({"a.md": b"one "}, True, id="white space"),
+        pytest.param({"c.txt": b"new"}, False, id="another file"),
+        pytest.param({"c.md": b""}, False, id="an empty file"),
+    ],
+)
+def test_hash(tmp_path: Path, change: dict[str, bytes], *, changed: bool) -> None:
+    """The hash of a vault changes with its notes and with nothing else."""
+    directory = write(tmp_path, {"a.md": b"one", "docs/b.md": b"two"})
+    before = vault.load({"work": directory}).hash
+    assert (vault.load({"work": write(directory, change)}).hash != before) is changed
+
+
+def test_hash_does_not_depend_on_where_or_in_which_order(tmp_path: Path) -> None:
+    """The same notes have the same hash in another directory and with the vaults in another order."""
+    first = {name: write(tmp_path / "1" / name, {"a.md": name.encode()}) for name in ("work", "personal")}
+    second = {name: write(tmp_path / "2" / name, {"a.md": name.encode()}) for name in ("personal", "work")}
+    assert vault.load(first).hash == vault.load(second).hash
+
+
+def test_hash_covers_names(tmp_path: Path) -> None:
+    """Renaming a note or a vault changes the hash."""
+    first = vault.load({"work": write(tmp_path / "1", {"a.md": b"x"})}).hash
+    assert vault.load({"work": write(tmp_path / "2", {"b.md": b"x"})}).hash != first
+    assert vault.load({"home": tmp_path / "1"}).hash != first
+
+
+def test_no_note_at_all(tmp_path: Path) -> None:
+    """Vaults without a single note measure nothing and are refused."""
+    assert refusal(write(tmp_path, {"a.txt": b"x", "b.md": b""})) == "the vault holds no note"
+
+
+def test_link_out_of_the_vault(tmp_path: Path) -> None:
+    """A note that is a link to a file outside is refused, so that no other file is read into a report."""
+    directory = write(tmp_path / "v", {"a.md": b"x"})
+    write(tmp_path, {"secret.md": b"s"})
+    (directory / "docs").mkdir()
+    (directory / "docs" / "b.md").symlink_to("../../secret.md")
+    assert refusal(directory) == "vault 'work': docs/b.md is a link out of the vault"
+
+
+def test_linked_directory_is_not_followed(tmp_path: Path) -> None:
+    """A link to a directory is not followed."""
+    directory = write(tmp_path / "v", {"a.md": b"x"})
+    write(tmp_path / "other", {"b.md": b"y"})
+    (directory / "docs").symlink_to(tmp_path / "other")
+    assert set(vault.load({"work": directory}).texts) == {("work", "a.md")}
+
+
+def test_link_inside_the_vault(tmp_path: Path) -> None:
+    """A link to another note of the vault is a note."""
+    directory = write(tmp_path, {"a.md": b"x"})
+    (directory / "b.md").symlink_to("a.md")
+    assert vault.load({"work": directory}).texts["work", "b.md"] == "x"
+
+
+@pytest.mark.parametrize("kind", ["dangling", "loop", "pipe"])
+def test_no_file(tmp_path: Path, kind: str) -> None:
+    """A link to nothing, a link to itself and a pipe are named, and none of them hangs or crashes the reader."""
+    path = write(tmp_path, {"a.md": b"x"}) / "b.md"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("b.md" if kind == "loop" else "nowhere.md")
+    assert refusal(tmp_path) == "vault 'work': b.md is not a file, or a link to nothing"
+
+
+def test_large_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note that is too large is refused before it is read."""
+    monkeypatch.setattr(vault, "MAX_NOTE_BYTES", 4)
+    assert vault.load({"work": write(tmp_path, {"a.md": b"1234"})}).texts["work", "a.md"] == "1234"
+    assert refusal(write(tmp_path, {"a.md": b"12345"})) == "vault 'work': a.md is larger than 4 bytes"
+
+
+@pytest.mark.parametrize(
+    ("support", "vaults", "expected"),
+    [
+        pytest.param(make_support("a.md", "# T > ## B"), ("work",), ("golden/w/a.md", 3), id="the vault of the case"),
+        pytest.param(make_support("a.md", None, vault="personal"), ("work",), ("p/a.md", 1), id="its own vault"),
+        pytest.param(make_support("only.md", "# X"), (), ("p/only.md", 1), id="the vault that has the note"),
+        pytest.param(make_support("nowhere.md", "# X"), ("work",), None, id="no such note"),
+    ],
+)
+def test_place(tmp_path: Path, support: Support, vaults: tuple[str, ...], expected: tuple[str, int] | None) -> None:
+    """A gold support stands at a line of a file below the directory that the configuration names."""
+    work = write(tmp_path / "w", {"a.md": b"# T\n\n## B\n"})
+    personal = write(tmp_path / "p", {"a.md": b"# T\n", "only.md": b"# X\n"})
+    notes = vault.load({"work": work, "personal": personal})
+    found = vault.place(notes, support, vaults, {"work": "./golden/w/", "personal": "p"})
+    assert found == (SourceLine(path=expected[0], line=expected[1]) if expected else None)
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.md", b"\xff/a.md"])
+def test_a_name_that_is_not_utf8(name: bytes, tmp_path: Path) -> None:
+    """A note whose name or folder is not UTF-8 is a usage error that names it in characters that print."""
+    place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("# A\n", encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"^vault 'v': the name of note \\x|^vault 'v': the name of note caf\\xe9\.md"
+    ) as caught:
+        vault.load({"v": tmp_path})
+    assert str(caught.value).encode().decode().isprintable()

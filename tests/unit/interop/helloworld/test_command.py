@@ -1,0 +1,431 @@
+"""The helloworld commands: what they print, what they write and how they exit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from builders import make_labelled, make_result, make_run
+from helloworld_files import CASES, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
+from raggate.cli.hooks import Caller
+from raggate.cli.main import run_command
+from raggate.errors import RaggateError, UsageError
+from raggate.interop.helloworld.command import helloworld
+from raggate.interop.helloworld.compare import LEVELS
+from raggate.pipeline import run_directory
+from raggate.pipeline.check import config_of
+
+PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    """Run a command; give what it exits with, its output and its notes. Errors of raggate are raised."""
+    result = CliRunner().invoke(helloworld, [str(argument) for argument in arguments], standalone_mode=False)
+    if isinstance(result.exception, RaggateError):
+        raise result.exception
+    assert result.exception is None, result.exception
+    return int(result.return_value or 0), result.stdout, result.stderr
+
+
+def test_score_shows_both(tmp_path: Path) -> None:
+    """Both sides stand next to each other; JSON holds them with counts."""
+    golden = write_golden(tmp_path)
+    directory = write_run(tmp_path)
+    _, out, _ = run("score", directory, "--golden", golden)
+    (line,) = [line for line in out.splitlines() if line.startswith("recall_at_k_avg")]
+    assert line.split() == ["recall_at_k_avg", "0.6667", "hit_at_5", "0.5000", "2"]
+    _, out, _ = run("score", directory, "--golden", golden, "--json")
+    found = json.loads(out)
+    assert found["helloworld"]["recall_at_k_avg"] == pytest.approx(2 / 3)
+    assert found["raggate"]["hit_at_5"] == {"value": 0.5, "n": 2, "unscored": 1}
+    assert found["helloworld"]["operational_metrics"]["error_rate"] == 0.0
+    assert found["raggate"]["operational_metrics"]["error_rate"] == 0.0
+
+
+def test_score_says_what_is_missing(tmp_path: Path) -> None:
+    """Questions that were not asked, rows of unknown cases and cut texts are named; a failed call is counted."""
+    cut = make_row("test_002", make_chunk_row("a.md", text="x" * 200 + "..."))
+    rows = [cut, make_row("stranger\x1b[31m")]
+    # one of three calls failed: 1 / (2 + 3)
+    aggregates = {**OPERATIONAL, "operational_metrics": {"error_rate": 1 / 5}}
+    directory = write_run(tmp_path, rows=rows, aggregates=aggregates)
+    _, out, notes = run("score", directory, "--golden", write_golden(tmp_path), "--json")
+    assert "1 questions of" in notes
+    assert "1 rows are left out" in notes
+    assert "\x1b" not in notes
+    found = json.loads(out)
+    assert (found["truncated"], found["raggate"]["operational_metrics"]["error_rate"]) == (1, 0.5)
+
+
+def test_score_refuses_another_eval_set(tmp_path: Path) -> None:
+    """An eval set that has none of the cases is an error, not a score of nothing."""
+    directory = write_run(tmp_path, rows=[make_row("other")])
+    with pytest.raises(UsageError, match="no row of"):
+        run("score", directory, "--golden", write_golden(tmp_path))
+
+
+def test_score_needs_rows(tmp_path: Path) -> None:
+    """A run of which only the committed files are there cannot be scored again, and the message says why."""
+    directory = write_run(tmp_path, rows=None, aggregates=FLAT)
+    with pytest.raises(UsageError, match=r"results\.jsonl is missing or empty"):
+        run("score", directory, "--golden", write_golden(tmp_path))
+
+
+def test_lenient_reading_of_an_eval_set(tmp_path: Path) -> None:
+    """With --lenient what their scripts pass over is counted, in every command; without, the eval set is refused."""
+    golden = write_golden(
+        tmp_path, [{**CASES[1], "required_support_groups": None}, {**CASES[0], "owner": "me"}, CASES[2]]
+    )
+    golden.write_text(golden.read_text(encoding="utf-8") + "{\n", encoding="utf-8")
+    directory = write_run(tmp_path)
+    for command in (
+        ("score", directory, "--golden", golden),
+        ("compare", directory, directory, "--golden", golden),
+        ("import", directory, "--golden", golden, "--out", tmp_path / "run"),
+    ):
+        with pytest.raises(UsageError, match="required_support_groups is needed"):
+            run(*command)
+        _, _, notes = run(*command, "--lenient")
+        assert "1 case that the gate refuses: category is multi_hop" in notes
+        assert "key 'owner' is left out of 1 case" in notes
+        assert "1 line is left out" in notes
+    assert len(run_directory.read(tmp_path / "run").golden.cases) == 3
+    _, out, _ = run("score", directory, "--golden", golden, "--json", "--lenient")
+    theirs = json.loads(out)["helloworld"]
+    assert theirs["recall_at_k_avg"] == pytest.approx(2 / 3)
+    assert "recall_all_at_k_avg" not in theirs
+
+
+def test_export_says_what_does_not_fit(tmp_path: Path) -> None:
+    """A run of several modes needs one named, and answers that were not asked for are told."""
+    items = [make_labelled(result=make_result(mode=mode)) for mode in ("bm25", "hybrid")]
+    run_directory.write(tmp_path / "run", make_run(*items, fingerprint={"k": 5}))
+    with pytest.raises(UsageError, match="bm25, hybrid"):
+        run("export", tmp_path / "run", "--out", tmp_path / "out")
+    _, out, notes = run("export", tmp_path / "run", "--out", tmp_path / "out", "--mode", "bm25")
+    assert "1 rows" in out
+    assert "asked for no answers" in notes
+
+
+def test_aggregate_only_takes_stored_scores(tmp_path: Path) -> None:
+    """With --aggregate-only what results.jsonl holds is averaged."""
+    stored = {"recall_at_k": 0.0, "mrr": 0.0, "precision_at_k": 0.0, "scope_miss": True, "attribution_hit": False}
+    directory = write_run(tmp_path, rows=[{**ROWS[0], "retrieval_metrics": stored}])
+    golden = write_golden(tmp_path)
+    values = [
+        json.loads(run("score", directory, "--golden", golden, "--json", *flags)[1])["helloworld"]["recall_at_k_avg"]
+        for flags in ((), ("--aggregate-only",))
+    ]
+    assert values == [1.0, 0.0]
+
+
+def test_compare_gates(tmp_path: Path) -> None:
+    """A fall beyond the threshold exits 1, unless it is allowed or the threshold is wider."""
+    before = write_run(tmp_path, "a", rows=None, aggregates=FLAT)
+    new = write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6}, config={"llm_model": "9B"})
+    code, out, _ = run("compare", before, new)
+    assert code == 1
+    assert "REGRESSION recall_at_k_avg: 0.7000 → 0.6000 (-0.1000, allowed 0.05)" in out
+    assert "setting llm_model: Qwen2.5-3B-Instruct-Q4_K_M → 9B" in out
+    assert run("compare", before, new, "--allow-regressions")[0] == 0
+    assert run("compare", before, new, "--regression-threshold-recall", "0.1")[0] == 0
+    assert run("compare", new, before)[0] == 0
+
+
+def test_compare_needs_equal_judges(tmp_path: Path) -> None:
+    """Another judge model cannot be compared, exit 3, unless invariants are ignored; one side alone is a note."""
+    before = write_run(tmp_path, "a", rows=None, aggregates=FLAT)
+    new = write_run(tmp_path, "b", rows=None, aggregates=FLAT, config={"judge_model": "14B"})
+    code, out, notes = run("compare", before, new)
+    assert (code, out) == (3, "")
+    assert "judge_model differs" in notes
+    assert run("compare", before, new, "--ignore-invariants")[0] == 0
+    unjudged = write_run(tmp_path, "c", rows=None, aggregates=FLAT, config={"judge_model": None})
+    code, _, notes = run("compare", before, unjudged)
+    assert code == 0
+    assert "judge_model is missing on one side" in notes
+
+
+def test_compare_scores_again(tmp_path: Path) -> None:
+    """With a golden set rows and means are computed again, so that flips and a fall are seen; without, it says so."""
+    before = write_run(tmp_path, "a")
+    worse = [make_row("test_001", make_chunk_row("z.md")), *ROWS[1:]]
+    new = write_run(tmp_path, "b", rows=worse)
+    code, out, notes = run("compare", before, new)
+    assert code == 3
+    assert "metrics.json holds no scores" in notes
+    assert "recall_at_k_avg is missing on a side and not gated" in notes
+    assert "cannot tell: no gated mean is on both sides" in notes
+    code, out, _ = run("compare", before, new, "--golden", write_golden(tmp_path))
+    assert code == 1
+    assert "regressions: 1 questions" in out
+    assert "test_001: recall_at_k: 1.0 → 0.0" in out
+
+
+def test_compare_misses_questions(tmp_path: Path) -> None:
+    """Questions that vanish are no pass but exit 3, unless that is allowed; the means are over those of both runs."""
+    before = write_run(tmp_path, "a")
+    new = write_run(tmp_path, "b", rows=[ROWS[0], ROWS[2]])
+    golden = write_golden(tmp_path)
+    code, out, notes = run("compare", before, new, "--golden", golden)
+    assert code == 3
+    assert "only in the baseline: 1 questions: test_002" in out
+    assert "recall_at_k_avg                  0.5000 → 0.5000" in out
+    assert "cannot tell: questions of the baseline have no row now" in notes
+    assert run("compare", before, new, "--golden", golden, "--allow-vanished")[0] == 0
+    code, out, _ = run("compare", new, before, "--golden", golden)
+    assert (code, "only in the new run: 1 questions: test_002" in out) == (0, True)
+
+
+def test_compare_names_missing_questions_of_stored_means(tmp_path: Path) -> None:
+    """Without a golden set it is told that the means are of other questions; a regression comes before a doubt."""
+    before = write_run(tmp_path, "a", aggregates=FLAT)
+    new = write_run(tmp_path, "b", rows=ROWS[:1], aggregates={**FLAT, "recall_at_k_avg": 1.0})
+    code, _, notes = run("compare", before, new)
+    assert (code, "means are over other questions on each side" in notes) == (3, True)
+    worse = write_run(tmp_path, "c", rows=ROWS[:1], aggregates={**FLAT, "recall_at_k_avg": 0.1})
+    assert run("compare", before, worse)[0] == 1
+    assert run("compare", before, worse, "--allow-regressions")[0] == 3
+
+
+def test_compare_needs_scores(tmp_path: Path) -> None:
+    """Runs without a gated mean in common cannot be compared, and an eval set that has no case of a run is refused."""
+    before = write_run(tmp_path, "a", aggregates={**OPERATIONAL, "mrr_avg": 0.9})
+    new = write_run(tmp_path, "b", aggregates={**OPERATIONAL, "mrr_avg": 0.1})
+    assert run("compare", before, new)[0] == 3
+    golden = write_golden(tmp_path, [{**CASES[0], "id": "other"}])
+    with pytest.raises(UsageError, match="no row of a is of a case in the golden set"):
+        run("compare", before, new, "--golden", golden)
+    # each has questions of the golden set, but none is in both
+    golden = write_golden(tmp_path)
+    halves = [write_run(tmp_path, name, rows=rows) for name, rows in (("c", ROWS[:1]), ("d", ROWS[1:]))]
+    assert run("compare", *halves, "--golden", golden, "--allow-vanished")[0] == 3
+
+
+def test_compare_takes_rows_of_the_golden_set(tmp_path: Path) -> None:
+    """With a golden set rows of other cases are left out; a run without rows keeps its stored means, which is told."""
+    rows = [*ROWS, make_row("stranger", make_chunk_row())]
+    before, new = (write_run(tmp_path, name, rows=rows, aggregates=FLAT) for name in "ab")
+    unscored = write_golden(tmp_path, CASES[:1])
+    code, out, notes = run("compare", before, new, "--golden", unscored)
+    assert code == 0
+    assert "3 rows are left out" in notes
+    assert "recall_at_k_avg                  1.0000 → 1.0000" in out
+    without = write_run(tmp_path, "c", rows=None, aggregates=FLAT)
+    _, out, notes = run("compare", without, new, "--golden", unscored)
+    assert "c: results.jsonl is missing or empty, so the means of metrics.json count" in notes
+    assert "recall_at_k_avg                  0.7000 → 1.0000" in out
+
+
+def test_compare_invariants_have_levels(tmp_path: Path) -> None:
+    """Another K cannot be compared and another index is a note, unless a level says otherwise."""
+    rows = {
+        version: [{**row, "indexing_coverage": {"index_version": version}} for row in ROWS]
+        for version in ("aaa", "bbb")
+    }
+    before = write_run(tmp_path, "a", rows=rows["aaa"], aggregates=FLAT)
+    new = write_run(tmp_path, "b", rows=rows["bbb"], aggregates=FLAT)
+    code, out, notes = run("compare", before, new)
+    assert code == 0
+    assert "setting index_version: aaa → bbb" in out
+    assert "invariant index_version differs: aaa in the baseline, bbb now" in notes
+    assert run("compare", before, new, "--invariant", "index_version=error")[0] == 3
+    assert "invariant" not in run("compare", before, new, "--invariant", "index_version=off")[2]
+    wider = [{**row, "config": {**row["config"], "k": 20}} for row in rows["aaa"]]
+    other = write_run(tmp_path, "c", rows=wider, aggregates=FLAT)
+    assert run("compare", before, other)[0] == 3
+    assert run("compare", before, other, "--invariant", "k=warn")[0] == 0
+    for wrong in ("k", "k=fail", "llm_model=warn"):
+        with pytest.raises(UsageError, match="--invariant: expected NAME=LEVEL"):
+            run("compare", before, new, "--invariant", wrong)
+
+
+@pytest.mark.parametrize(("name", "level"), LEVELS.items())
+def test_levels_are_documented(name: str, level: str) -> None:
+    """The page and the help of --invariant tell the same level of each invariant as the code."""
+    (row,) = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if _is_invariant(line, name)]
+    assert row.split("|")[3].strip().startswith(level)
+    shown = " ".join(run("compare", "--help")[1].split())
+    errors, _, warnings = shown.partition("error by default: ")[2].partition("warn: ")
+    assert name in (errors if level == "error" else warnings.partition(". ")[0])
+
+
+def _is_invariant(line: str, name: str) -> bool:
+    return (
+        line.startswith("|")
+        and f"`{name}`" in line.split("|")[1]
+        and line.split("|")[3].strip()[:4] in ("erro", "warn")
+    )
+
+
+def test_compare_refuses_two_rows_of_a_case(tmp_path: Path) -> None:
+    """Two rows of one case are refused with their lines, as everywhere."""
+    doubled = write_run(tmp_path, "a", rows=[*ROWS, ROWS[0]], aggregates=FLAT)
+    with pytest.raises(UsageError, match=r"results\.jsonl:4: case 'test_001' has two rows, the first in line 1"):
+        run("compare", doubled, doubled)
+
+
+def raggate(*arguments: str | Path) -> int:
+    """Run raggate itself; give what it exits with."""
+    return run_command([str(argument) for argument in arguments], Caller())
+
+
+def test_imported_runs_are_compared_and_promoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Imported runs, whose vault is not known, are compared with each other and promoted, and their settings named."""
+    monkeypatch.chdir(tmp_path)
+    covered = [{**row, "indexing_coverage": {"docs_processed": 17, "index_version": "aaa"}} for row in ROWS]
+    golden = write_golden(tmp_path)
+    for name, model in (("a", "one"), ("b", "two")):
+        directory = write_run(tmp_path / "theirs", name, rows=covered, config={"embedding_model": model})
+        assert raggate("helloworld", "import", directory, "--golden", golden, "--out", tmp_path / name) == 0
+    assert raggate("compare", "b", "--baseline", "a") == 0
+    shown = (tmp_path / "b" / "compared" / "summary.md").read_text(encoding="utf-8")
+    assert "embedding_model" in shown
+    assert raggate("promote", "a") == 0
+    assert raggate("compare", "b", "--baseline", "baselines/default.json") == 0
+    assert "not in the vault" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("recall", "code"), [(0.3, 0), (0.9, 1)])
+def test_their_metrics_are_a_baseline(tmp_path: Path, recall: float, code: int) -> None:
+    """A metrics.json of theirs with flat means is a baseline for an imported run, by its own config.json's K."""
+    golden = write_golden(tmp_path)
+    directory = write_run(tmp_path, "a")
+    assert raggate("helloworld", "import", directory, "--golden", golden, "--out", tmp_path / "in") == 0
+    old = write_run(tmp_path, "old", rows=None, aggregates={**OPERATIONAL, "recall_at_k_avg": recall})
+    assert raggate("compare", tmp_path / "in", "--baseline", old / "metrics.json") == code
+    bare = write_run(tmp_path, "bare", rows=None)
+    assert raggate("compare", tmp_path / "in", "--baseline", bare / "metrics.json") == 2
+
+
+def test_import_and_export(tmp_path: Path) -> None:
+    """A run of theirs becomes a raggate run directory, and that one a run of theirs again."""
+    golden = write_golden(tmp_path)
+    directory = write_run(tmp_path, rows=ROWS[:1] + ROWS[2:])
+    _, out, notes = run("import", directory, "--golden", golden, "--out", tmp_path / "in")
+    assert "3 questions" in out
+    assert "scores stay behind" in notes
+    measured = run_directory.read(tmp_path / "in")
+    assert [item.result.failure is None for item in measured.results] == [True, False, True]
+    assert config_of(measured).ask.k == 5
+    _, out, _ = run("export", tmp_path / "in", "--out", tmp_path / "out" / "r1", "--description", "back")
+    assert "2 rows, 1 failed calls" in out
+    metrics = json.loads((tmp_path / "out" / "r1" / "metrics.json").read_text())
+    assert metrics["aggregate_metrics"]["recall_at_k_avg"] == 0.5
+    assert metrics["aggregate_metrics"]["operational_metrics"]["error_rate"] == 1 / 5
+    assert metrics["config_hash"] == "03254b2cb94682e1"
+    _, out, _ = run("score", tmp_path / "out" / "r1", "--golden", golden)
+    assert "hit_at_5" in out
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    """A target that holds something already is refused."""
+    with pytest.raises(UsageError, match="is not empty"):
+        run("import", write_run(tmp_path), "--golden", write_golden(tmp_path, CASES), "--out", tmp_path)
+
+
+def test_an_import_meets_the_baseline_of_its_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --suite an imported run is held against that suite's baseline and becomes it; another suite's is refused."""
+    monkeypatch.chdir(tmp_path)
+    golden = write_golden(tmp_path)
+    theirs = write_run(tmp_path / "theirs", "a")
+    for out, suite in (("a", "notes"), ("b", "notes"), ("c", "default")):
+        assert raggate("helloworld", "import", theirs, "--golden", golden, "--out", out, "--suite", suite) == 0
+    assert raggate("promote", "a") == 0
+    assert (tmp_path / "baselines" / "notes.json").is_file()
+    assert raggate("compare", "b", "--baseline", "baselines/notes.json") == 0
+    assert raggate("promote", "c", "--baseline", "baselines/notes.json") == 2
+    assert "is the baseline of suite 'notes', the run is of 'default'" in capsys.readouterr().err
+    assert raggate("helloworld", "import", theirs, "--golden", golden, "--out", "d", "--suite", "../x") == 2
+    assert not (tmp_path / "d").exists()
+
+
+def test_score_updates_the_run_in_place(tmp_path: Path) -> None:
+    """--update writes every row's scores and the means as their scripts do; a second time it changes nothing."""
+    golden, directory = write_golden(tmp_path), write_run(tmp_path, rows=[*ROWS, make_row("stranger")])
+    before = (directory / "results.jsonl").read_bytes()
+    run("score", directory, "--golden", golden)
+    assert (directory / "results.jsonl").read_bytes() == before
+    run("score", directory, "--golden", golden, "--update", "--output-metrics", tmp_path / "means.json")
+    rows = [json.loads(line) for line in (directory / "results.jsonl").read_text().splitlines()]
+    assert [row.get("retrieval_metrics", {}).get("recall_at_k") for row in rows] == [1.0, 1.0, 0.0, None]
+    assert rows[2]["abstention"] == {"abstained": True, "hallucinated": False}
+    assert rows[0]["groundedness"] == ROWS[0]["groundedness"]
+    metrics = json.loads((directory / "metrics.json").read_text())
+    assert metrics["aggregate_metrics"]["recall_at_k_avg"] == pytest.approx(2 / 3)
+    assert metrics["aggregate_metrics"]["latency"] == OPERATIONAL["latency"]
+    assert json.loads((tmp_path / "means.json").read_text())["recall_at_k_avg"] == pytest.approx(2 / 3)
+    once = [(directory / name).read_bytes() for name in ("results.jsonl", "metrics.json")]
+    run("score", directory, "--golden", golden, "--update")
+    assert [(directory / name).read_bytes() for name in ("results.jsonl", "metrics.json")] == once
+    with pytest.raises(UsageError, match="at most one"):
+        run("score", directory, "--golden", golden, "--update", "--aggregate-only")
+
+
+def test_redact_keeps_the_structure(tmp_path: Path) -> None:
+    """A redacted run holds no text of question, answer, chunk or judge, and its stored scores still give the means."""
+    golden, directory = write_golden(tmp_path), write_run(tmp_path)
+    run("score", directory, "--golden", golden, "--update")
+    run("redact", directory, "--out", tmp_path / "public")
+    public = (tmp_path / "public" / "results.jsonl").read_text()
+    for row in ROWS:
+        for text in (row["question"], row["answer"], *(chunk["text"] for chunk in row["retrieved_chunks"])):
+            assert text not in public
+    first = json.loads(public.splitlines()[0])
+    assert first["retrieved_chunks"][0] == {**ROWS[0]["retrieved_chunks"][0], "text": "[redacted]"}
+    shown = [
+        run("score", path, "--golden", golden, "--aggregate-only", "--json")[1]
+        for path in (directory, tmp_path / "public")
+    ]
+    assert json.loads(shown[0])["helloworld"] == json.loads(shown[1])["helloworld"]
+    with pytest.raises(UsageError, match="is not empty"):
+        run("redact", directory, "--out", tmp_path / "public")
+
+
+def test_export_redacts(tmp_path: Path) -> None:
+    """An exported run can leave its texts out too."""
+    golden = write_golden(tmp_path)
+    run("import", write_run(tmp_path), "--golden", golden, "--out", tmp_path / "in")
+    run("export", tmp_path / "in", "--out", tmp_path / "out", "--redact")
+    rows = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
+    assert {row["question"] for row in rows} == {"[redacted]"}
+    assert {chunk["text"] for row in rows for chunk in row["retrieved_chunks"]} == {"[redacted]"}
+    assert rows[0]["retrieval_metrics"]["recall_at_k"] == 1.0
+
+
+def test_export_compares_with_the_run_before(tmp_path: Path) -> None:
+    """summary.md compares with the last run before it in the same directory; a later or broken one is passed over."""
+    golden, results = write_golden(tmp_path), tmp_path / "results"
+    first = write_run(results, "20251201_000000", aggregates={**OPERATIONAL, **FLAT})
+    write_run(results, "20991231_000000")
+    run("import", first, "--golden", golden, "--out", tmp_path / "in")
+    run("export", tmp_path / "in", "--out", results / "20251203_000000")
+    summary = (results / "20251203_000000" / "summary.md").read_text()
+    assert "**Previous Run ID**: `20251201_000000`" in summary
+    assert "- **Recall@K**: 0.700 → 0.667 (-0.033)" in summary
+    (results / "20251202_000000").mkdir()
+    _, _, notes = run("export", tmp_path / "in", "--out", results / "20251202_120000")
+    assert "20251202_000000: neither metrics.json nor results.jsonl" in notes
+    assert "`20251201_000000`" in (results / "20251202_120000" / "summary.md").read_text()
+
+
+def test_compare_needs_equal_debug_fields(tmp_path: Path) -> None:
+    """Runs whose retrieved chunks tell other fields are not comparable; some chunks may leave a field out."""
+    golden = write_golden(tmp_path)
+    before = write_run(tmp_path, "a", rows=[make_row("test_001", make_chunk_row(score_lexical=0.1), make_chunk_row())])
+    now = write_run(tmp_path, "b", rows=[make_row("test_001", make_chunk_row())])
+    code, _, notes = run("compare", before, now, "--golden", golden)
+    assert code == 3
+    assert "invariant debug_fields differs" in notes
+    assert run("compare", before, now, "--golden", golden, "--invariant", "debug_fields=off")[0] == 0
+    same = write_run(tmp_path, "c", rows=[make_row("test_001", make_chunk_row(), make_chunk_row(score_lexical=0.0))])
+    assert run("compare", before, same, "--golden", golden)[0] == 0
+    nothing = write_run(tmp_path, "d", rows=[make_row("test_001")])
+    assert "debug_fields" not in run("compare", before, nothing, "--golden", golden)[2]

@@ -1,0 +1,470 @@
+"""The switch-over checklist of the note system, item by item, on files of its exact shape."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+)
+from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
+from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Ask
+from raggate.errors import UsageError
+from raggate.gate import baseline, invariants
+from raggate.inputs import golden
+from raggate.interop.helloworld import compare as comparing
+from raggate.interop.helloworld import metrics as compat
+from raggate.interop.helloworld import read as helloworld
+from raggate.interop.helloworld import write
+from raggate.interop.helloworld.baseline import bare_metrics
+from raggate.interop.helloworld.summary import summary
+from raggate.models.golden import Case, Golden, Vault
+from raggate.models.run import Labelled, Result, Run
+from raggate.models.scorecard import OVERALL
+from raggate.scoring import score
+from raggate.scoring.metrics.answers import citation_presence_rate
+from raggate.service.adapters.ask import AskAdapter
+
+PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"
+OPTIONS = (
+    *("--eval-set", "--api-url", "--k", "--rerank-vector-weight", "--rerank-lexical-weight", "--folder-mode"),
+    *("--judge-model", "--judge-temperature", "--judge-prompt-version", "--output-dir", "--retrieval-only"),
+    *("--store-full-text", "--timeout", "--llm-model", "--embedding-model", "--limit", "--run-id", "--results-dir"),
+    *("--aggregate-only", "--output-metrics", "--run-id-1", "--run-id-2", "--ignore-invariants", "--description"),
+    *("--skip-judges", "--baseline-run-id", "--allow-regressions", "--regression-threshold-recall", "--spot-check"),
+)
+METRICS = (
+    *("recall_at_k_avg", "recall_all_at_k_avg", "mrr_avg", "precision_at_k_avg", "scope_miss_rate"),
+    *("attribution_hit_rate", "abstention_accuracy", "hallucination_rate_unanswerable", "unanswerable_tests"),
+    *("answerable_tests", "groundedness_avg", "correctness_avg", "judge_reliability", "cost", "operational_metrics"),
+    *("latency", "indexing_coverage"),
+)
+
+
+def label(case: Case, result: Result, cut: bool) -> Labelled:
+    """Label as scoring does."""
+    return score.label(case, result, truncated=cut)
+
+
+def load(directory: Path, cases: Any = CASES) -> Golden:
+    """Write and read a golden set."""
+    return golden.load(write_golden(directory, cases).read_bytes(), "eval_set.jsonl")
+
+
+def imported(directory: Path, **fields: Any) -> Run:
+    """Write a run of theirs and read it as one of raggate."""
+    return helloworld.to_run(helloworld.read(write_run(directory, **fields)), load(directory), label)
+
+
+# --- inputs
+
+
+def test_inputs_eval_set(tmp_path: Path) -> None:
+    """Item: eval_set.jsonl with all 12 keys; supports null, [] or missing; the categories of the seed; strict lint."""
+    extra = []
+    for index, (category, rule) in enumerate(
+        (("reasoning", None), ("recency/conflict", "cite_newer"), ("adversarial", None))
+    ):
+        case = {**CASES[0], "id": f"x{index}", "category": category, "recency_conflict_rule": rule}
+        extra.append(case)
+    unlabelled: list[dict[str, Any]] = [{**CASES[2], "id": "n1", "gold_supports": None}, {**CASES[2], "id": "n2"}]
+    del unlabelled[1]["gold_supports"]
+    loaded = load(tmp_path, [*CASES, *extra, *unlabelled])
+    assert len(loaded.cases) == 8
+    with pytest.raises(UsageError, match="required_support_groups is needed"):
+        load(tmp_path, [{**CASES[1], "required_support_groups": None}])
+    texts = {("personal", "Software/Tips.md"): "# Golang\n\nno built in string sort\n"}
+    vault = Vault(directories={"personal": tmp_path}, texts=texts, notes={}, hash="")
+    only = load(tmp_path, CASES[:1])
+    golden.check_anchors(only, vault)
+    with pytest.raises(UsageError, match="has no heading"):
+        golden.check_anchors(only, replace(vault, texts={("personal", "Software/Tips.md"): "# Other\n"}))
+
+
+def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:
+    """Item: metrics.json with operational metrics only; summary.md ignored; results.jsonl may be missing."""
+    files = helloworld.read(write_run(tmp_path, rows=None))
+    assert (files.run_id, files.rows, files.scored) == ("20251219_235258", (), False)
+    bare = bare_metrics(files)
+    read = baseline.read(json.dumps(bare).encode(), "metrics.json", score.directions([5]))
+    assert (read.paired, read.scorecard.slices["hybrid"][OVERALL]) == (False, {})
+
+
+def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
+    """Item: metrics.json with flat *_avg keys serves as a baseline of means, which stay as they are there."""
+    assert helloworld.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT})).scored
+    written = tmp_path / "20251219_235258" / "metrics.json"
+    read = baseline.read(written.read_bytes(), "metrics.json", score.directions([5]), written.parent)
+    values = read.scorecard.slices["hybrid"][OVERALL]
+    assert (read.paired, read.scorecard.run_id) == (False, "20251219_235258")
+    assert {name: value.value for name, value in values.items()} == {
+        "hit_at_5": 0.7,
+        "mrr_at_5": 0.52,
+        "precision_at_5": 0.16,
+        "attribution_hit_rate": 0.8,
+    }
+    counted = {**FLAT, "answerable_tests": 7, "unanswerable_tests": 3, "abstention_accuracy": 1.0}
+    files = helloworld.read(write_run(tmp_path, "counted", rows=None, aggregates=counted))
+    bucket = bare_metrics(files)["by_retriever"]["hybrid"]["overall"]
+    assert bucket["hit_at_5"] == 0.7
+    assert (bucket["count"], bucket["n"]["hit_at_5"], bucket["n"]["abstention_accuracy"]) == (10, 10, 3)
+
+
+def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
+    """Item: a metrics.json needs a K, from its config.json or its own, and scores; else it is refused as a baseline."""
+    written = write_run(tmp_path, rows=None, aggregates=FLAT, config={"k": 8}) / "metrics.json"
+    content = json.loads(written.read_text(encoding="utf-8"))
+    directions = score.directions([3, 5, 8])
+
+    def names(value: dict[str, Any], beside: Path | None) -> list[str]:
+        read = baseline.read(json.dumps(value).encode(), "old.json", directions, beside)
+        return [name for name in read.scorecard.slices["hybrid"][OVERALL] if "_at_" in name]
+
+    assert set(names(content, written.parent)) == {"hit_at_8", "precision_at_8", "mrr_at_8"}
+    assert set(names({**content, "k": 3}, written.parent)) == {"hit_at_3", "precision_at_3", "mrr_at_3"}
+    with pytest.raises(UsageError, match=r"old\.json: does not tell at which K"):
+        names(content, None)
+    with pytest.raises(UsageError, match=r"old\.json: k: "):
+        names({**content, "k": "5"}, None)
+    with pytest.raises(UsageError, match=r"old\.json: holds no scores"):
+        names({**content, "aggregate_metrics": OPERATIONAL}, written.parent)
+    with pytest.raises(UsageError, match=r"old\.json: aggregate_metrics\.mrr_avg: "):
+        names({**content, "aggregate_metrics": {"mrr_avg": "high"}}, written.parent)
+
+
+def test_inputs_settings_of_an_old_run(tmp_path: Path) -> None:
+    """Item: models, weights and folder mode of an old run stand in its fingerprint, so that a comparison names them."""
+    fingerprint = imported(tmp_path).fingerprint
+    names = ("embedding_model", "llm_model", "folder_mode", "rerank_weights")
+    assert {name: fingerprint[name] for name in names} == {name: CONFIG[name] for name in names}
+    assert "llm_model" not in imported(tmp_path / "b", config={"llm_model": None}).fingerprint
+
+
+def test_inputs_rescore_an_old_run(tmp_path: Path) -> None:
+    """Item: results.jsonl is scored again by raggate's own definitions, and cut texts are flagged as such."""
+    cut = make_chunk_row("a.md", "# A", text="x" * 200 + "...")
+    run = imported(tmp_path, rows=[ROWS[0], make_row("test_002", cut), ROWS[2]])
+    assert [item.labels.truncated for item in run.results] == [False, True, False]
+    overall = score.score(run, [5]).slices["hybrid"][OVERALL]
+    # "# Golang" is no prefix of "# Golang Tips & Oddities" by path elements
+    assert overall["hit_at_5"].value == 0.5
+    assert overall["abstention_accuracy"].value == 1.0
+    assert (run.started, run.fingerprint["k"]) == ("2025-12-19T23:52:58Z", 5)
+
+
+@pytest.mark.parametrize(
+    ("present", "failed", "expected"),
+    [
+        pytest.param(["test_001", "test_003"], 0, ["ok", "failed", "ok"], id="a gap is a failed call"),
+        pytest.param(["test_001"], 0, ["ok"], id="a limit is not"),
+        pytest.param(["test_001"], 1, ["ok", "failed"], id="a failure at the end, told by the error rate"),
+        pytest.param(["test_002"], 2, ["failed", "ok", "failed"], id="both"),
+    ],
+)
+def test_inputs_failed_calls_have_no_row(tmp_path: Path, present: list[str], failed: int, expected: list[str]) -> None:
+    """Item: calls that failed, which leave no row there, are misses and errors here."""
+    files = helloworld.read(write_run(tmp_path, rows=[row for row in ROWS if row["test_case_id"] in present]))
+    cases = load(tmp_path)
+    asked = helloworld.asked_cases(files, cases, failed)
+    run = helloworld.to_run(files, replace(cases, cases=asked), label)
+    assert ["failed" if item.result.failure else "ok" for item in run.results] == expected
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_inputs_options_are_mapped(option: str) -> None:
+    """Item: every option of their scripts stands in the table of the migration page."""
+    assert f"`{option}`" in PAGE.read_text(encoding="utf-8")
+
+
+# --- driving the API: raggate's ask adapter and boot do this; tests/unit/service/adapters/test_ask.py and test_boot.py
+
+
+def test_driving_waits_for_health_and_index() -> None:
+    """Item: TCP, health and a finished index are waited for, and a dead API ends the wait: see test_boot.py."""
+    from raggate.config.service_settings import Readiness
+
+    assert (Readiness().health_path, Readiness().index_path) == ("/api/health", "/api/index/status")
+
+
+def test_driving_asks_with_debug() -> None:
+    """Item: POST ask with ?debug=true; absent abstained, score_lexical and parts of debug are tolerated."""
+    adapter = AskAdapter(Ask(retrieval_only=False), ("personal", "work"))
+    assert adapter.call(make_case(), "hybrid").query == {"debug": "true"}
+    chunk = make_chunk_row()
+    body = {"answer": "x", "references": [], "debug": {"retrieved_chunks": [chunk]}}
+    response = adapter.parse(json.dumps(body).encode(), make_case())
+    assert (response.abstained, response.coverage, response.latency) == (False, None, {})
+    assert response.chunks[0].score_lexical is None
+
+
+def test_driving_lists_longer_than_k() -> None:
+    """Item: the list may hold more chunks than K; each cut-off is scored on its own."""
+    item = make_labelled(result=make_result("q1", *make_chunks(*[f"x{i}.md" for i in range(7)], "a.md")))
+    overall = score.score(make_run(item), [5, 10]).slices["hybrid"][OVERALL]
+    assert (overall["hit_at_5"].value, overall["hit_at_10"].value) == (0.0, 1.0)
+
+
+def test_driving_response_invariants() -> None:
+    """Item: ranks without gaps, scores that fall, stable ids: a response that breaks them is a finding."""
+    chunks = (make_chunk("a", rank=1, score_final=0.5), make_chunk("b", rank=3, score_final=0.6))
+    run = make_run(make_labelled(result=make_result("q1", *chunks)))
+    names = {finding.invariant for finding in invariants.check_answers(run, Invariants())}
+    assert {"ranks_contiguous", "scores_ordered"} <= names
+
+
+# --- metrics
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_metrics_are_mapped(metric: str) -> None:
+    """Item: every metric of their files stands in the table of the migration page."""
+    assert f"`{metric}`" in PAGE.read_text(encoding="utf-8")
+
+
+def test_metrics_compat_beside_raggates_own(tmp_path: Path) -> None:
+    """Item: their numbers bit for bit next to raggate's: zeros for unanswerable, string prefixes, scope by list."""
+    run = imported(tmp_path)
+    cases = {case.id: case for case in run.golden.cases}
+    theirs = compat.aggregate(ROWS, cases)
+    assert {name: theirs[name] for name in METRICS if name in theirs} == {
+        "recall_at_k_avg": 2 / 3,
+        "recall_all_at_k_avg": 0.0,
+        "mrr_avg": 0.5,
+        "precision_at_k_avg": (0.2 + 0.2) / 3,
+        "scope_miss_rate": 0.0,
+        "attribution_hit_rate": 0.5,
+        "abstention_accuracy": 1.0,
+        "hallucination_rate_unanswerable": 0.0,
+        "unanswerable_tests": 1,
+        "answerable_tests": 2,
+        "groundedness_avg": 4.0,
+        "correctness_avg": 5.0,
+        "cost": {"judge_total_usd": 0.0, "judge_total_tokens": 100},
+    }
+    ours = score.score(run, [5]).slices["hybrid"][OVERALL]
+    assert (ours["hit_at_5"].value, ours["hit_at_5"].n) == (0.5, 2)
+    assert ours["scope_miss_rate"].value is None
+
+
+def test_metrics_added(tmp_path: Path) -> None:
+    """Item: false_abstention_rate and the presence of citations are measured too, and so are their breakdowns."""
+    run = imported(tmp_path)
+    scorecard = score.score(run, [5])
+    assert scorecard.slices["hybrid"][OVERALL]["false_abstention_rate"].value == 0.0
+    assert [citation_presence_rate(item) for item in run.results] == [0.0, 0.0, None]
+    expected = {"tag=code", "category=multi_hop", "difficulty=hard", "vault=work", "answerable=false"}
+    assert expected <= set(scorecard.slices["hybrid"])
+
+
+# --- gate and output
+
+
+def test_gate_thresholds_and_invariants(tmp_path: Path) -> None:
+    """Item: the plan's thresholds; a missing metric is skipped with notice; other judges cannot be compared."""
+    files = [
+        helloworld.read(write_run(tmp_path, "a", rows=None, aggregates=FLAT)),
+        helloworld.read(write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6})),
+    ]
+    sides = [comparing.Side(run_id=f.run_id, config=f.config, metrics=f.metrics, rows=f.rows) for f in files]
+    regressions, missing = comparing.check_regressions(comparing.compare(*sides), comparing.Thresholds())
+    assert ([found.delta.metric for found in regressions], missing) == (["recall_at_k_avg"], [])
+    other = replace(sides[1], config={**sides[1].config, "judge_model": "14B"}, metrics={})
+    found = comparing.compare(sides[0], other)
+    assert not found.comparable
+    assert comparing.check_regressions(found, comparing.Thresholds())[1] == [
+        "recall_at_k_avg",
+        "scope_miss_rate",
+        "groundedness_avg",
+    ]
+
+
+def test_gate_flips(tmp_path: Path) -> None:
+    """Item: questions that went from recall 1 to 0, or from a judge's 4 to below 3, are listed, the worst first."""
+    cases = {case.id: case for case in load(tmp_path).cases}
+    worse = [make_row("test_001", make_chunk_row("z.md"), groundedness={"score": 1.0, "reasoning": ""}), *ROWS[1:]]
+    sides = [
+        comparing.Side(run_id="r", config=CONFIG, metrics={}, rows=compat.scored(rows, cases)) for rows in (ROWS, worse)
+    ]
+    found = comparing.compare(*sides)
+    assert [flip.changes for flip in found.regressions] == [("recall_at_k: 1.0 → 0.0", "groundedness: 4.0 → 1.0")]
+    assert found.improvements == ()
+
+
+def test_output_run_directory(tmp_path: Path) -> None:
+    """Item: the four files are written in their layout, texts cut to 200 characters, and read back equal."""
+    response = make_response(
+        make_chunk(text="y" * 300, rank=None, score_lexical=0.4),
+        answer="[File: a.md, Section: A]",
+        coverage={"docs_processed": 1},
+    )
+    items = (
+        make_labelled(make_case("q1"), make_result("q1", response=response)),
+        make_labelled(make_case("q2"), make_result("q2", failure=make_failure())),
+    )
+    run = make_run(*items, fingerprint={"k": 8})
+    config = write.run_config(run)
+    results = [item.result for item in items]
+    rows = write.to_rows(results, {"q1": "Q?", "q2": "Q?"}, config)
+    cases = {item.case.id: item.case for item in items}
+    aggregates = compat.aggregate_metrics(results, rows, cases)
+    files = helloworld.RunFiles(
+        run_id=run.run_id,
+        config=config,
+        metrics=write.metrics_file(run, config, aggregates),
+        rows=tuple(compat.scored(rows, cases)),
+    )
+    write.write(tmp_path / "out", files, description="more <b>", eval_set="eval_set.jsonl", previous=files)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        *("config.json", "metrics.json", "results.jsonl", "summary.md"),
+    ]
+    back = helloworld.read(tmp_path / "out")
+    assert back == files
+    (row,) = back.rows
+    assert list(row) == [
+        *("test_case_id", "question", "answer", "references", "retrieved_chunks", "config", "indexing_coverage"),
+        *("latency", "retrieval_metrics"),
+    ]
+    assert row["retrieved_chunks"][0]["text"] == "y" * 200 + "..."
+    assert row["config"] == {key: value for key, value in config.items() if key != "eval_set_commit_hash"}
+    assert back.aggregates["recall_at_k_avg"] == 1.0
+    assert back.aggregates["operational_metrics"]["error_rate"] == 1 / 3
+    assert back.metrics["timestamp"] == "2026-01-02T03:04:05+00:00"
+    whole = write.to_rows(results, {"q1": "Q?", "q2": "Q?"}, config, full_text=True)
+    assert whole[0]["retrieved_chunks"][0]["text"] == "y" * 300
+
+
+def test_output_round_trip_of_an_old_run(tmp_path: Path) -> None:
+    """Item: an old run that went through raggate comes out with its settings, its rows and its config hash."""
+    run = imported(tmp_path)
+    config = write.run_config(run)
+    assert config == {**CONFIG, "eval_set_commit_hash": CONFIG["dataset_version"]}
+    questions = {row["test_case_id"]: row["question"] for row in ROWS}
+    rows = write.to_rows([item.result for item in run.results], questions, config)
+    judged = {"groundedness", "correctness"}
+    assert rows == [{key: value for key, value in row.items() if key not in judged} for row in ROWS]
+
+
+def test_output_config_hash() -> None:
+    """Item: config_hash is reproduced: the value that stands in their committed run of 2025-12-19 05:07:59."""
+    assert write.config_hash({**CONFIG, "eval_set_commit_hash": "whatever"}) == "03254b2cb94682e1"
+    other = {
+        **CONFIG,
+        "judge_model": "bartowski_Qwen2.5-14B-Instruct-GGUF_Qwen2.5-14B-Instruct-Q4_K_M",
+        "dataset_version": "5a105241ba75c516a0a118cb8ce62c7cf7c5c87f",
+    }
+    assert write.config_hash(other) == "6329e097fc497a59"
+
+
+def test_output_summary(tmp_path: Path) -> None:
+    """Item: summary.md has their sections in their order, leaves out nulls, and foreign text is inert."""
+    hostile = {"folder_mode": "<img src=x> @everyone", "llm_model": "a`b"}
+    aggregates = {**OPERATIONAL, **FLAT, "abstention_accuracy": None}
+    files = helloworld.read(write_run(tmp_path, rows=None, config=hostile, aggregates=aggregates))
+    before = helloworld.read(write_run(tmp_path, "old", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.1}))
+    text = summary(files, description="# not a heading\n<!-- -->", eval_set="e|v", previous=before)
+    assert [line for line in text.splitlines() if line.startswith("## ")] == [
+        *("## Run Description", "## Configuration", "## Metrics Overview", "## Results Summary"),
+        *("## Comparison to Previous Run", "## Files"),
+    ]
+    assert "- **Average Recall@K**: 0.700\n" in text
+    assert "- **Average Groundedness**: 3.00/5.0\n" in text
+    assert "- **Latency p95**: 2990ms\n" in text
+    assert "- **Recall@K**: 0.100 → 0.700 (+0.600)" in text
+    assert "Abstention Accuracy**: N" not in text
+    assert "<img" not in text
+    assert "@everyone" not in text
+    assert "<!--" not in text
+    assert "## Comparison" not in summary(files, description="", eval_set="e")
+
+
+def test_output_summary_reads_well_as_a_file(tmp_path: Path) -> None:
+    """Item: in summary.md names and numbers of the settings stand as they are written, not as entities."""
+    config = {"judge_model": "openai:gpt-4.o", "judge_prompt_version": "v1.0", "llm_model": "a.b", "folder_mode": "on"}
+    files = helloworld.read(write_run(tmp_path, rows=None, config=config, aggregates=FLAT))
+    text = summary(files, description="", eval_set="eval_set.jsonl")
+    assert "&#" not in text
+    for line in (
+        "- **Rerank Weights**: Vector=0.7, Lexical=0.3\n",
+        "- **Judge Model**: `openai:gpt-4.o`\n",
+        "- **Judge Temperature**: 0.0\n",
+        "- **LLM Model**: `a.b`\n",
+        "- **Eval Set**: `eval_set.jsonl`\n",
+    ):
+        assert line in text
+    assert f"**Timestamp**: `{files.metrics['timestamp']}`\n" in text
+
+
+# --- files that are not as they should be
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("results.jsonl", "{}\n", "results.jsonl:1: test_case_id"),
+        ("results.jsonl", '\n{"test_case_id": "a", "retrieved_chunks": [{"rank": "1"}]}', "results.jsonl:2: retrieved"),
+        ("results.jsonl", "{", "not valid JSON"),
+        ("results.jsonl", "[]", "expected a JSON object"),
+        ("metrics.json", '{"aggregate_metrics": {"mrr_avg": "high"}}', "aggregate_metrics.mrr_avg"),
+        ("metrics.json", '{"aggregate_metrics": {"mrr_avg": {"a": 1}}}', "metrics.json: aggregate_metrics.mrr_avg"),
+        ("metrics.json", '{"aggregate_metrics": {"latency": {"p50_ms": "x"}}}', "aggregate_metrics.latency: p50_ms"),
+        ("metrics.json", '{"aggregate_metrics": {"latency": {"p50_ms": [1]}}}', "aggregate_metrics.latency: p50_ms"),
+        ("metrics.json", '{"aggregate_metrics": {"operational_metrics": 1}}', "aggregate_metrics.operational_metrics"),
+        (
+            "metrics.json",
+            '{"aggregate_metrics": {"operational_metrics": {"error_rate": {}}}}',
+            "aggregate_metrics.operational_metrics: error_rate",
+        ),
+        ("config.json", '{"k": -1}', "config.json: k"),
+        ("config.json", '{"judge_temperature": "0"}', "judge_temperature"),
+    ],
+)
+def test_bad_files_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
+    """A file that does not hold what it should is refused with its name, line and key."""
+    directory = write_run(tmp_path)
+    (directory / name).write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=message):
+        helloworld.read(directory)
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    """A directory without any of the files, no directory, two rows of a case, and no rows to score are refused."""
+    for directory in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(UsageError, match=r"neither metrics\.json|no such directory"):
+            helloworld.read(directory)
+    with pytest.raises(UsageError, match=r"results\.jsonl:3: case 'test_001' has two rows, the first in line 1"):
+        helloworld.read(write_run(tmp_path, rows=[ROWS[0], ROWS[1], ROWS[0]]))
+    with pytest.raises(UsageError, match="cannot be scored again"):
+        imported(tmp_path / "b", rows=None)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """What is no file in place of one of the files is refused at once."""
+    directory = write_run(tmp_path, rows=None)
+    os.mkfifo(directory / "results.jsonl")
+    with pytest.raises(UsageError, match=r"results\.jsonl: not a file"):
+        helloworld.read(directory)
+
+
+def test_metrics_cost_of_an_old_run(tmp_path: Path) -> None:
+    """Item: what judging cost is added up over the rows that tell it, and exported again."""
+    run = imported(tmp_path)
+    operations = score.score(run, [5]).operations
+    assert operations is not None
+    assert operations.cost == {
+        "judge_cost_usd": {"sum": 0.0, "mean": 0.0, "n": 1},
+        "judge_tokens": {"sum": 100.0, "mean": 100.0, "n": 1},
+    }

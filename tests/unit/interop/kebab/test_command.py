@@ -1,0 +1,299 @@
+"""`raggate kebab`: what it prints, how it ends, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from builders import make_labelled, make_result, make_run
+from kebab_builders import answer, hit, jsonl, query, row, three_queries, three_queries_later, write_database
+from raggate.errors import CannotTell, UsageError
+from raggate.interop.kebab import golden as kebab
+from raggate.interop.kebab.command import kebab as command
+from raggate.pipeline import run_directory
+
+TABLE = """\
+hit_at_1                 0.3333
+hit_at_3                 0.3333
+hit_at_5                 0.6667
+hit_at_10                0.6667
+mrr                      0.4167
+recall_at_1_doc          0.3333
+recall_at_3_doc          0.3333
+recall_at_5_doc          0.6667
+recall_at_10_doc         0.6667
+precision_at_1_chunk     0.3333
+precision_at_3_chunk     0.1111
+precision_at_5_chunk     0.1333
+precision_at_10_chunk    0.0667
+citation_coverage        null
+groundedness             0.0000
+empty_result_rate        0.0000
+refusal_correctness      null
+total_queries            3
+failed_queries           0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write two runs as files and as a database, with their golden set, and go there."""
+    monkeypatch.chdir(tmp_path)
+    before, golden = three_queries()
+    for name, rows in (("a", before), ("b", three_queries_later())):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "per_query.jsonl").write_bytes(jsonl(rows))
+    (tmp_path / "g.yaml").write_bytes(kebab.write_golden(golden.values()))
+    monkeypatch.setenv("KEBAB_EVAL_GOLDEN", "g.yaml")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    """Run the command; an error that raggate's command line would print is raised."""
+    return CliRunner().invoke(command, arguments, catch_exceptions=False, standalone_mode=False)
+
+
+@pytest.mark.usefixtures("folder")
+def test_table() -> None:
+    """Every metric has a line; the golden set is found as kebab finds it."""
+    assert run("aggregate", "a").stdout == TABLE
+
+
+@pytest.mark.usefixtures("folder")
+def test_compare_prints_the_report_and_the_verdict() -> None:
+    """The report goes to standard output, the verdict to standard error and into the exit code."""
+    done = run("compare", "a", "b")
+    assert done.return_value == 0
+    assert done.stdout.startswith("# Eval compare: `a` vs `b`\n")
+    assert done.stderr == "raggate: verdict: pass\n"
+    back = run("compare", "b", "a")
+    assert back.return_value == 1
+    assert back.stderr.startswith("raggate: verdict: regression\nraggate: q3: hit→miss\n")
+    assert run("compare", "b", "a", "--max-drop", "1").return_value == 1
+
+
+def test_compare_that_cannot_tell(folder: Path) -> None:
+    """A run that lacks queries, or failed too often, ends with 3."""
+    rows, _ = three_queries()
+    (folder / "less.jsonl").write_bytes(jsonl(rows[:2]))
+    less = run("compare", "a", "less.jsonl")
+    assert less.return_value == 3
+    assert "1 queries of run a are not in run b, the first is q3" in less.stderr
+    (folder / "failed.jsonl").write_bytes(jsonl([row(f"q{number}", error="down") for number in (1, 2, 3)]))
+    failed = run("compare", "a", "failed.jsonl")
+    assert failed.return_value == 3
+    assert "3 of 3 queries of run b failed" in failed.stderr
+
+
+def test_compare_of_what_is_not_labelled(folder: Path) -> None:
+    """Runs of other chunkers whose queries have chunk labels alone, and runs without any label, end with 3."""
+    others = [row(f"q{n}", hit(1, f"x{n}", "y", chunker_version="v3", citation=None)) for n in (1, 2, 3)]
+    (folder / "other.jsonl").write_bytes(jsonl(others))
+    (folder / "chunks.yaml").write_bytes(
+        kebab.write_golden(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in (1, 2, 3))
+    )
+    other = run("compare", "a", "other.jsonl", "--golden", "chunks.yaml")
+    assert other.return_value == 3
+    assert "raggate: verdict: cannot tell\nraggate: 3 of 3 queries have expected_chunk_ids alone" in other.stderr
+    (folder / "none.yaml").write_bytes(kebab.write_golden(query(f"q{n}") for n in (1, 2, 3)))
+    none = run("compare", "a", "b", "--golden", "none.yaml")
+    assert none.return_value == 3
+    assert "none of the 3 queries that are in both runs has a label" in none.stderr
+
+
+def test_a_query_that_is_missing_is_no_regression(folder: Path) -> None:
+    """A run that lacks a query that was found ends with 3, not 1."""
+    (folder / "less.jsonl").write_bytes(jsonl(three_queries_later()[:2]))
+    done = run("compare", "b", "less.jsonl")
+    assert done.return_value == 3
+    assert done.stderr == (
+        "raggate: verdict: cannot tell\nraggate: 1 queries of run a are not in run b, the first is q3\n"
+    )
+
+
+def test_groundedness_by_either_rule(folder: Path) -> None:
+    """--groundedness spec leaves out answers to what should be refused, in both commands."""
+    golden = [
+        query("q1", expected_doc_ids=("d1",), must_contain=("yes",)),
+        query("q2", forbidden=("no",)),
+    ]
+    (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
+    (folder / "x.jsonl").write_bytes(jsonl([row(name, answer=answer(name)) for name in ("q1", "q2")]))
+    after = [row("q1", answer=answer("yes")), row("q2", answer=answer("no"))]
+    (folder / "y.jsonl").write_bytes(jsonl(after))
+    values = [
+        json.loads(run("aggregate", "y.jsonl", "--json", *flags).stdout)["groundedness"]
+        for flags in ((), ("--groundedness", "code"), ("--groundedness", "spec"))
+    ]
+    assert values == [0.5, 0.5, 1.0]
+    report = json.loads(run("compare", "x.jsonl", "y.jsonl", "--json", "--groundedness", "spec").stdout)
+    assert report["deltas"]["groundedness"] == 1.0
+
+
+def read_run(directory: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Give the configuration and the results of a raggate run directory."""
+    path = Path(directory)
+    lines = (path / "results.jsonl").read_text().splitlines()
+    return json.loads((path / "config.json").read_text()), [json.loads(line) for line in lines]
+
+
+def test_import(folder: Path) -> None:
+    """A run becomes a raggate run directory; what stays behind is told, and the time stands in the run's name."""
+    name = "run_0190a1b2c3d47abc8def0123456789ab"
+    rows = [row("q1", hit(3, "c1", "d1")), row("q2", hit(1, "c2", "d2"), error="llm down"), row("zz")]
+    (folder / name).mkdir()
+    (folder / name / "per_query.jsonl").write_bytes(jsonl(rows))
+    done = run("import", name, "--out", "in")
+    assert done.stdout == "wrote in: 3 questions. Next: raggate score in\n"
+    assert done.stderr.splitlines() == [
+        "raggate: the run does not say how many hits it asked for: 3, its deepest rank; or give --k",
+        "raggate: 1 rows are left out, of queries that are no cases",
+        "raggate: 1 cases have no row and count as failed calls",
+        "raggate: 1 queries failed after their search: their hits stay behind",
+    ]
+    config, results = read_run("in")
+    assert config["started"] == "2024-07-11T12:09:25Z"
+    assert [item["result"]["failure"] is None for item in results] == [True, False, False]
+    assert run("import", name, "--out", "deeper", "--k", "7").return_value is None
+    assert read_run("deeper")[0]["fingerprint"]["k"] == 7
+
+
+def test_import_of_a_stored_run(folder: Path) -> None:
+    """A run of the SQLite file brings its time, its depth and its versions along."""
+    write_database(folder / "k.sqlite", {"run_a": three_queries()[0]})
+    done = run("import", "k.sqlite#run_a", "--out", "in")
+    assert done.stderr == ""
+    config, _ = read_run("in")
+    assert (config["started"], config["fingerprint"]["k"]) == ("2026-01-01T00:00:00Z", 10)
+    assert config["fingerprint"]["chunker_version"] == "md-heading-v2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("import", "a", "--out", "a"), "a exists and is not empty"),
+        (("import", "a", "--out", "in", "--k", "1"), "k is 1, but run a has a hit of rank 4"),
+        (("import", "k.sqlite", "--out", "in", "--k", "5"), "k is 5, but run run_1 asked for 10"),
+        (("import", "a", "--out", "in", "--golden", "open.yaml"), "whether to refuse them: q1"),
+        (("import", "a", "--out", "in", "--golden", "open.yaml", "--unlabelled", "skip"), "no query is left"),
+        (("export", "a", "--out", "out"), "config.json: No such file"),
+    ],
+)
+def test_import_and_export_refuse(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
+    """What cannot be turned into the other's is one clear error, and nothing is written."""
+    write_database(folder / "k.sqlite", {"run_1": three_queries()[0]})
+    (folder / "open.yaml").write_bytes(kebab.write_golden([query("q1")]))
+    with pytest.raises(UsageError, match=problem):
+        run(*arguments)
+    assert not (folder / "in").exists()
+    assert not (folder / "out").exists()
+
+
+def test_export(folder: Path) -> None:
+    """What was imported and is written again has kebab's numbers unchanged; failed calls keep their message."""
+    rows = [*three_queries()[0][:2], row("q3", error="down")]
+    (folder / "a" / "per_query.jsonl").write_bytes(jsonl(rows))
+    run("import", "a", "--out", "in")
+    done = run("export", "in", "--out", "back/run_1")
+    assert done.stdout == "wrote back/run_1/per_query.jsonl: 3 rows, 1 of them failed calls\n"
+    written = [json.loads(line) for line in Path("back/run_1/per_query.jsonl").read_text().splitlines()]
+    assert [one["error"] for one in written] == [None, None, "down"]
+    assert run("aggregate", "back/run_1").stdout == run("aggregate", "a").stdout
+    with pytest.raises(UsageError, match="is not empty"):
+        run("export", "in", "--out", "back/run_1")
+
+
+def test_export_of_several_modes(folder: Path) -> None:
+    """A per_query.jsonl is of one retrieval mode: of several one must be named."""
+    items = [make_labelled(result=make_result(mode=mode)) for mode in ("lexical", "hybrid")]
+    run_directory.write(folder / "run", make_run(*items, fingerprint={"k": 5}))
+    with pytest.raises(UsageError, match="the run has the modes lexical, hybrid"):
+        run("export", "run", "--out", "out")
+    assert run("export", "run", "--out", "out", "--mode", "hybrid").return_value is None
+    assert json.loads(Path("out/per_query.jsonl").read_text())["mode"] == "hybrid"
+
+
+def test_what_cannot_be_measured(folder: Path) -> None:
+    """A run without any query of the golden set, and one without groups, are no result."""
+    (folder / "empty.jsonl").write_bytes(b"")
+    (folder / "other.jsonl").write_bytes(jsonl([row("zz", hit(1, "c", "d"))]))
+    for source in ("empty.jsonl", "other.jsonl"):
+        with pytest.raises(CannotTell, match=r"queries is in g\.yaml"):
+            run("aggregate", source)
+    with pytest.raises(CannotTell, match="no query of the run is in a group"):
+        run("variants", "a")
+
+
+def test_what_is_told_beside(folder: Path) -> None:
+    """Ignored keys, questions in other words and stored values that differ are told, harmless for a log."""
+    golden = query("q1", query="new words", expected_chunk_ids=("c1",))
+    (folder / "g.yaml").write_bytes(kebab.write_golden([golden]) + b"  '::error::': 1\n")
+    write_database(folder / "k.sqlite", {"run_1": three_queries()[0]}, aggregates={"run_1": {"mrr": 0.25}})
+    said = run("aggregate", "k.sqlite").stderr.splitlines()
+    assert said[0].startswith("raggate: g.yaml:5: key ':\u200b:error:\u200b:' is ignored")
+    assert said[1:] == [
+        "raggate: run run_1: query q1 was asked in other words",
+        "raggate: not as stored in the file: mrr: stored 0.25, computed 1",
+    ]
+
+
+def test_runs(folder: Path) -> None:
+    """Runs are listed oldest first, as lines or JSON."""
+    write_database(folder / "k.sqlite", {"run_z": three_queries()[0], "run_a": []})
+    assert run("runs", "k.sqlite").stdout.splitlines() == [
+        "run_z 2026-01-01T00:00:00Z golden 3 queries",
+        "run_a 2026-01-02T00:00:00Z golden 0 queries",
+    ]
+    assert json.loads(run("runs", "k.sqlite", "--json").stdout)[1] == {
+        "run_id": "run_a",
+        "suite": "golden",
+        "created_at": "2026-01-02T00:00:00Z",
+        "queries": 0,
+    }
+
+
+def test_variants_as_text(folder: Path) -> None:
+    """On a terminal the paraphrase report holds the letters of foreign text; as a Markdown file they are escaped."""
+    golden = [query(name, expected_doc_ids=("d1",), group="<b>R&D @me</b>") for name in ("q1", "q2")]
+    (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
+    text = run("variants", "a", "--report", "variants.md").stdout
+    assert "groups=1 fully_consistent=0 A_dominant=0 B_dominant=1 mean_spread@10=1.000 pool=top-50" in text
+    assert "## <b>R&D @me</b> —" in text
+    report = (folder / "variants.md").read_text()
+    assert "<b>" not in report
+    assert "R&#38;D" in report
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("aggregate", "gone"), "gone: No such file"),
+        (("aggregate", "a#run_1"), "not an SQLite file, so it has no run 'run_1'"),
+        (("aggregate", "a", "--golden", "gone.yaml"), "gone.yaml: No such file"),
+        (("aggregate", "k.sqlite#run_9"), "no run 'run_9'"),
+        (("aggregate", "a", "--check-ids"), "cannot be read|no such file"),
+        (("compare", "a", "b", "--report", "g.yaml/report.md"), "cannot write"),
+        (("runs", "gone"), "no such file"),
+    ],
+)
+def test_what_is_refused(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
+    """What cannot be read or written is one clear error."""
+    write_database(folder / "k.sqlite", {"run_1": []})
+    with pytest.raises(UsageError, match=problem):
+        run(*arguments)
+
+
+def test_starts_alone() -> None:
+    """The command's help needs neither the files' readers nor a database."""
+    heavy = "('raggate.interop.kebab.metrics', 'raggate.interop.kebab.golden', 'sqlite3', 'yaml', 'pydantic')"
+    code = (
+        f"import sys, raggate.interop.kebab.command; print([name for name in sys.modules if name.startswith({heavy})])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,267 @@
+"""The switch-over checklist of a kebab user, item by item, on files of their exact shape."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from builders import make_case
+from kebab_builders import (
+    SNAPSHOT,
+    answer,
+    hit,
+    jsonl,
+    query,
+    row,
+    three_queries,
+    three_queries_later,
+    write_database,
+)
+from raggate.errors import CannotTell, UsageError
+from raggate.interop.kebab import golden as kebab
+from raggate.interop.kebab import metrics
+from raggate.interop.kebab.command import kebab as command
+from raggate.service.adapters.kebab import KebabSettings, ask_all
+
+STUB = Path(__file__).parents[3] / "fakes" / "kebab_stub.py"
+D1, D2, C1 = "aa" * 16, "bb" * 16, "cc" * 16
+GOLDEN = f"""\
+# expected_doc_ids: [] means: should refuse
+- id: q1
+  query: "How long does bread bake?"
+  lang: en
+  expected_doc_ids: ["{D1}"]
+  expected_chunk_ids: ["{C1}"]
+  must_contain: ["forty"]
+  forbidden: ["fifty"]
+  difficulty: medium
+  group: baking
+- id: q2
+  query: "Baking time of bread"
+  expected_doc_ids: ["{D1}"]
+  group: baking
+- id: q3
+  query: "Who won in 1911?"
+  expected_doc_ids: []
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write the golden set where kebab looks for it, and go there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KEBAB_EVAL_GOLDEN", raising=False)
+    (tmp_path / "fixtures").mkdir()
+    (tmp_path / "fixtures" / "golden_queries.yaml").write_text(GOLDEN)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    """Run the command; an error that raggate's command line would print is raised."""
+    return CliRunner().invoke(command, arguments, catch_exceptions=False, standalone_mode=False)
+
+
+def rows() -> list[dict[str, Any]]:
+    """Give a run of the golden set with answers."""
+    return [
+        row("q1", hit(1, C1, D1), query="How long does bread bake?", answer=answer("forty minutes")),
+        row("q2", hit(2, "x", D1), query="Baking time of bread", answer=answer("forty")),
+        row("q3", query="Who won in 1911?", answer=answer("I cannot tell", grounded=False, paths=())),
+    ]
+
+
+@pytest.mark.usefixtures("here")
+def test_golden_set() -> None:
+    """Item 1: golden YAML with groups, its three checks, and an explicit key for what should be refused."""
+    found = kebab.read_golden(GOLDEN.encode(), "golden.yaml")
+    assert [one.group for one in found.queries] == ["baking", "baking", None]
+    with pytest.raises(UsageError, match="duplicate query ids: q1"):
+        kebab.read_golden(GOLDEN.replace("id: q2", "id: q1").encode(), "golden.yaml")
+    torn = f'- {{id: a, query: x, group: g, expected_doc_ids: ["{D1}"]}}\n- {{id: b, query: y, group: g}}'
+    with pytest.raises(UsageError, match="group 'g'"):
+        kebab.read_golden(torn.encode(), "golden.yaml")
+    with pytest.raises(UsageError, match=f"missing doc_ids: {D1}; missing chunk_ids: {C1}"):
+        kebab.check_ids(found.queries, {D2}, set())
+    with pytest.raises(UsageError, match="whether to refuse them: q3"):
+        kebab.to_cases(found, lambda case: case)
+    said = kebab.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
+    assert [case.answerable for case in kebab.to_cases(said, lambda case: case)] == [True, True, False]
+    by_id = {one.id: one for one in found.queries}
+    assert metrics.aggregate(rows(), by_id)["refusal_correctness"] == 1.0
+
+
+def test_golden_set_against_the_index(here: Path) -> None:
+    """Item 1: the ids of the golden set are looked up in the database."""
+    write_database(here / "kebab.sqlite", {"run_1": rows()}, chunks={C1: (D1, (1, 9))})
+    assert run("aggregate", "kebab.sqlite", "--check-ids").return_value is None
+    write_database(here / "other.sqlite", {"run_1": rows()}, chunks={C1: (D2, (1, 9))})
+    with pytest.raises(UsageError, match=f"missing doc_ids: {D1}"):
+        run("aggregate", "other.sqlite", "--check-ids")
+
+
+def settings(here: Path, behaviour: str = "", **fields: Any) -> KebabSettings:
+    """Give settings that drive the stand-in."""
+    environment = {
+        "KEBAB_STUB": behaviour,
+        "KEBAB_STUB_DOCS": json.dumps({"bread.md": "bread bakes forty minutes"}),
+        "KEBAB_STUB_LOG": str(here / "log"),
+    }
+    if "LD_LIBRARY_PATH" in os.environ:
+        environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    command_line = (sys.executable, "-I", "-S", str(STUB))
+    return KebabSettings(command=command_line, root=here, environment=environment, config=Path("kebab.toml"), **fields)
+
+
+@pytest.mark.parametrize("bulk", [True, False])
+def test_runners(here: Path, bulk: bool) -> None:
+    """Item 2: search in bulk and alone, ask with its refusals, --config and read-only, drive a run of raggate's."""
+    cases = [make_case("q1", question="bread?"), make_case("q2", question="war?", answerable=False)]
+    found = ask_all(cases, settings(here, bulk=bulk, answers=True, modes=("lexical",)))
+    assert [one.response.grounded for one in found if one.response] == [True, False]
+    said = [json.loads(line) for line in (here / "log").read_text().splitlines()]
+    assert {one["readonly"] for one in said} == {"1"}
+    assert {tuple(one["arguments"][:2]) for one in said} == {("--config", "kebab.toml")}
+    kinds = [one["arguments"][2] for one in said]
+    assert sorted(kinds) == (["ask"] * 2 + ["search"] if bulk else ["ask"] * 2 + ["search"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "message"),
+    [("error", "kebab: model_unreachable: no model"), ("v2", "bulk_search_item.v1, found bulk_search_item.v2")],
+)
+def test_runner_errors(here: Path, behaviour: str, message: str) -> None:
+    """Item 2: error.v1 is read from stderr, and other majors of the wire schema are rejected."""
+    failure = ask_all([make_case()], settings(here, behaviour))[0].failure
+    assert failure is not None
+    assert message in failure.message
+
+
+def without(items: Sequence[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
+    """Give rows whose hits lack some keys."""
+    return [
+        {**item, "hits_top_k": [{k: v for k, v in one.items() if k not in keys} for one in item["hits_top_k"]]}
+        for item in items
+    ]
+
+
+def test_stored_runs(here: Path) -> None:
+    """Item 3: runs are read from SQLite and per_query.jsonl alike, also those of older versions."""
+    old = without(rows(), "score_kind", "stale")
+    by_id = {one.id: one for one in kebab.read_golden(GOLDEN.encode(), "g").queries}
+    stored = metrics.aggregate(rows(), by_id)
+    del stored["precision_at_k_chunk"]
+    write_database(here / "kebab.sqlite", {"run_1": old, "run_2": rows()}, aggregates={"run_1": stored})
+    (here / "run_1").mkdir()
+    (here / "run_1" / "per_query.jsonl").write_bytes(jsonl(old))
+    outputs = [
+        run("aggregate", source, "--json")
+        for source in ("kebab.sqlite#run_1", "kebab.sqlite#run_2", "run_1", "run_1/per_query.jsonl")
+    ]
+    assert len({one.stdout for one in outputs}) == 1
+    assert outputs[0].stderr == ""
+    before = (here / "kebab.sqlite").read_bytes()
+    assert run("runs", "kebab.sqlite").stdout.split()[0] == "run_1"
+    assert (here / "kebab.sqlite").read_bytes() == before
+    with pytest.raises(UsageError, match="2 runs, expected one to be named as"):
+        run("aggregate", "kebab.sqlite")
+
+
+def test_metrics(here: Path) -> None:
+    """Item 4: every metric of a run with answers, weak and strict citations, and the paraphrase report."""
+    database = write_database(here / "kebab.sqlite", {"run_1": rows()}, chunks={C1: (D1, (1, 9))})
+    found = json.loads(run("aggregate", str(database), "--json").stdout)
+    assert found == {
+        "hit_at_k": {"1": 1.0, "3": 1.0, "5": 1.0, "10": 1.0},
+        "mrr": 1.0,
+        "recall_at_k_doc": {"1": 0.5, "3": 1.0, "5": 1.0, "10": 1.0},
+        "precision_at_k_chunk": {"1": 1.0, "3": 0.3333, "5": 0.2, "10": 0.1},
+        "citation_coverage": 1.0,
+        "groundedness": 1.0,
+        "empty_result_rate": 0.3333,
+        "refusal_correctness": 1.0,
+        "total_queries": 3,
+        "failed_queries": 0,
+    }
+    strict = json.loads(run("aggregate", str(database), "--json", "--strict-citations", str(database)).stdout)
+    assert strict["citation_coverage"] == 0.0  # the answers cite docs/d1.md, which is not indexed
+    wide = write_database(here / "wide.sqlite", {"run_1": rows()}, snapshots={"run_1": {"eval_k": 50}})
+    groups = json.loads(run("variants", str(wide), "--json").stdout)
+    assert [one["class"] for one in groups["groups"][0]["variants"]] == ["Ok", "Ok"]
+    assert groups["fully_consistent_groups"] == 1
+    with pytest.raises(CannotTell, match="asked for 10 candidates, expected at least 50"):
+        run("variants", str(database))
+
+
+@pytest.mark.usefixtures("here")
+def test_rounding_and_nulls() -> None:
+    """Item 5: four decimals half away from zero, null for NaN, their zeros, k as text, and a tolerance of 1e-6."""
+    golden = {"q": query("q", expected_doc_ids=("d",))}
+    thirty_two = [row("q", *([hit(1, "c", "d")] if number == 0 else [])) for number in range(32)]
+    assert metrics.aggregate(thirty_two, golden)["recall_at_k_doc"] == dict.fromkeys(("1", "3", "5", "10"), 0.0313)
+    found = metrics.aggregate([row("q", hit(1, "c", "d"))], golden)
+    assert (found["citation_coverage"], found["refusal_correctness"]) == (None, None)
+    assert (found["groundedness"], found["mrr"], found["hit_at_k"]["10"]) == (0.0, 0.0, 0.0)
+    assert metrics.differences({**found, "mrr": 9e-7}, found) == []
+    assert metrics.differences({**found, "mrr": 2e-6}, found) != []
+
+
+def test_compare(here: Path) -> None:
+    """Item 6: kinds, notes, deltas, report.md in their layout, and the hash of the golden set."""
+    before, golden = three_queries()
+    (here / "g.yaml").write_bytes(kebab.write_golden(golden.values()))
+    runs = {"run_a": before, "run_b": three_queries_later()}
+    write_database(here / "k.sqlite", runs)
+    sources = ("k.sqlite#run_a", "k.sqlite#run_b")
+    done = run("compare", *sources, "--golden", "g.yaml", "--json", "--report", "out/report.md")
+    report = json.loads(done.stdout)
+    assert done.return_value == 0
+    assert list(report)[:2] == ["aggregate_a", "aggregate_b"]
+    assert [one["kind"] for one in report["per_query"]] == ["loss", "win", "win"]
+    assert report["deltas"]["chunker_version_match"] == "exact"
+    assert report["deltas"]["citation_coverage"] is None
+    assert report["raggate"]["golden_hash"] == kebab.digest(golden.values())
+    text = (here / "out" / "report.md").read_text()
+    assert "# Eval compare: `run_a` vs `run_b`" in text
+    assert "## Wins (2) / Losses (1) / Regressions (0)" in text
+    back = run("compare", *reversed(sources), "--golden", "g.yaml")
+    assert back.return_value == 1
+    assert "q3: hit→miss" in back.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "match"), [((), "fallback_doc_span"), (("--fallback", "doc"), "fallback_doc")]
+)  # fmt: skip
+def test_compare_across_chunkers(here: Path, flags: tuple[str, ...], match: str) -> None:
+    """Item 6: a changed chunker falls back to documents, or to spans, marks what is not comparable, or is refused."""
+    golden = query("q1", expected_chunk_ids=("old",), expected_doc_ids=("d",))
+    (here / "g.yaml").write_bytes(kebab.write_golden([golden]))
+    runs = {
+        "run_a": [row("q1", hit(1, "old", "d", lines=(1, 10)))],
+        "run_b": [row("q1", hit(2, "new", "d", lines=(1, 5)))],
+    }
+    write_database(here / "k.sqlite", runs, snapshots={"run_b": {"chunker_version": "md-heading-v3"}})
+    arguments = ("compare", "k.sqlite#run_a", "k.sqlite#run_b", "--golden", "g.yaml", "--json", *flags)
+    done = run(*arguments)
+    report = json.loads(done.stdout)
+    assert report["deltas"]["chunker_version_match"] == match
+    assert report["per_query"][0]["note"] == "rank 1→2"
+    assert report["raggate"]["not_comparable"] == ["hit_at_k", "mrr", "precision_at_k_chunk"]
+    assert report["raggate"]["fallback_b"]["mrr"] == 0.5
+    assert "chunker_version differs: md-heading-v2 and md-heading-v3" in done.stderr
+    with pytest.raises(CannotTell, match="different chunkers: md-heading-v2 and md-heading-v3"):
+        run(*arguments, "--strict-chunker-version")
+
+
+def test_snapshot_is_theirs() -> None:
+    """The configuration snapshot of these tests has the keys that kebab writes."""
+    assert set(SNAPSHOT) == {
+        *("config", "eval_k", "chunker_version", "embedding", "llm", "prompt_template_version", "score_gate", "rrf_k"),
+        "index_version",
+    }

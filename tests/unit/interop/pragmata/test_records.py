@@ -1,0 +1,143 @@
+"""Canonical records in all their forms, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from label_builders import to_csv
+from raggate.errors import UsageError
+from raggate.interop.pragmata.records import read_records
+from raggate.labels.models import Record, RecordChunk
+
+RECORD: dict[str, Any] = {
+    "query": "What is it?",
+    "answer": "It is this.",
+    "chunks": [
+        {"chunk_id": "c1", "doc_id": "d1", "chunk_rank": 1, "text": "One."},
+        {"chunk_id": "c2", "doc_id": "d1", "chunk_rank": 2, "text": "Two."},
+    ],
+    "context_set": "One.[CTX_SEP]Two.",
+    "language": "en",
+}
+EXPECTED = Record(
+    query="What is it?",
+    answer="It is this.",
+    chunks=(
+        RecordChunk(chunk_id="c1", doc_id="d1", rank=1, text="One."),
+        RecordChunk(chunk_id="c2", doc_id="d1", rank=2, text="Two."),
+    ),
+    context_set="One.[CTX_SEP]Two.",
+    language="en",
+)
+FLAT = ["query", "answer", "context_set", "language", "chunk_id", "doc_id", "chunk_rank", "chunk_text"]
+
+
+def flat(**more: str) -> list[dict[str, str]]:
+    """Give the record as a row for every chunk."""
+    texts = {key: RECORD[key] for key in ("query", "answer", "context_set", "language")}
+    rows = []
+    for chunk in RECORD["chunks"]:
+        values = {"chunk_id": chunk["chunk_id"], "doc_id": chunk["doc_id"], "chunk_text": chunk["text"]}
+        rows.append({**texts, **values, "chunk_rank": str(chunk["chunk_rank"]), **more})
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("r.json", json.dumps([RECORD]).encode()),
+        ("r.JSON", json.dumps([RECORD], indent=2).encode()),
+        ("r.jsonl", json.dumps(RECORD).encode() + b"\n\n"),
+        ("r.csv", to_csv(list(RECORD), [{**RECORD, "chunks": json.dumps(RECORD["chunks"])}])),
+        ("r.csv", to_csv(FLAT, flat())),
+        ("r.csv", to_csv(["record_id", *FLAT], flat(record_id="7"))),
+    ],
+)
+def test_forms(name: str, data: bytes) -> None:
+    """The same record is read from each of its forms."""
+    assert read_records(data, name) == (EXPECTED,)
+
+
+def test_language_may_be_missing() -> None:
+    """A record need not say its language; an empty cell says nothing."""
+    without = {key: value for key, value in RECORD.items() if key != "language"}
+    assert read_records(json.dumps([without]).encode(), "r.json") == (replace(EXPECTED, language=None),)
+    assert read_records(to_csv(FLAT, flat(language="")), "r.csv") == (replace(EXPECTED, language=None),)
+
+
+def test_rows_are_grouped() -> None:
+    """Rows belong together by their group, or else by their texts, wherever they stand."""
+    first, second = flat()
+    other = {**first, "query": "Other?"}
+    assert [len(record.chunks) for record in read_records(to_csv(FLAT, [first, other, second]), "r.csv")] == [2, 1]
+    grouped = [{**first, "group": "a"}, {**second, "group": "b"}]
+    assert [len(record.chunks) for record in read_records(to_csv(["group", *FLAT], grouped), "r.csv")] == [1, 1]
+
+
+def test_separators_inside_json_lines() -> None:
+    """A line separator of Unicode inside a text does not end a line of JSON."""
+    record = {**RECORD, "answer": "a\u2028b\x85c"}
+    data = json.dumps(record, ensure_ascii=False).encode()
+    assert read_records(data, "r.jsonl")[0].answer == "a\u2028b\x85c"
+
+
+def lines(**changes: Any) -> bytes:
+    """Write the record as JSON lines with changes."""
+    return json.dumps({**RECORD, **changes}).encode()
+
+
+def chunk(**changes: Any) -> bytes:
+    """Write the record with a change in its first chunk."""
+    return lines(chunks=[{**RECORD["chunks"][0], **changes}])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("r.jsonl", lines(extra=1), "r.jsonl:1: unknown key 'extra'"),
+        ("r.jsonl", lines(query=" "), "r.jsonl:1: query: expected text"),
+        ("r.jsonl", lines(answer=None), "r.jsonl:1: answer: expected text"),
+        ("r.jsonl", lines(context_set=["a"]), "r.jsonl:1: context_set: expected text"),
+        ("r.jsonl", lines(language=3), "r.jsonl:1: language: expected text or null"),
+        ("r.jsonl", lines(chunks=[]), "r.jsonl:1: chunks: expected at least one chunk"),
+        ("r.jsonl", lines(chunks=RECORD["chunks"][:1] * 2), "r.jsonl:1: chunk_id 'c1' stands there twice"),
+        ("r.jsonl", chunk(chunk_rank=0), "r.jsonl:1: chunk 1: chunk_rank: expected a whole number from 1"),
+        ("r.jsonl", chunk(chunk_rank=True), "r.jsonl:1: chunk 1: chunk_rank"),
+        ("r.jsonl", chunk(text=""), "r.jsonl:1: chunk 1: text: expected text"),
+        ("r.jsonl", chunk(score=1), "r.jsonl:1: chunk 1: unknown key 'score'"),
+        ("r.jsonl", lines() + b"\n{", "r.jsonl:2: not valid JSON"),
+        ("r.jsonl", lines() + b"\n=======\n", "r.jsonl:2: a merge-conflict marker"),
+        ("r.jsonl", b"\n", "r.jsonl: no records"),
+        ("r.json", b"{}", "r.json: expected a JSON array"),
+        ("r.json", b"[3]", "r.json: record 1: expected an object"),
+        ("r.json", b"[\n<<<<<<< HEAD\n]", "r.json:2: a merge-conflict marker"),
+        ("r.json", b"[]", "r.json: no records"),
+        ("r.csv", to_csv(["query", "chunk_id"], [{"query": "a"}]), "r.csv:1: neither a column chunks nor chunk_text"),
+        ("r.csv", to_csv(["chunks", "score"], [{"chunks": "[]"}]), "r.csv:1: unknown column 'score'"),
+        ("r.csv", to_csv(["chunks"], [{"chunks": "{"}]), "r.csv:2: chunks: not valid JSON"),
+        ("r.csv", to_csv(FLAT, [{**flat()[0], "chunk_rank": "x"}]), "r.csv:2: chunk 1: chunk_rank"),
+        ("r.csv", to_csv(FLAT, [{**flat()[0], "answer": ""}]), "r.csv:2: answer: expected text"),
+        ("r.txt", b"", "r.txt: expected a file that ends in"),
+    ],
+)
+def test_refused(name: str, data: bytes, message: str) -> None:
+    """What is not a canonical record is an error that names its place and key."""
+    with pytest.raises(UsageError) as caught:
+        read_records(data, name)
+    assert caught.value.message.startswith(message)
+
+
+@given(
+    data=st.binary(max_size=60) | st.text(max_size=60).map(str.encode), ending=st.sampled_from(["json", "jsonl", "csv"])
+)
+def test_hostile_files(data: bytes, ending: str) -> None:
+    """Any bytes are either read or refused; nothing else happens."""
+    with suppress(UsageError):
+        read_records(data, f"r.{ending}")

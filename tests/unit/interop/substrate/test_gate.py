@@ -1,0 +1,187 @@
+"""The search-improver's gate: what regresses, what only looks like it, and what has vanished."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from raggate.errors import ExitCode
+from raggate.interop.substrate import floors, gate
+from raggate.interop.substrate.gate import Policy
+from raggate.scoring.metrics import METRICS
+
+
+def table(mode: str = "bm25", name: str = "easy", **metrics: float | None) -> dict[str, dict[str, dict[str, Any]]]:
+    """Build a table of one bucket."""
+    return {mode: {name: {"count": 12, **metrics}}}
+
+
+EASY: dict[str, Any] = {"bm25": {"easy": {"hit": 1}}}
+
+
+def status(metric: str, before: float, now: float, policy: Policy | None = None) -> str:
+    """Give what the gate says of one metric."""
+    (row,) = gate.compare(table(**{metric: before}), table(**{metric: now}), policy).rows
+    return row.status
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "now", "policy", "expected"),
+    [
+        pytest.param("hit_at_1", 0.80, 0.75, None, "OK", id="exactly the threshold, in spite of float error"),
+        pytest.param("hit_at_1", 0.80, 0.7499, None, "REGRESSED", id="beyond it"),
+        pytest.param("hit_at_1", 0.75, 0.80, None, "OK", id="better by the threshold"),
+        pytest.param("hit_at_1", 0.75, 0.81, None, "IMPROVED", id="better by more"),
+        pytest.param("heading_dominance_rate", 0.1, 0.6, None, "REGRESSED", id="less is better"),
+        pytest.param("heading_dominance_rate", 0.6, 0.1, None, "IMPROVED", id="less is better, and is less"),
+        pytest.param("heading_only_hit_rate_at_5", 0.1, 0.6, None, "REGRESSED", id="with a cut-off"),
+        pytest.param("duplicate_doc_rate", 0.1, 0.3, None, "REGRESSED", id="duplicates"),
+        pytest.param("diversity_rate", 0.3, 0.1, None, "REGRESSED", id="diversity"),
+        pytest.param("hit_at_1", 0.80, 0.76, Policy(thresholds={"hit_at_1": 0.03}), "REGRESSED", id="own threshold"),
+        pytest.param("mrr_at_10", 0.80, 0.76, Policy(thresholds={"hit_at_1": 0.03}), "OK", id="another's threshold"),
+        pytest.param("hit_at_1", 0.80, 0.79, Policy(strict=True), "REGRESSED", id="strict"),
+        pytest.param("hit_at_1", 0.1 + 0.2, 0.3, Policy(strict=True), "OK", id="strict, in spite of float error"),
+        pytest.param("x", 0.1, 0.9, Policy(directions={"x": "lower"}), "REGRESSED", id="own direction"),
+        pytest.param("hit_at_1", 0.80, 0.75, Policy(as_written=True), "REGRESSED", id="as written, float error"),
+        pytest.param(
+            "heading_dominance_rate", 0.1, 0.6, Policy(as_written=True), "IMPROVED", id="as written, no directions"
+        ),
+        pytest.param("hit_at_1", 0.9, 0.1, Policy(min_count=13), "TOO FEW", id="a bucket that is too small"),
+    ],
+)
+def test_status(metric: str, before: float, now: float, policy: Policy | None, expected: str) -> None:
+    """A metric regresses when it gets worse, in its own direction, by more than its threshold."""
+    assert status(metric, before, now, policy) == expected
+
+
+def test_directions_agree_with_the_registry() -> None:
+    """A metric of theirs that raggate has under the same name is better in the same direction."""
+    shared = {name: METRICS[name].direction for name in (*gate.LOWER, "hit", "mrr", "ndcg") if name in METRICS}
+    assert {name: gate.direction_of(name) for name in shared} == shared
+    assert len(shared) >= 4
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "vanished"),
+    [
+        pytest.param({**table(hit=1), **table("vector", hit=1)}, table(hit=1), ("vector",), id="a mode"),
+        pytest.param({"bm25": {"easy": {"hit": 1}, "hard": {"hit": 1}}}, EASY, ("bm25/hard",), id="a bucket"),
+        pytest.param({"bm25": {**EASY["bm25"], "overall": {"hit": 1}}}, EASY, ("bm25/overall",), id="overall"),
+        pytest.param(table(hit=1), EASY, ("bm25/easy/count",), id="a count"),
+        pytest.param(table(hit=1), table(hit=1, count=None), ("bm25/easy/count",), id="a count that is null now"),
+        pytest.param(table(hit=1, mrr=1), table(hit=1), ("bm25/easy/mrr",), id="a metric"),
+        pytest.param(table(hit=1, mrr=1), table(hit=1, mrr=None), ("bm25/easy/mrr",), id="a metric that is null now"),
+    ],
+)
+def test_vanished(before: dict[str, Any], now: dict[str, Any], vanished: tuple[str, ...]) -> None:
+    """What only the baseline has fails as incomplete, unless it may vanish; what only the run has does not."""
+    comparison = gate.compare(before, now)
+    assert comparison.vanished == vanished
+    assert comparison.exit_code is ExitCode.CANNOT_TELL
+    assert gate.compare(before, now, Policy(vanished=False)).exit_code is ExitCode.PASS
+    assert gate.compare(before, now, Policy(as_written=True)).exit_code is ExitCode.PASS
+    back = gate.compare(now, before)
+    assert (back.exit_code, back.added) == (ExitCode.PASS, vanished)
+
+
+def test_null_in_the_baseline_is_not_missed() -> None:
+    """A metric that was null in the baseline cannot vanish."""
+    assert gate.compare(table(hit=1, mrr=None), table(hit=1)).exit_code is ExitCode.PASS
+
+
+def test_fewer_queries_are_not_green() -> None:
+    """A bucket of fewer queries than the baseline's is incomplete."""
+    now = {"bm25": {"easy": {"count": 11, "hit": 1}}}
+    comparison = gate.compare(table(hit=1), now)
+    assert comparison.shrunk == ("bm25/easy: 11 queries, 12 in the baseline",)
+    assert comparison.exit_code is ExitCode.CANNOT_TELL
+
+
+def test_nothing_in_common_is_not_green() -> None:
+    """Two files without a common metric cannot be told apart, where their script says all is well."""
+    nothing = table("hybrid", hit=1)
+    assert gate.compare(table(hit=1), nothing, Policy(vanished=False)).exit_code is ExitCode.CANNOT_TELL
+    assert gate.compare(table(hit=1), nothing, Policy(as_written=True)).exit_code is ExitCode.PASS
+
+
+def test_buckets_that_are_all_too_small_are_not_green() -> None:
+    """When no bucket is large enough, nothing was judged."""
+    comparison = gate.compare(table(hit=1), table(hit=0), Policy(min_count=100))
+    assert comparison.exit_code is ExitCode.CANNOT_TELL
+
+
+def test_a_regression_goes_before_what_is_missing() -> None:
+    """A run that is worse and incomplete is a regression."""
+    comparison = gate.compare(table(hit=1, mrr=1), table(hit=0))
+    assert comparison.exit_code is ExitCode.REGRESSION
+
+
+def test_overall_is_left_out_where_a_shape_has_none() -> None:
+    """A baseline by mode has no overall, so difficulties alone are compared; in one shape a lost overall is missed."""
+    both = {"bm25": {"easy": {"hit": 1.0}, "overall": {"hit": 1.0}}}
+    levels = {"bm25": {"easy": {"hit": 1.0}}}
+    for sides, flat in (((both, levels), (False, True)), ((levels, both), (True, False))):
+        comparison = gate.compare(*sides, flat=flat)
+        assert (comparison.levelled, comparison.exit_code) == (True, ExitCode.PASS)
+    lost = gate.compare(both, levels, flat=(True, False))
+    assert (lost.levelled, lost.vanished) == (False, ("bm25/overall",))
+    assert gate.compare({"bm25": {"overall": {"hit": 1.0}}}, levels, flat=(False, True)).vanished == ("bm25/overall",)
+
+
+def test_floors_as_their_check_writes_them() -> None:
+    """A value below the minimum of its retriever and difficulty is named as their check does, and is exit 1."""
+    now = table(hit_at_1=0.60, hit_at_3=0.80, hit_at_5=0.85, hit_at_10=0.9)
+    limits = gate.check_limits(now, floors.EVAL_THRESHOLDS)
+    assert [str(limit) for limit in limits if limit.broken] == ["bm25/easy/hit_at_1: 60.0% < 70.0%"]
+    assert gate.compare(now, now, limits=limits).exit_code is ExitCode.REGRESSION
+
+
+def test_a_floor_that_cannot_be_checked_is_not_green() -> None:
+    """A metric that has a minimum and is not in the file makes the comparison incomplete."""
+    now = table(hit_at_1=0.9, hit_at_3=0.9, hit_at_10=0.9)
+    limits = gate.check_limits(now, floors.EVAL_THRESHOLDS)
+    assert [str(limit) for limit in limits if limit.value is None] == ["bm25/easy/hit_at_5: not measured"]
+    assert gate.compare(now, now, limits=limits).exit_code is ExitCode.CANNOT_TELL
+
+
+def test_a_boundary_of_a_floor_is_crossed_beyond_epsilon() -> None:
+    """0.7 written as 0.1 + 0.6 is not below 0.7, and a rate exactly at its maximum is not above."""
+    limit = {"bm25": {"easy": {"hit_at_1": 0.1 + 0.6 + 1e-16, "heading_only_hit_rate": 0.1 + 0.1}}}
+    now = table(hit_at_1=0.7, heading_only_hit_rate=0.2)
+    assert not any(found.broken for found in gate.check_limits(now, limit))
+
+
+def test_targets_are_minima_and_maxima_over_all_queries() -> None:
+    """The heading scenario demands hits of at least 0.8 and a dominance of at most 0.3, over all its queries."""
+    now = table(name="overall", hit_at_3=0.8, heading_dominance_rate=0.31)
+    limits = gate.check_limits(now, gate.targets(floors.SCENARIOS["heading_bias"]))
+    assert [str(limit) for limit in limits if limit.broken] == ["bm25/overall/heading_dominance_rate: 31.0% > 30.0%"]
+    # the targets of the other modes were asked for too
+    assert {limit.mode for limit in limits if limit.value is None} == {"vector", "hybrid"}
+
+
+def test_report_keeps_their_keys_in_their_order() -> None:
+    """comparison.json begins with what their script writes, and holds raggate's findings behind it."""
+    comparison = gate.compare(table(a=1.0, b=0.1, c=0.5, d=1), table(a=0.5, b=0.9, c=0.5))
+    content = gate.report(comparison, timestamp="2026-01-02T03:04:05+00:00", baseline_path="/b", current_path="/c")
+    assert list(content)[:8] == [
+        *("timestamp", "baseline_path", "current_path", "threshold"),
+        *("regressions", "improvements", "unchanged", "passed"),
+    ]
+    assert content["regressions"] == [
+        {
+            "mode": "bm25",
+            "difficulty": "easy",
+            "metric": "a",
+            "baseline": 1.0,
+            "current": 0.5,
+            "delta": -0.5,
+            "threshold": 0.05,
+        }
+    ]
+    assert [row["metric"] for row in content["improvements"]] == ["b"]
+    assert [row["metric"] for row in content["unchanged"]] == ["c"]
+    assert (content["passed"], content["vanished"], content["exit_code"]) == (False, ["bm25/easy/d"], 1)
+    assert json.loads(json.dumps(content)) == content

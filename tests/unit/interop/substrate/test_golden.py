@@ -1,0 +1,448 @@
+"""Files of the search-improver: what is read, what is refused and where, and what comes back after writing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_failure,
+    make_golden,
+    make_labelled,
+    make_result,
+    make_run,
+    make_support,
+)
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.interop.substrate import golden as substrate
+from raggate.interop.substrate import metrics_files, records, trace
+from raggate.interop.substrate import results as substrate_results
+from raggate.interop.substrate.cases import from_cases, to_cases
+from raggate.interop.substrate.golden import Document, Query, QuerySet
+from raggate.models.golden import Support
+from raggate.scoring import score
+
+QUERY = {"query": "Where?", "expected_docs": ["a.md"], "difficulty": "easy", "retriever_types": ["bm25"]}
+ROW = {
+    "query": "Where?",
+    "mode": "fts",
+    "difficulty": "easy",
+    "expected_docs": ["a.md"],
+    "results": [{"rank": 1, "doc_id": "a.md", "score": 1.5, "scores": {"fts": 1.5}}],
+}
+LINE = {"query": "Where?", "mode": "hybrid", "rank": 1, "doc_id": "a.md", "score_final": 0.5}
+BUCKET = {"hit_at_1": 0.75, "mrr_at_10": 0.82, "count": 12}
+names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1).filter(str.strip)
+
+
+def put(path: Path, value: Any) -> Path:
+    """Write a JSON file, or JSON lines for a list of rows in a file that ends so."""
+    rows = value if path.suffix == ".jsonl" else [value]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        pytest.param("text", "expected an array of queries", id="neither form"),
+        pytest.param({"items": []}, "with the key 'queries'", id="no queries"),
+        pytest.param([], "holds no query", id="empty"),
+        pytest.param([QUERY, 1], "queries: 1", id="not an object"),
+        pytest.param([{"query": "Where?"}], "query 1: expected_docs", id="no expected_docs"),
+        pytest.param([{**QUERY, "query": " "}], "query 1: query", id="blank query"),
+        pytest.param([{**QUERY, "expected_docs": "a.md"}], "query 1: expected_docs", id="a text for a list"),
+        pytest.param([{**QUERY, "relevance": {"a": -1}}], "query 1: relevance.a", id="a negative grade"),
+        pytest.param(
+            [QUERY, {**QUERY, "retriever_types": ["fts"]}], "query 2: 'Where?' stands already in 1", id="twice"
+        ),
+        pytest.param([QUERY, {**QUERY, "retriever_types": None}], "query 2", id="twice, once in all modes"),
+        pytest.param([{**QUERY, "id": "x"}, {**QUERY, "query": "Who?", "id": "x"}], "query 2: id 'x'", id="id twice"),
+    ],
+)
+def test_queries_that_are_refused(tmp_path: Path, value: Any, message: str) -> None:
+    """A queries.json that is not as it should be is refused, naming the file and the query."""
+    path = put(tmp_path / "queries.json", value)
+    with pytest.raises(UsageError, match=r"queries\.json") as error:
+        substrate.read_queries(path)
+    assert message in error.value.message
+
+
+def test_merge_conflict_markers_are_refused(tmp_path: Path) -> None:
+    """A file with an unresolved merge conflict is no JSON."""
+    path = tmp_path / "queries.json"
+    path.write_text("<<<<<<< HEAD\n[]\n=======\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="not valid JSON"):
+        substrate.read_queries(path)
+
+
+def test_byte_order_marks_are_tolerated(tmp_path: Path) -> None:
+    """A file that begins with a byte order mark is read like any other, JSON and JSON lines."""
+    queries, results = put(tmp_path / "queries.json", [QUERY]), put(tmp_path / "results.jsonl", [ROW])
+    for path in (queries, results):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(substrate.read_queries(queries).queries) == len(substrate_results.read_results(results)) == 1
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """A file that is not there is a message, not a traceback."""
+    with pytest.raises(UsageError, match="No such file"):
+        substrate.read_queries(tmp_path / "queries.json")
+
+
+@given(
+    queries=st.lists(
+        st.builds(
+            Query,
+            query=names,
+            expected_docs=st.lists(names, max_size=3).map(tuple),
+            difficulty=names,
+            retriever_types=st.none() | st.lists(st.sampled_from(["bm25", "vector"]), unique=True).map(tuple),
+            relevance=st.none() | st.dictionaries(names, st.integers(0, 100), max_size=2),
+            notes=st.none() | names,
+        ),
+        min_size=1,
+        max_size=4,
+        unique_by=lambda query: query.query,
+    ),
+    bare=st.booleans(),
+)
+def test_queries_survive_writing(tmp_path_factory: pytest.TempPathFactory, queries: list[Query], bare: bool) -> None:
+    """Whatever is written in either form is read back the same."""
+    path = tmp_path_factory.mktemp("queries") / "queries.json"
+    written = QuerySet(queries=tuple(queries), version=None if bare else "2", description="" if bare else "about")
+    substrate.write_queries(path, written, bare=bare)
+    assert substrate.read_queries(path) == written
+
+
+def test_corpus(tmp_path: Path) -> None:
+    """A corpus is read by id, front matter and all, and an id that stands twice is refused."""
+    path = put(tmp_path / "corpus.jsonl", [{"doc_id": "a", "title": "A", "body": "x", "frontmatter": {"cluster": "c"}}])
+    documents = substrate.read_corpus(path)
+    assert documents == {"a": Document(doc_id="a", title="A", body="x", frontmatter={"cluster": "c"})}
+    substrate.write_corpus(path, [*documents.values(), Document(doc_id="b")])
+    assert list(substrate.read_corpus(path)) == ["a", "b"]
+    with pytest.raises(UsageError, match=r"corpus\.jsonl:2: doc_id 'a' stands twice"):
+        substrate.read_corpus(put(path, [{"doc_id": "a"}, {"doc_id": "a"}]))
+
+
+def test_queries_become_cases() -> None:
+    """A query becomes a case with its modes, difficulty and documents; an id is made of its text where it has none."""
+    query = Query(query="Where?", expected_docs=("a",), difficulty="hard", retriever_types=("bm25",), notes="why")
+    (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
+    assert (case.question, case.difficulty, case.modes) == ("Where?", "hard", ("bm25",))
+    assert case.gold_supports == (Support(rel_path="", doc_id="a"),)
+    assert case.id.startswith("q-")
+    assert dropped == (f"{case.id}: notes",)
+
+
+def test_graded_queries_survive_the_golden_set_file() -> None:
+    """Graded documents become supports by their id, or as notes by their path, with a grade, which the file keeps."""
+    query = Query(query="Where?", expected_docs=("a.md",), relevance={"a.md": 3, "b": 1, "c.md": 0})
+    (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
+    assert case.gold_supports == (Support(rel_path="a.md", grade=3), Support(rel_path="", doc_id="b"))
+    assert dropped == (f"{case.id}: 1 documents judged not relevant",)
+    assert golden.load(golden.write_case(case), "eval_set.jsonl").cases == (case,)
+    (back,) = from_cases([case])[0].queries
+    assert (back.expected_docs, back.relevance) == (("a.md", "b"), {"a.md": 3, "b": 1})
+
+
+def test_every_converted_case_is_a_valid_one() -> None:
+    """Also a query that expects nothing, and one text in two modes, make a golden set that loads."""
+    queries = (
+        Query(query="Nothing?", expected_docs=()),
+        Query(query="Twice?", expected_docs=("a",), retriever_types=("bm25",), id="one"),
+        Query(query="Twice?", expected_docs=("b",), retriever_types=("vector",)),
+        Query(query="Who?", expected_docs=("a",), retriever_types=("bm25",), intent="navigational", scenario="s"),
+        Query(query="Who?", expected_docs=("b",), retriever_types=("vector",)),
+    )
+    cases, dropped = to_cases(QuerySet(queries=queries), golden.complete)
+    data = b"".join(golden.write_case(case) for case in cases)
+    assert golden.load(data, "eval_set.jsonl").cases == cases
+    assert len(dropped) == 1
+    assert "unanswerable" in dropped[0]
+    back, lost = from_cases(cases)
+    assert [(query.query, query.expected_docs, query.retriever_types) for query in back.queries] == [
+        (query.query, query.expected_docs, query.retriever_types) for query in queries
+    ]
+    assert (back.queries[3].intent, back.queries[3].scenario) == ("navigational", "s")
+    assert len(lost) == 1
+
+
+def test_what_queries_cannot_say_is_listed() -> None:
+    """Everything of a case that a query has no key for is named."""
+    case = make_case(
+        "c1",
+        gold_supports=(make_support("a.md", "# A", snippets=("x",)),),
+        category="multi_hop",
+        required_support_groups=((0,),),
+        must_contain=("x",),
+        tags=("t",),
+        must_pass=True,
+        k=3,
+        lang="de",
+    )
+    queries, dropped = from_cases([case])
+    assert queries.queries[0].expected_docs == ("a.md",)
+    assert dropped == (
+        "c1: must_pass",
+        "c1: k",
+        "c1: must_contain",
+        "c1: lang",
+        "c1: required_support_groups",
+        "c1: category",
+        "c1: headings, snippets and vaults of gold_supports",
+        "c1: 1 tags",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        pytest.param([], "holds no result", id="empty"),
+        pytest.param([{"mode": "fts"}], r"results\.jsonl:1: query", id="no query"),
+        pytest.param(
+            [ROW, {**ROW, "mode": "bm25"}], r"results\.jsonl:2: .* stands already in .*:1", id="twice by alias"
+        ),
+        pytest.param([{**ROW, "results": [{"rank": 2, "doc_id": "a"}]}], "expected ranks from 1 on", id="ranks"),
+        pytest.param([{**ROW, "results": [{"rank": 1}]}], r"results\.0\.doc_id", id="no doc_id"),
+        pytest.param([{**ROW, "results": [{"rank": 0, "doc_id": "a"}]}], r"results\.0\.rank", id="rank 0"),
+    ],
+)
+def test_results_that_are_refused(tmp_path: Path, rows: list[Any], message: str) -> None:
+    """A results.jsonl that is not as it should be is refused, naming the line."""
+    with pytest.raises(UsageError, match=message):
+        substrate_results.read_results(put(tmp_path / "results.jsonl", rows))
+
+
+def test_results_survive_writing_byte_for_byte(tmp_path: Path) -> None:
+    """A file as their script writes it is written back the same."""
+    path = tmp_path / "results.jsonl"
+    text = json.dumps({**ROW, "query": "Größe?"}, ensure_ascii=False) + "\n"
+    path.write_text(text, encoding="utf-8")
+    rows = substrate_results.read_results(path)
+    assert rows[0]["mode"] == "bm25"
+    substrate_results.write_results(path, rows)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_results_become_a_run(tmp_path: Path) -> None:
+    """Rows become a run that raggate scores: ids match without .md, and a query without a row is a failed call."""
+    cases, _ = to_cases(
+        QuerySet(
+            queries=(
+                Query(query="Where?", expected_docs=("a",), retriever_types=("bm25",)),
+                Query(query="Who?", expected_docs=("b",)),
+                Query(query="Not here?", expected_docs=("b",), retriever_types=("vector",)),
+            )
+        ),
+        golden.complete,
+    )
+    rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [ROW]))
+    run = substrate_results.to_run(rows, make_golden(*cases), score.label)
+    hit, failed = run.results
+    assert (hit.result.mode, hit.labels.matches) == ("bm25", ((0,),))
+    assert hit.result.response is not None
+    assert hit.result.response.chunks[0].score_lexical == 1.5
+    assert failed.result.failure is not None
+    assert score.score(run, (1,)).slices["bm25"]["overall"]["hit_at_1"].value == 0.5
+
+
+def test_corpus_tells_what_a_heading_is(tmp_path: Path) -> None:
+    """With the corpus a result whose title meets the question and whose body does not is heading-only."""
+    cases, _ = to_cases(QuerySet(queries=(Query(query="sourdough starter", expected_docs=("b",)),)), golden.complete)
+    row = {"query": "sourdough starter", "mode": "fts", "results": []}
+    row["results"] = [{"rank": rank, "doc_id": f"{name}.md"} for rank, name in enumerate("abc", 1)]
+    corpus = {
+        "a": Document(doc_id="a", title="Sourdough", body="# Sourdough\n\nNothing yet."),
+        "b": Document(doc_id="b", title="Bread", body="# Bread\n\nFeed the starter."),
+    }
+    rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [row]))
+    (told,) = substrate_results.with_texts(rows, make_golden(*cases), score.label, corpus)
+    assert [entry.get("heading_only") for entry in told["results"]] == [True, False, None]
+    assert [entry.get("body_text") for entry in told["results"]] == ["\nNothing yet.", "\nFeed the starter.", None]
+
+
+def test_a_run_becomes_rows(tmp_path: Path) -> None:
+    """A run's results are written in their shape; texts are cut, and a failed call has no results."""
+    case, other = make_case("q1", gold_supports=(make_support("a.md"),)), make_case("q2")
+    chunk = make_chunk("c1", text="# A\n" + "x" * 300, score_final=0.5, score_lexical=0.2)
+    run = make_run(
+        make_labelled(case, make_result("q1", chunk)), make_labelled(other, make_result("q2", failure=make_failure()))
+    )
+    rows = substrate_results.from_run(run)
+    entry = rows[0]["results"][0]
+    assert entry["body_text"] == "x" * 200
+    assert {key: entry[key] for key in ("rank", "doc_id", "score", "scores", "node_id")} == {
+        "rank": 1,
+        "doc_id": "a.md",
+        "score": 0.5,
+        "scores": {"fts": 0.2},
+        "node_id": "c1",
+    }
+    assert (rows[0]["expected_docs"], rows[1]["results"]) == (["a.md"], [])
+    path = tmp_path / "results.jsonl"
+    substrate_results.write_results(path, rows)
+    assert substrate_results.read_results(path) == rows
+
+
+@pytest.mark.parametrize(
+    ("second", "modes"),
+    [
+        pytest.param("q1", ("fts", "bm25"), id="one question in both names of a mode"),
+        pytest.param("q2", ("hybrid", "hybrid"), id="two questions of one text"),
+    ],
+)
+def test_a_run_with_two_lists_for_one_row_is_refused(second: str, modes: tuple[str, str]) -> None:
+    """Where two results of a run are of one text and mode, none of them is silently the row."""
+    items = [
+        make_labelled(make_case(name, question="Same?"), replace(make_result(name, make_chunk()), mode=mode))
+        for name, mode in zip(("q1", second), modes, strict=True)
+    ]
+    with pytest.raises(UsageError, match=rf"q1 \({modes[0]}\) and {second} \({modes[1]}\) ask 'Same\?' in one mode"):
+        substrate_results.from_run(make_run(*items))
+
+
+def test_an_api_without_texts_tells_nothing_about_headings() -> None:
+    """Where no chunk has a text, rows say neither heading_only nor body_text."""
+    run = make_run(make_labelled(make_case(), make_result("q1", make_chunk(text=""))))
+    assert substrate_results.from_run(run)[0]["results"][0].keys() == {"rank", "doc_id", "score", "scores", "node_id"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        pytest.param([LINE, LINE], "rank 1 of this query and mode", id="twice"),
+        pytest.param([{**LINE, "rank": 0}], r"trace\.jsonl:1: rank", id="rank 0"),
+        pytest.param([{**LINE, "source_channel_ranks": {"bm25_rank": 1.5}}], "expected a whole number", id="rank 1.5"),
+        pytest.param(
+            [{**LINE, "source_channel_ranks": {"bm25_rank": 0}}], "expected a whole number", id="channel rank 0"
+        ),
+        pytest.param([{"query": "q"}], r"trace\.jsonl:1: mode", id="no mode"),
+    ],
+)
+def test_traces_that_are_refused(tmp_path: Path, rows: list[Any], message: str) -> None:
+    """A trace.jsonl that is not as it should be is refused, naming the line."""
+    with pytest.raises(UsageError, match=message):
+        trace.read_trace(put(tmp_path / "trace.jsonl", rows))
+
+
+def test_a_trace_becomes_rows(tmp_path: Path) -> None:
+    """Lines of one query and mode become its result list by rank, whatever their order; a gap is refused."""
+    lines = [{**LINE, "rank": 2, "doc_id": "b", "heading_only": True}, LINE]
+    found = trace.to_rows(trace.read_trace(put(tmp_path / "trace.jsonl", lines)))
+    assert [entry["doc_id"] for entry in found[0]["results"]] == ["a.md", "b"]
+    assert found[0]["results"][1]["heading_only"] is True
+    gap = r"trace\.jsonl:2: expected rank 2 of 'Where\?' in mode hybrid, found 3: its ranks have gaps"
+    gapped = put(tmp_path / "trace.jsonl", [LINE, {**LINE, "rank": 3}])
+    with pytest.raises(UsageError, match=gap):
+        trace.to_rows(trace.read_trace(gapped))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        pytest.param([], "Input should be a valid dictionary", id="an array"),
+        pytest.param({}, "holds no metric", id="empty"),
+        pytest.param({"by_mode": {"fts": {"easy": {"count": 1}}}}, "holds no metric", id="counts alone"),
+        pytest.param({"fts": {"easy": BUCKET}, "bm25": {"easy": BUCKET}}, "its other name", id="both names"),
+        pytest.param({"bm25": {"easy": {"hit_at_1": "0.5"}}}, r"bm25\.easy: hit_at_1", id="a text"),
+        pytest.param({"by_retriever": {"bm25": 1}}, r"by_retriever\.bm25", id="no levels"),
+        pytest.param({"schema": "x", "value": 1}, "schema", id="some other file"),
+    ],
+)
+def test_metrics_that_are_refused(tmp_path: Path, value: Any, message: str) -> None:
+    """A file that is no metrics file is refused, naming the key."""
+    with pytest.raises(UsageError, match=message):
+        metrics_files.read_metrics(put(tmp_path / "metrics.json", value))
+
+
+def test_raggates_own_metrics_are_read(tmp_path: Path) -> None:
+    """A metrics.json of raggate is the seed's shape with more beside it, which is left aside."""
+    content = {
+        "schema": "raggate/metrics/1",
+        "by_retriever": {
+            "hybrid": {
+                "by_difficulty": {"easy": {**BUCKET, "n": {"hit_at_1": 12}, "unscored": {}}},
+                "by_tag": {"x": BUCKET},
+                "overall": {**BUCKET, "ndcg_at_5": None},
+            }
+        },
+    }
+    table = metrics_files.read_metrics(put(tmp_path / "metrics.json", content))
+    assert table == {"hybrid": {"easy": BUCKET, "overall": {**BUCKET, "ndcg_at_5": None}}}
+
+
+@pytest.mark.parametrize("value", [{"hit_at_1": -0.1}, {"hit_at_1": "x"}, [0.05], {"hit_at_1": None}])
+def test_thresholds_that_are_refused(tmp_path: Path, value: Any) -> None:
+    """A threshold is a number from 0; anything else is refused rather than left out."""
+    with pytest.raises(UsageError, match=r"thresholds\.json"):
+        metrics_files.read_thresholds(put(tmp_path / "thresholds.json", value))
+
+
+def test_limits_and_targets(tmp_path: Path) -> None:
+    """Limits by mode and targets of a scenario manifest are read under raggate's names of the modes."""
+    limits = metrics_files.read_limits(put(tmp_path / "floors.json", {"fts": {"easy": {"hit_at_1": 0.7}}}))
+    assert limits == {"bm25": {"easy": {"hit_at_1": 0.7}}}
+    manifest = {"scenarios": {"s": {"name": "S", "metric_targets": {"fts": {"hit_at_3": 0.8}}}}}
+    targets = metrics_files.read_targets(put(tmp_path / "scenario_manifest.json", manifest))
+    assert targets == {"s": {"bm25": {"hit_at_3": 0.8}}}
+    with pytest.raises(UsageError, match="scenarios"):
+        metrics_files.read_targets(put(tmp_path / "scenario_manifest.json", {}))
+
+
+@given(st.text(min_size=1, max_size=400))
+def test_baseline_names_are_safe(key: str) -> None:
+    """Whatever the key, the name is a short one of plain characters, and other keys have other names."""
+    name = records.baseline_name(key)
+    assert len(name) <= 100
+    assert set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789=_-.")
+    assert not name.startswith((".", "-"))
+    assert records.baseline_name(key + "x") != name
+
+
+def test_a_baseline_at_the_path_that_their_scripts_write(tmp_path: Path) -> None:
+    """A key with a `/`, as in the name of a model, names a file in a directory; raggate's own name counts first."""
+    key = "sha256:ab__1.0__mlx-community/all-MiniLM-L6-v2-bf16__sqlite_fts5__chunk_size=800"
+    theirs = tmp_path / f"{key}.json"
+    assert records.baseline_path(tmp_path, key) == tmp_path / records.baseline_name(key)
+    theirs.parent.mkdir()
+    theirs.write_text("{}", encoding="utf-8")
+    assert records.baseline_path(tmp_path, key) == theirs
+    own = put(tmp_path / records.baseline_name(key), {})
+    assert records.baseline_path(tmp_path, key) == own
+
+
+@pytest.mark.parametrize("key", ["../outside", "a/../../outside", "/outside", "a//outside", "link/outside"])
+def test_a_key_never_leads_out_of_the_directory(tmp_path: Path, key: str) -> None:
+    """Whatever a run record says, no file beside the directory of baselines is taken for one."""
+    directory = tmp_path / "baselines"
+    (directory / "a").mkdir(parents=True)
+    (directory / "link").symlink_to(tmp_path)
+    for name in ("outside.json", "baselines/a/outside.json"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    assert records.baseline_path(directory, key) == directory / records.baseline_name(key)
+
+
+def test_corpus_hash(tmp_path: Path) -> None:
+    """The hash covers relative paths and contents in order, so that moving text between files changes it."""
+    import hashlib
+
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.md").write_bytes(b"2")
+    (tmp_path / "a.md").write_bytes(b"1")
+    expected = hashlib.sha256(b"a.md\x001\x00b/two.md\x002\x00").hexdigest()
+    assert records.corpus_hash(tmp_path) == f"sha256:{expected}"
+    alone = hashlib.sha256(b"a.md\x001\x00").hexdigest()
+    assert records.corpus_hash(tmp_path / "a.md") == f"sha256:{alone}"
+    with pytest.raises(UsageError, match="no such corpus"):
+        records.corpus_hash(tmp_path / "missing")

@@ -1,0 +1,447 @@
+"""Golden sets through every format and back: what is not named as lost is equal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import make_case, make_chunk, make_result, make_support
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.interop.convert import PRAGMATA, Conversion, convert, read
+from raggate.interop.convert_command import SOURCES, TARGETS
+from raggate.interop.convert_command import convert as command
+from raggate.interop.golden_formats import FORMATS, Options, rows_of
+from raggate.interop.kebab.golden import GoldenFile, GoldenQuery
+from raggate.interop.substrate.golden import Query, QuerySet
+from raggate.interop.trec_beir.golden_graded import Graded
+from raggate.models.golden import Case, Support
+from raggate.scoring import score
+from raggate.scoring.metrics import METRICS
+
+TOKEN = st.text("abcdef-_.ä0129", min_size=1, max_size=8)
+WORDS = st.text("ab >:#'\"{}äß😀\u202e%", min_size=1, max_size=20).map(str.strip).filter(bool)
+IDS = st.lists(TOKEN | st.sampled_from(["a.md", "x/b.md"]), unique=True, max_size=3).map(tuple)
+GRADES = st.dictionaries(TOKEN, st.integers(-1, 120), min_size=1, max_size=3)
+
+
+def unique(items: list[Any]) -> tuple[Any, ...]:
+    """Keep one of each id."""
+    return tuple({item.id: item for item in items}.values())
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Build a case that a golden set can hold, with any of its keys."""
+    answerable = draw(st.booleans())
+    places = st.builds(
+        Support,
+        rel_path=TOKEN,
+        heading_path=st.none() | WORDS,
+        snippets=st.lists(WORDS, max_size=2).map(tuple),
+        vault=st.none() | TOKEN,
+        grade=st.sampled_from([1, 1, 2, 100]),
+    )
+    supports = tuple(draw(st.lists(places, max_size=2))) if answerable else ()
+    documents = draw(IDS) if answerable else ()
+    chunks = draw(IDS) if answerable else ()
+    must = tuple(draw(st.lists(WORDS, max_size=1)))
+    if answerable and not (supports or documents or chunks or must):
+        documents = ("d",)
+    rule = draw(st.sampled_from([None, None, "cite_newer"]))
+    name = draw(TOKEN)
+    return golden.complete(
+        Case(
+            id=name,
+            # a queries.json cannot tell two cases with the same question apart
+            question=f"{draw(WORDS)} {name}",
+            group=draw(st.sampled_from([None, name])),
+            answerable=answerable,
+            gold_supports=supports,
+            required_support_groups=((0,),) if supports and draw(st.booleans()) else None,
+            recency_conflict_rule=rule,
+            category="recency/conflict" if rule else draw(st.sampled_from(["factual", "general"])),
+            expected_key_facts=tuple(draw(st.lists(WORDS, max_size=1))),
+            tags=tuple(draw(st.lists(st.sampled_from(["a", "intent=find", "scenario=x"]), unique=True))),
+            vaults=draw(IDS),
+            folders=draw(IDS),
+            difficulty=draw(st.sampled_from(["medium", "hard"])),
+            modes=draw(st.sampled_from([None, ("bm25",), ("vector", "hybrid")])),
+            must_pass=draw(st.booleans()),
+            k=draw(st.sampled_from([None, 7])),
+            detail=draw(st.sampled_from([None, "brief"])),
+            expected_doc_ids=documents,
+            expected_chunk_ids=chunks,
+            must_contain=must,
+            forbidden=tuple(draw(st.lists(WORDS, max_size=1))),
+            lang=draw(st.sampled_from([None, "de"])),
+        )
+    )
+
+
+KEBAB = st.lists(
+    st.builds(
+        GoldenQuery,
+        id=TOKEN,
+        query=WORDS,
+        lang=st.sampled_from(["", "de"]),
+        expected_doc_ids=IDS,
+        expected_chunk_ids=IDS,
+        must_contain=st.lists(WORDS, max_size=1).map(tuple),
+        difficulty=st.sampled_from([None, "hard"]),
+        answerable=st.none(),
+    ).map(lambda query: query.model_copy(update={"answerable": query.labelled})),
+    min_size=1,
+    max_size=4,
+).map(lambda found: GoldenFile(name="g", queries=unique(found), hash="", ignored=()))
+SUBSTRATE = st.lists(
+    st.builds(
+        Query,
+        query=TOKEN,
+        expected_docs=IDS,
+        difficulty=st.sampled_from(["easy", "fusion"]),
+        retriever_types=st.sampled_from([None, ("bm25", "vector")]),
+        id=st.none() | TOKEN,
+        relevance=st.none() | st.dictionaries(TOKEN, st.integers(0, 3), max_size=2),
+        notes=st.none() | WORDS,
+        intent=st.none() | WORDS,
+        scenario=st.none() | WORDS,
+        extra=st.dictionaries(st.sampled_from(["owner"]), TOKEN),
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=(lambda query: query.query, lambda query: query.id or query.query),
+).map(lambda found: QuerySet(queries=tuple(found)))
+GRADED = st.dictionaries(TOKEN, st.tuples(WORDS, GRADES), min_size=1, max_size=4).map(
+    lambda found: Graded(
+        queries={name: text for name, (text, _) in found.items()},
+        qrels={name: grades for name, (_, grades) in found.items()},
+    )
+)
+NATIVE = {"kebab": KEBAB, "substrate": SUBSTRATE, "substrate-array": SUBSTRATE, "trec": GRADED, "beir": GRADED}
+
+
+def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Conversion:
+    """Convert with the topics of TREC files beside them."""
+    options = {"topics": source.with_suffix(".topics"), "topics_out": target.with_suffix(".topics"), **changes}
+    return convert(
+        source, target, from_format=there, to_format=to, options=Options(**options), strict=False, overwrite=False
+    )
+
+
+@given(found=st.lists(cases(), min_size=1, max_size=3).map(unique), name=st.sampled_from(sorted(FORMATS)))
+@settings(max_examples=100, deadline=None)
+def test_every_key_of_a_case_comes_back_or_is_named(found: tuple[Case, ...], name: str) -> None:
+    """What raggate says of a case is the same after a way through any format, but for the keys that the notes name."""
+    with TemporaryDirectory() as directory:
+        start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
+        start.write_bytes(b"".join(map(golden.write_case, found)))
+        try:
+            notes = go(start, middle, "raggate", name).notes
+            go(middle, end, name, "raggate")
+        except UsageError as error:
+            assert "holds" in error.message or "hold" in error.message or "would be no" in error.message  # noqa: PT017
+            return
+        before = rows_of(golden.load(start.read_bytes(), "start").cases)
+        after = rows_of(golden.load(end.read_bytes(), "end").cases)
+    lost = {(note.case, note.key.split("[")[0].split(".")[0]) for note in notes if note.lost}
+    for case_id, row in before.items():
+        if (case_id, "") in lost:
+            continue
+        for key, value in row.items():
+            if (case_id, key) not in lost:
+                assert after[case_id].get(key) == value, key
+
+
+@pytest.mark.parametrize("name", sorted(NATIVE))
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_format_comes_back_equal_where_nothing_was_reported(name: str, data: st.DataObject) -> None:
+    """A -> raggate -> A says the same of every case that neither conversion has a note about."""
+    native = data.draw(NATIVE[name])
+    with TemporaryDirectory() as directory:
+        start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
+        form = FORMATS[name](Options(topics=start.with_suffix(".topics"), topics_out=start.with_suffix(".topics")))
+        try:
+            form.save(native, start)
+            notes = go(start, middle, name, "raggate").notes
+            notes += go(middle, end, "raggate", name).notes
+        except UsageError as error:
+            assert "no case" in error.message or "would be no" in error.message  # noqa: PT017
+            return
+        back = FORMATS[name](Options(topics=end.with_suffix(".topics")))
+        before, after = form.rows(native), back.rows(back.load(end)[0])
+    told = {note.case for note in notes}
+    for case_id, row in before.items():
+        if case_id not in told:
+            assert after[case_id] == row
+
+
+def write(path: Path, *found: Case) -> Path:
+    """Write a golden set."""
+    path.write_bytes(b"".join(map(golden.write_case, found)))
+    return path
+
+
+def said(found: Conversion) -> list[tuple[str, str, str]]:
+    """Give what was lost, as case, key and kind."""
+    return [(note.case, note.key, note.kind) for note in found.lost]
+
+
+def test_expected_documents_that_are_notes_go_to_the_note_system_and_back(tmp_path: Path) -> None:
+    """A path of a note is the whole note: no query is refused on the way there, and none is lost on the way back."""
+    queries = [
+        {"query": f"{level} {number}", "expected_docs": [f"LabelFiles/{level}{number}.md"], "difficulty": level}
+        for level in ("easy", "medium", "hard", "fusion")
+        for number in range(6)
+    ]
+    (tmp_path / "q.json").write_text(json.dumps(queries))
+    there = go(tmp_path / "q.json", tmp_path / "g.jsonl", "substrate", "helloworld")
+    assert (there.cases, there.written, said(there)) == (24, 24, [])
+    rows = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
+    assert rows[0]["gold_supports"] == [{"rel_path": "LabelFiles/easy0.md"}]
+    back = go(tmp_path / "g.jsonl", tmp_path / "back.json", "helloworld", "substrate-array")
+    assert (back.written, said(back)) == (24, [])
+    again = json.loads((tmp_path / "back.json").read_text())
+    assert [{key: one[key] for key in queries[0]} for one in again] == queries
+
+
+def test_sections_become_notes_in_a_queries_file_and_stay_cases(tmp_path: Path) -> None:
+    """A golden set of the note system loses its headings in a queries.json, and no case when it comes back."""
+    source = write(tmp_path / "g.jsonl", *(make_case(f"q{number}") for number in range(3)))
+    go(source, tmp_path / "q.json", "helloworld", "substrate")
+    back = go(tmp_path / "q.json", tmp_path / "back.jsonl", "substrate", "helloworld")
+    assert back.written == 3
+    found = golden.load((tmp_path / "back.jsonl").read_bytes(), "back").cases
+    assert {case.gold_supports for case in found} == {(Support(rel_path="a.md"),)}
+
+
+def test_a_whole_note_is_met_by_any_of_its_sections(tmp_path: Path) -> None:
+    """A query that expects a note is answered by any section of it, in raggate and by the note system."""
+    (tmp_path / "q.json").write_text(json.dumps([{"query": "What?", "expected_docs": ["a.md"]}]))
+    (case,), _ = read(tmp_path / "q.json", "substrate", Options())
+    result = make_result(case.id, make_chunk(heading_path="# Other > ## Deep"), make_chunk("c2", rel_path="b.md"))
+    assert score.label(case, result).labels.matches == ((0,), ())
+
+
+def test_lenient_reading_of_a_source(tmp_path: Path) -> None:
+    """With --lenient lines that a golden set cannot hold are left out and listed; --strict then writes nothing."""
+    source = write(tmp_path / "g.jsonl", make_case("q1"))
+    source.write_bytes(source.read_bytes() + b'{\n{"id": "q2", "question": "New?", "answerable": true}\n')
+    arguments = (source, tmp_path / "g.yaml", "--from", "helloworld", "--to", "raggate")
+    with pytest.raises(UsageError, match="not valid JSON"):
+        run(*arguments)
+    code, output = run(*arguments, "--lenient", "--strict")
+    assert (code, (tmp_path / "g.yaml").exists()) == (2, False)
+    assert "2 lines are left out" in output
+    assert "answerable, but gold_supports is empty" in output
+    assert run(*arguments, "--lenient")[0] == 0
+    assert [case.id for case in golden.load((tmp_path / "g.yaml").read_bytes(), "g").cases] == ["q1"]
+
+
+def test_an_anchor_becomes_a_document_and_what_it_said_beside_is_named(tmp_path: Path) -> None:
+    """A support in a queries.json is the note alone: heading, snippets and vault are listed per support."""
+    support = make_support("a.md", "# A", snippets=("x",), vault="work")
+    source = write(tmp_path / "g.jsonl", make_case("q1", gold_supports=(support,), must_pass=True))
+    found = go(source, tmp_path / "q.json", "raggate", "substrate")
+    assert json.loads((tmp_path / "q.json").read_text())["queries"][0]["expected_docs"] == ["a.md"]
+    assert said(found) == [
+        ("q1", "must_pass", "dropped"),
+        ("q1", "gold_supports[0].heading_path", "dropped"),
+        ("q1", "gold_supports[0].snippets", "dropped"),
+        ("q1", "gold_supports[0].vault", "dropped"),
+    ]
+
+
+def test_beir_and_trec_hold_the_same(tmp_path: Path) -> None:
+    """Graded judgements go from BEIR to TREC and back byte by byte; a corpus that is there stays."""
+    beir = tmp_path / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    (beir / "queries.jsonl").write_text('{"_id":"q1","text":"What?","metadata":{}}\n')
+    (beir / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\n")
+    assert go(beir, tmp_path / "qrels", "beir", "trec").lost == ()
+    assert (tmp_path / "qrels").read_text() == "q1 0 d1 2\nq1 0 d2 1\n"
+    assert (tmp_path / "qrels.topics").read_text() == "q1\tWhat?\n"
+    back = tmp_path / "back"
+    back.mkdir()
+    (back / "corpus.jsonl").write_text("kept")
+    assert go(tmp_path / "qrels", back, "trec", "beir").lost == ()
+    for name in ("queries.jsonl", "qrels/test.tsv"):
+        assert (back / name).read_bytes() == (beir / name).read_bytes()
+    assert (back / "corpus.jsonl").read_text() == "kept"
+    assert sorted(path.name for path in back.iterdir()) == ["corpus.jsonl", "qrels", "queries.jsonl"]
+
+
+@pytest.mark.parametrize("unit", ["document", "chunk"])
+@pytest.mark.parametrize("grade", [1, 2])
+def test_a_graded_golden_set_scores_what_the_api_names(tmp_path: Path, unit: str, grade: int) -> None:
+    """A response that begins with the judged document or chunk scores 1, whatever its grade and its path."""
+    (tmp_path / "a").write_text(f"q1 0 d1 {grade}\nq1 0 d2 {grade}\n")
+    (tmp_path / "a.topics").write_text("q1\tWhat?\n")
+    assert go(tmp_path / "a", tmp_path / "g", "trec", "raggate", unit=unit).lost == ()
+    (case,) = golden.load((tmp_path / "g").read_bytes(), "g").cases
+    chunks = [
+        make_chunk(name if unit == "chunk" else f"c{name}", rel_path=f"notes/{name}.md", doc_id=name)
+        for name in ("d1", "d2")
+    ]
+    item = score.label(case, make_result(case.id, *chunks))
+    assert METRICS["hit"].function(item, 1) == 1
+    assert METRICS["ndcg"].function(item, 2) == 1
+
+
+@pytest.mark.parametrize("name", ["trec", "beir"])
+def test_a_query_without_a_relevant_document_is_named(tmp_path: Path, name: str) -> None:
+    """A query whose judgements are all 0 becomes one to abstain from, which is no silent default: strict refuses."""
+    graded = Graded(queries={"q1": "A?", "q2": "B?"}, qrels={"q1": {"d1": 1}, "q2": {"d1": 0}})
+    options = Options(topics=tmp_path / "a.topics", topics_out=tmp_path / "a.topics")
+    FORMATS[name](options).save(graded, tmp_path / "a")
+    found = go(tmp_path / "a", tmp_path / "g", name, "raggate")
+    assert [case.answerable for case in golden.load((tmp_path / "g").read_bytes(), "g").cases] == [True, False]
+    assert ("q2", "answerable", "changed") in said(found)
+    assert not [case for case, _, _ in said(found) if case == "q1"]
+
+
+def test_the_command_counts_what_is_in_the_target(tmp_path: Path) -> None:
+    """Of four cases three name places that kebab cannot hold: the last line and the JSON say one of four."""
+    cases = [make_case(f"q{index}", question=f"Q{index}?") for index in range(3)]
+    held = golden.complete(Case(id="q", question="Q", answerable=True, expected_doc_ids=("d",)))
+    source = write(tmp_path / "g.jsonl", held, *cases)
+    flags = ("--from", "raggate", "--to", "kebab")
+    assert ": 1 of 4 cases, 3 losses" in run(source, tmp_path / "a.yaml", *flags)[1]
+    found = json.loads(run(source, tmp_path / "b.yaml", *flags, "--json")[1])
+    assert (found["written"], found["cases"]) == (1, 4)
+    assert "nothing written: 4 cases, 3 losses" in run(source, tmp_path / "c.yaml", *flags, "--strict")[1]
+
+
+def test_trec_topics_in_blocks_are_read(tmp_path: Path) -> None:
+    """Topics in TREC's `<top>` blocks give number and title; a topic without judgements is a case that is lost."""
+    (tmp_path / "a").write_text("301 0 d1 1\n301 0 d2 0\n999 0 d1 1\n")
+    (tmp_path / "a.topics").write_text(
+        "<top>\n<num> Number: 301\n<title> Crime &amp;\n pay\n<desc> Description:\nx\n</top>\n"
+        "<top>\n<num> Number: 302\n<title> Other\n</top>\n"
+    )
+    found = go(tmp_path / "a", tmp_path / "g", "trec", "raggate")
+    (case,) = golden.load((tmp_path / "g").read_bytes(), "g").cases
+    assert (case.id, case.question, case.expected_doc_ids) == ("301", "Crime & pay", ("d1",))
+    assert said(found) == [("301", "grades.d2", "dropped"), ("302", "", "dropped"), ("999", "", "dropped")]
+
+
+def test_kebab_asks_for_a_decision_on_unlabelled_entries(tmp_path: Path) -> None:
+    """An entry without labels is refused, taken for one to abstain from, or left out and named."""
+    source = tmp_path / "g.yaml"
+    source.write_text("- {id: a, query: A, expected_doc_ids: [d]}\n- {id: b, query: B, typo: 1}\n")
+    with pytest.raises(UsageError, match="have no labels"):
+        go(source, tmp_path / "x", "kebab", "raggate")
+    go(source, tmp_path / "refusal", "kebab", "raggate", unlabelled="refusal")
+    assert [case.answerable for case in golden.load((tmp_path / "refusal").read_bytes(), "g").cases] == [True, False]
+    found = go(source, tmp_path / "skip", "kebab", "raggate", unlabelled="skip")
+    assert said(found) == [("", "", "dropped"), ("b", "", "dropped")]
+    assert "typo" in found.lost[0].message
+
+
+LABELS = """record_uuid,query,chunk,chunk_id,chunk_rank,annotator_id,topically_relevant,evidence_sufficient,misleading
+r1,What?,x,c1,1,ann,True,True,False
+r1,What?,x,c1,1,bob,True,True,False
+r1,What?,y,c2,2,ann,True,False,True
+r1,What?,z,c3,3,ann,False,False,False
+r2,Why?,z,c3,1,ann,False,False,False
+"""
+RECORDS = [
+    {
+        "query": "What?",
+        "answer": "a",
+        "context_set": "s",
+        "language": "en",
+        "chunks": [{"chunk_id": "c1", "doc_id": "d1", "chunk_rank": 1, "text": "x"}],
+    }
+]
+
+
+def test_labels_of_pragmata_become_graded_chunks(tmp_path: Path) -> None:
+    """A sufficient chunk has grade 2, one on topic grade 1; TREC keeps the grades, and records give documents."""
+    (tmp_path / "labels.csv").write_text(LABELS)
+    (tmp_path / "records.json").write_text(json.dumps(RECORDS))
+    go(tmp_path / "labels.csv", tmp_path / "qrels", PRAGMATA, "trec", unit="chunk")
+    assert (tmp_path / "qrels").read_text() == "r1 0 c1 2\nr1 0 c2 1\n"
+    found = go(
+        tmp_path / "labels.csv", tmp_path / "g", PRAGMATA, "raggate", records=tmp_path / "records.json"
+    )  # fmt: skip
+    first, second = golden.load((tmp_path / "g").read_bytes(), "g").cases
+    assert (first.expected_chunk_ids, first.expected_doc_ids, first.lang) == (("c1", "c2"), ("d1",), "en")
+    assert (second.id, second.answerable) == ("r2", False)
+    assert [(one.chunk_id, one.grade) for one in first.gold_supports] == [("c1", 2), ("c2", 1)]
+    assert not [key for _, key, _ in said(found) if key.startswith("gold_supports")]
+    assert ("r1", "misleading", "dropped") in said(found)
+    assert ("r2", "answerable", "changed") in said(found)
+    with pytest.raises(UsageError, match="hold no labels"):
+        read(tmp_path / "records.json", PRAGMATA, Options())
+
+
+def test_what_cannot_be_judged_is_not_written(tmp_path: Path) -> None:
+    """Cases without a document make no qrels, ids with white space no TREC file, and nothing is left behind."""
+    chunks = golden.complete(Case(id="q 1", question="Q", answerable=True, expected_chunk_ids=("c",)))
+    source = write(tmp_path / "g.jsonl", chunks)
+    for unit, expected in (("document", "no case has a label"), ("chunk", "white space")):
+        with pytest.raises(UsageError, match=expected):
+            go(source, tmp_path / "qrels", "raggate", "trec", unit=unit)
+    assert [path.name for path in tmp_path.iterdir()] == ["g.jsonl"]
+
+
+def test_what_the_reader_of_the_target_refuses_is_not_written(tmp_path: Path) -> None:
+    """A group whose members expect different documents is an error in kebab, so the file is not written."""
+    documents = [
+        golden.complete(Case(id=name, question="Q", answerable=True, group="g", expected_doc_ids=(name,)))
+        for name in ("a", "b")
+    ]
+    source = write(tmp_path / "g.jsonl", *documents)
+    with pytest.raises(UsageError, match="refused by its own reader"):
+        go(source, tmp_path / "g.yaml", "raggate", "kebab")
+    assert not (tmp_path / "g.yaml").exists()
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    """Run the command; give its exit code and output. Errors of raggate are raised."""
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return int(result.return_value), result.output
+
+
+def test_the_command_lists_losses_and_strict_writes_nothing(tmp_path: Path) -> None:
+    """Losses are printed per case and key; with --strict the exit code is 2 and the target is not there."""
+    hostile = "::error::x\u202e\x1b[31m"
+    case = make_case("q1", gold_supports=(make_support("a.md", "# A"),), group=hostile)
+    arguments = (write(tmp_path / "g.jsonl", case), tmp_path / "q.json", "--from", "raggate", "--to", "substrate-array")
+    code, output = run(*arguments, "--strict")
+    assert (code, (tmp_path / "q.json").exists()) == (2, False)
+    assert 'dropped: q1: gold_supports[0].heading_path: "# A"' in output
+    assert "nothing written: 1 cases, 2 losses" in output
+    assert not {"\x1b", "\u202e"} & set(output)
+    code, output = run(*arguments, "--json")
+    assert code == 0
+    assert json.loads(output)["lost"][0]["key"] == "group"
+    assert isinstance(json.loads((tmp_path / "q.json").read_text()), list)
+    with pytest.raises(UsageError, match="exists already"):
+        run(*arguments)
+    assert run(*arguments, "--force")[0] == 0
+
+
+def test_strict_is_content_with_filled_in_defaults(tmp_path: Path) -> None:
+    """A default made explicit is no loss: kebab to raggate with --strict writes the file and exits 0."""
+    (tmp_path / "g.yaml").write_text("- {id: a, query: A, expected_doc_ids: [d]}\n")
+    code, output = run(tmp_path / "g.yaml", tmp_path / "g", "--from", "kebab", "--to", "raggate", "--strict")
+    assert code == 0
+    assert "0 losses, 2 defaults filled in" in output
+
+
+def test_the_command_offers_every_format() -> None:
+    """The choices of the command are the formats that there are."""
+    assert set(TARGETS) == set(FORMATS)
+    assert set(SOURCES) == {*FORMATS, PRAGMATA}

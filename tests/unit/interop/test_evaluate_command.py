@@ -1,0 +1,158 @@
+"""`raggate evaluate`: what it prints, how it refuses, and that it starts without the rest of raggate."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from raggate.errors import UsageError
+from raggate.interop.evaluate_command import evaluate
+
+TABLE = """\
+                @1       @2
+hit         0.3333   0.6667
+recall      0.1667   0.3333
+precision   0.3333   0.3333
+mrr         0.3333   0.5000
+ndcg        0.3333   0.3333
+ndcg_exp    0.3333   0.3333
+judged      0.5000   0.5000
+unjudged    0.5000   0.5000
+map         0.2500
+
+3 queries with a relevant document; means are over all, judged over lists that hold any
+  1 without a result list, counted as 0
+  1 in the result lists only, ignored
+  1 with equal scores on both sides of a cut-off
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a small evaluation and go there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 1\nq3 0 a 1\n")
+    run = ("q1 Q0 a 1 2 t", "q1 Q0 x 2 1 t", "q2 Q0 y 1 2 t", "q2 Q0 b 2 2 t", "q9 Q0 a 1 1 t")
+    (tmp_path / "run").write_text("\n".join(run))
+    rows = ({"query_id": "q1", "doc_ids": ["a", "x"]}, {"query_id": "q2", "doc_ids": ["y", "b"]})
+    (tmp_path / "lists.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def output(*arguments: str) -> str:
+    """Run the command and give what it prints."""
+    done = CliRunner().invoke(evaluate, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_table() -> None:
+    """The table has a row per metric and a column per cut-off, and tells what was odd."""
+    # ndcg@2: q1 has 1 of 1 + 1/log2(3), q2 has 1/log2(3) of the same, q3 nothing: together 1 of 3
+    assert output("--qrels", "qrels", "--run", "run", "--k", "2, 1") == TABLE
+
+
+@pytest.mark.usefixtures("folder")
+def test_json() -> None:
+    """JSON has every mean with its n, unrounded for all practical purposes."""
+    found = json.loads(output("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "3", "--format", "json"))
+    assert found["cutoffs"] == [3]
+    assert found["counts"] == {
+        "queries": 3,
+        "missing": 1,
+        "empty": 0,
+        "extra": 0,
+        "without_relevant": 0,
+        "shallow": 2,
+        "repeated": 0,
+        "tied": 0,
+        "rank_disagrees": 0,
+    }
+    assert found["metrics"]["recall_at_3"] == {"value": 0.333333333333, "n": 3}
+    assert found["metrics"]["unjudged_at_3"] == {"value": 0.5, "n": 2}
+    assert "per_query" not in found
+
+
+@pytest.mark.usefixtures("folder")
+def test_per_query() -> None:
+    """Values per query come on request; what does not apply is null and a dash."""
+    arguments = ("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "1", "--per-query")
+    found = json.loads(output(*arguments, "--format", "json"))["per_query"]
+    assert {query_id: values["hit_at_1"] for query_id, values in found.items()} == {"q1": 1, "q2": 0, "q3": 0}
+    assert found["q3"]["judged_at_1"] is None
+    rows = [line.split("\t") for line in output(*arguments).splitlines()[:4]]
+    assert rows[0][:3] == ["query", "hit_at_1", "recall_at_1"]
+    assert rows[1][:3] == ["q1", "1.0000", "0.5000"]
+    assert rows[3][-1] == "–"
+
+
+def test_hostile_ids(folder: Path) -> None:
+    """An id in a message or a table cannot say anything to a terminal or a CI log."""
+    (folder / "qrels").write_text("::error::x\x1b[31m 0 a 1\n")
+    (folder / "run").write_text("::error::x\x1b[31m Q0 a 1 1 t\n")
+    shown = output("--qrels", "qrels", "--run", "run", "--per-query")
+    assert "\x1b" not in shown
+    assert "::error::" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param([], "expected judgements from one place", id="nothing"),
+        pytest.param(["--qrels", "qrels", "--beir", "."], "expected judgements from one place", id="two judgements"),
+        pytest.param(["--qrels", "qrels"], "expected result lists from one place", id="no lists"),
+        pytest.param(
+            ["--qrels", "qrels", "--run", "run", "--lists", "lists.jsonl"],
+            "result lists from one place",
+            id="two lists",
+        ),
+        pytest.param(["--qrels", "none", "--run", "run"], "cannot read none: No such file", id="no file"),
+        pytest.param(["--qrels", "qrels", "--run", "."], "cannot read .: Is a directory", id="a folder"),
+        pytest.param(["--qrels", "qrels", "--run", "run", "--k", "1,x"], "--k '1,x', expected whole numbers", id="k"),
+        pytest.param(["--qrels", "qrels", "--run", "run", "--k", ""], "--k '', expected whole numbers", id="no k"),
+        pytest.param(["--qrels", "qrels", "--run", "run", "--k", "0"], "expected numbers from 1 to", id="k of 0"),
+        pytest.param(["--qrels", "run", "--run", "run"], "run:1: 6 columns, expected 4", id="swapped"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_refusals(arguments: list[str], message: str) -> None:
+    """What is wrong with flags or files is a usage error."""
+    done = CliRunner().invoke(evaluate, arguments)
+    assert isinstance(done.exception, UsageError)
+    assert message in str(done.exception)
+
+
+def test_keep_first(folder: Path) -> None:
+    """A document given twice is an error unless the first is to count."""
+    (folder / "run").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
+    done = CliRunner().invoke(evaluate, ["--qrels", "qrels", "--run", "run"])
+    assert "run:2: document 'a' of query 'q1' stands already in line 1" in str(done.exception)
+    assert "1 entries left out" in output("--qrels", "qrels", "--run", "run", "--keep-first")
+
+
+@pytest.mark.parametrize("source", [["--run", "run"], ["--lists", "lists.jsonl"]])
+def test_imports_stay_few(folder: Path, source: list[str]) -> None:
+    """The path imports neither the gate's nouns nor any heavy library, and `--help` not even a JSON reader."""
+    code = (
+        "import sys; from raggate.interop.evaluate_command import evaluate; before = set(sys.modules);"
+        "evaluate(sys.argv[1:], standalone_mode=False);"
+        "print(*sorted(before), file=sys.stderr); print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--qrels", "qrels", *source],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = (set(line.split()) for line in done.stderr.splitlines())
+    heavy = {"httpx", "pydantic", "docker", "rich", "markdown_it", "yaml", "numpy", "asyncio", "raggate.models.run"}
+    assert not heavy & after
+    assert not {"orjson", "raggate.interop.evaluate", "raggate.interop.trec_beir"} & before
+    assert {"orjson", "raggate.interop.evaluate", "raggate.interop.trec_beir"} <= after

@@ -1,0 +1,46 @@
+"""Other systems' numbers of a run: by system and mode, and never in the way of the gate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
+from raggate.interop.scores import compat_scores
+from raggate.pipeline import run_directory
+
+CASE = make_case("q1", gold_supports=(make_support("a.md"),))
+
+
+def test_by_system_and_mode() -> None:
+    """Every mode of the run has numbers of its own; nothing is computed that is not asked for."""
+    results = [
+        replace(make_result("q1", make_chunk(rel_path=path)), mode=mode)
+        for mode, path in (("bm25", "b.md"), ("hybrid", "a.md"))
+    ]
+    run = make_run(*(make_labelled(CASE, result) for result in results))
+    found = compat_scores(run, ["helloworld"], full_text=False)
+    assert list(found) == ["helloworld"]
+    assert {mode: values["recall_at_k_avg"] for mode, values in found["helloworld"].items()} == {"bm25": 0, "hybrid": 1}
+    assert compat_scores(run, [], full_text=False) == {}
+
+
+def test_what_stops_their_code_does_not_stop_a_run() -> None:
+    """A rank of 0, by which their script divides, is a problem that is told in place of the numbers."""
+    run = make_run(make_labelled(CASE, make_result("q1", make_chunk(rel_path="a.md", rank=0))))
+    (told,) = compat_scores(run, ["helloworld"], full_text=False)["helloworld"].values()
+    assert list(told) == ["problem"]
+    assert "has no rank above 0" in told["problem"]
+
+
+def test_whole_texts_are_scored_whole(tmp_path: Path) -> None:
+    """A snippet behind the 200th character is found by their code where the run keeps whole texts, live and stored."""
+    case = make_case("q1", gold_supports=(make_support("a.md", snippets=("the end",)),))
+    run = make_run(make_labelled(case, make_result("q1", make_chunk(rel_path="a.md", text="x" * 300 + " the end"))))
+    for full_text, recall in ((True, 1), (False, 0)):
+        run_directory.write(tmp_path, run, full_text=full_text)
+        again = run_directory.read(tmp_path)
+        live = compat_scores(run, ["helloworld"], full_text=full_text)
+        assert live["helloworld"]["hybrid"]["recall_at_k_avg"] == recall
+        assert run_directory.keeps_whole_texts(again) is full_text
+        assert compat_scores(again, ["helloworld"], full_text=full_text) == live

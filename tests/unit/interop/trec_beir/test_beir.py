@@ -1,0 +1,167 @@
+"""BEIR folders: what is read, how every mistake is named, what is written back, and that the corpus streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.errors import UsageError
+from raggate.interop.trec_beir import beir
+from raggate.interop.trec_beir.beir import Document
+
+HEADER = "query-id\tcorpus-id\tscore\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write a small data set as its authors would."""
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"_id": "d1", "title": "Knots", "text": "A bowline.", "metadata": {"url": "x"}}\n\n{"_id": 2, "text": "B"}\n'
+    )
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "Which knot?", "metadata": {}}\n')
+    (tmp_path / "qrels" / "test.tsv").write_text(HEADER + "q1\td1\t2\nq2\td 2\t0\nq1\t2\t1\n")
+    return tmp_path
+
+
+def test_read(folder: Path) -> None:
+    """Documents, queries and judgements are read; ids may be numbers and hold spaces, titles may be missing."""
+    assert list(beir.iter_corpus(folder)) == [Document("d1", "A bowline.", "Knots", {"url": "x"}), Document("2", "B")]
+    assert beir.read_queries(folder) == {"q1": "Which knot?"}
+    assert beir.read_qrels(folder) == {"q1": {"d1": 2, "2": 1}, "q2": {"d 2": 0}}
+
+
+def test_line_ends_and_mark(folder: Path) -> None:
+    """CRLF, blank lines and a byte order mark change nothing."""
+    (folder / "qrels" / "dev.tsv").write_bytes(("\ufeff" + HEADER + "q1\td1\t2\n\n").replace("\n", "\r\n").encode())
+    assert beir.read_qrels(folder, "dev") == {"q1": {"d1": 2}}
+    (folder / "queries.jsonl").write_bytes('\ufeff{"_id": "q", "text": "Ü"}\r\n'.encode())
+    assert beir.read_queries(folder) == {"q": "Ü"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("q1\td1\t1\n", "test.tsv:1: expected the header query-id, corpus-id, score", id="no header"),
+        pytest.param(HEADER + "q1 d1 1\n", "test.tsv:2: expected three columns set apart by tabs", id="spaces"),
+        pytest.param(HEADER + "q1\t\t1\n", "test.tsv:2: expected three columns set apart by tabs", id="empty id"),
+        pytest.param(HEADER + "q1\td1\t1.5\n", "test.tsv:2: grade '1.5', expected an integer", id="grade"),
+        pytest.param(
+            HEADER + "q1\td1\t1\nq1\td1\t1\n", "test.tsv:3: document 'd1' of query 'q1' stands twice", id="twice"
+        ),
+    ],
+)
+def test_bad_qrels(folder: Path, content: str, message: str) -> None:
+    """A mistake is named with file and line."""
+    (folder / "qrels" / "test.tsv").write_text(content)
+    with pytest.raises(UsageError) as caught:
+        beir.read_qrels(folder)
+    assert message in str(caught.value)
+
+
+def test_keep_first(folder: Path) -> None:
+    """Of two judgements the first counts on request."""
+    (folder / "qrels" / "test.tsv").write_text(HEADER + "q1\td1\t1\nq1\td1\t2\n")
+    assert beir.read_qrels(folder, keep_first=True) == {"q1": {"d1": 1}}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param("{", ":1: is not JSON", id="not JSON"),
+        pytest.param("[]", ":1: '[]', expected a JSON object", id="a list"),
+        pytest.param('{"text": "x"}', ":1: _id is 'None', expected a text or a number", id="no id"),
+        pytest.param('{"_id": true, "text": "x"}', ":1: _id is 'True'", id="a truth value"),
+        pytest.param('{"_id": "a", "text": ["x"]}', ":1: text is", id="text is a list"),
+    ],
+)
+def test_bad_lines(folder: Path, line: str, message: str) -> None:
+    """A line of corpus or queries that cannot be read is named."""
+    for name, read in (("corpus.jsonl", beir.iter_corpus), ("queries.jsonl", beir.read_queries)):
+        (folder / name).write_text(line)
+        with pytest.raises(UsageError) as caught:
+            list(read(folder))
+        assert f"{name}{message}" in str(caught.value)
+
+
+def test_query_twice(folder: Path) -> None:
+    """A query id that stands twice is an error."""
+    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "a"}\n{"_id": "q", "text": "b"}\n')
+    with pytest.raises(UsageError, match=r"queries\.jsonl:2: query 'q' stands twice"):
+        beir.read_queries(folder)
+
+
+@pytest.mark.parametrize("split", ["", "..", "../x", "a/b", "a\\b"])
+def test_split_is_a_name(folder: Path, split: str) -> None:
+    """A split cannot name a file outside qrels."""
+    with pytest.raises(UsageError, match="expected the name of a file"):
+        beir.read_qrels(folder, split)
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    """A folder without judgements is a usage error that names the file."""
+    with pytest.raises(UsageError, match=r"cannot read .*qrels/test\.tsv"):
+        beir.read_qrels(tmp_path)
+
+
+def test_corpus_streams_both_ways(tmp_path: Path) -> None:
+    """Writing takes one document at a time, and reading gives one before it has read the next."""
+    taken = []
+
+    def documents() -> Iterator[Document]:
+        for number in range(3):
+            taken.append(number)
+            yield Document(str(number), "text")
+
+    beir.write_folder(tmp_path, corpus=documents(), queries={}, qrels={})
+    assert taken == [0, 1, 2]
+    with (tmp_path / "corpus.jsonl").open("a") as stream:
+        stream.write("broken")
+    reading = beir.iter_corpus(tmp_path)
+    assert [next(reading).id for _ in range(3)] == ["0", "1", "2"]
+    with pytest.raises(UsageError, match=r"corpus\.jsonl:4"):
+        next(reading)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+IDS = TEXT.filter(lambda text: text and not set(text) & set("\t\r\n"))
+
+
+@given(
+    st.lists(st.builds(Document, IDS, TEXT, TEXT, st.just({})), max_size=3),
+    st.dictionaries(IDS, st.tuples(TEXT, st.dictionaries(IDS, st.integers(-5, 5), min_size=1, max_size=3)), max_size=3),
+)
+def test_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, corpus: list[Document], queries: dict[str, tuple[str, dict[str, int]]]
+) -> None:
+    """What is written is read back, whatever the ids and texts."""
+    folder = tmp_path_factory.mktemp("beir")
+    texts = {query_id: text for query_id, (text, _) in queries.items()}
+    qrels = {query_id: grades for query_id, (_, grades) in queries.items()}
+    beir.write_folder(folder, corpus=corpus, queries=texts, qrels={"dev": qrels})
+    assert list(beir.iter_corpus(folder)) == corpus
+    assert beir.read_queries(folder) == texts
+    assert beir.read_qrels(folder, "dev") == qrels
+
+
+@pytest.mark.parametrize(
+    ("queries", "qrels", "message"),
+    [
+        pytest.param({"q": "x"}, {"q": {"a\tb": 1}}, "holds a tab", id="tab in an id"),
+        pytest.param({"": "x"}, {}, "id is empty", id="empty id"),
+        pytest.param({"q": "\ud800"}, {}, "cannot be written as JSON", id="not Unicode"),
+        pytest.param({"q": "x"}, {"p": {"a": 1}}, "query 'p', which is not there", id="unknown query"),
+    ],
+)
+def test_what_cannot_be_written(
+    tmp_path: Path, queries: dict[str, str], qrels: dict[str, dict[str, int]], message: str
+) -> None:
+    """Judgements that would be read back as something else are refused, and no half file stays."""
+    with pytest.raises(UsageError, match=message):
+        beir.write_folder(tmp_path, corpus=[], queries=queries, qrels={"test": qrels})
+    assert not list(tmp_path.glob("qrels/*"))
+    assert not list(tmp_path.glob(".*"))

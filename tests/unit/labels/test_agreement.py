@@ -1,0 +1,165 @@
+"""Agreement between annotators against worked examples of the literature."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from label_builders import make_generation, make_retrieval
+from raggate.errors import UsageError
+from raggate.labels.agreement import (
+    alpha_interval,
+    cohen_kappa,
+    krippendorff_alpha,
+    label_agreement,
+    pair_agreement,
+    percent_agreement,
+)
+from raggate.labels.models import Interval
+
+# Krippendorff (2011), section A: two observers, ten units
+MEG = (0, 1, 0, 0, 0, 0, 0, 0, 1, 0)
+OWEN = (1, 1, 1, 0, 0, 1, 0, 0, 0, 0)
+# Krippendorff (2011), section C: four observers, twelve units, values missing
+FOUR = ("123321412...", "1233224125.3", ".3332342251.", "1233244125" + "1.")
+
+
+def test_alpha_of_two_observers() -> None:
+    """6 ones and 14 zeros, 4 units apart: 1 - 19 * 8 / (2 * 14 * 6) = 0.095."""
+    alpha = krippendorff_alpha(list(zip(MEG, OWEN, strict=True)))
+    assert alpha == pytest.approx(1 - 19 * 8 / 168)
+    assert round(alpha or 0, 3) == 0.095
+
+
+def test_alpha_of_four_observers_with_gaps() -> None:
+    """40 pairable values, three units apart by 2, 4 and 2: 1 - 39 * 8 / 1216 = 0.743."""
+    units = [[value for value in column if value != "."] for column in zip(*FOUR, strict=True)]
+    alpha = krippendorff_alpha(units)
+    assert alpha == pytest.approx(1 - 39 * 8 / 1216)
+    assert round(alpha or 0, 3) == 0.743
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        ([], None),
+        ([[1], [0], []], None),
+        ([[1, 1], [1, 1]], None),
+        ([[1, 1], [0, 0]], 1.0),
+        # n = 4, two ones: 1 - 3 * 4 / 8
+        ([[1, 0], [0, 1]], -0.5),
+        ([[1, 1], [0, 0], [1]], 1.0),
+    ],
+)
+def test_alpha_edges(units: list[list[int]], expected: float | None) -> None:
+    """Alpha is undefined without pairs and without variation, and counts no unit that one annotator judged alone."""
+    assert krippendorff_alpha(units) == expected
+
+
+def test_alpha_without_variation() -> None:
+    """Where all values are the same, alpha is what the caller says; without any pair it stays undefined."""
+    assert krippendorff_alpha([[1, 1], [1, 1]], without_variation=1.0) == 1.0
+    assert krippendorff_alpha([[1]], without_variation=1.0) is None
+    assert alpha_interval([[1, 1], [1, 1]], without_variation=1.0) == Interval(1.0, 1.0)
+    assert alpha_interval([[1, 1], [1, 1]]) is None
+    assert alpha_interval([[1]]) is None
+
+
+def test_alpha_interval() -> None:
+    """The interval is the same for the same seed, holds the estimate and stays at or below 1."""
+    units = [[value for value in column if value != "."] for column in zip(*FOUR, strict=True)]
+    found = alpha_interval(units, seed=7)
+    assert found is not None
+    assert found == alpha_interval(units, seed=7)
+    assert found.lower < 0.743 < found.upper <= 1.0
+
+
+UNITS = st.lists(st.lists(st.integers(0, 2), max_size=4), max_size=12)
+
+
+@given(units=UNITS)
+def test_alpha_is_the_definition(units: list[list[Hashable]]) -> None:
+    """The closed form equals observed over expected disagreement, counted pair by pair."""
+    kept = [unit for unit in units if len(unit) > 1]
+    values = [value for unit in kept for value in unit]
+    n = len(values)
+    observed = sum(
+        (unit[i] != unit[j]) / (len(unit) - 1)
+        for unit in kept
+        for i in range(len(unit))
+        for j in range(len(unit))
+        if i != j
+    )
+    expected = sum(values[i] != values[j] for i in range(n) for j in range(n))
+    alpha = krippendorff_alpha(units)
+    if expected == 0:
+        assert alpha is None
+    else:
+        assert alpha == pytest.approx(1 - (observed / n) / (expected / (n * (n - 1))))
+
+
+def test_kappa() -> None:
+    """20 yes/yes, 5 yes/no, 10 no/yes, 15 no/no: p_o = .7, p_e = .5, kappa = .4."""
+    first = [1] * 25 + [0] * 25
+    second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
+    assert cohen_kappa(first, second) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [("", "", None), ("11", "11", None), ("10", "10", 1.0), ("10", "01", -1.0), ("11", "10", 0.0)],
+)
+def test_kappa_edges(first: str, second: str, expected: float | None) -> None:
+    """Kappa is undefined without units and where chance already agrees always."""
+    assert cohen_kappa(first, second) == expected
+
+
+def test_kappa_of_different_lengths() -> None:
+    """Two lists that cannot be paired are refused."""
+    with pytest.raises(ValueError, match="1 values against 2"):
+        cohen_kappa([1], [1, 0])
+
+
+def test_percent() -> None:
+    """Of three votes 2 : 1, one pair of three agrees; units with one vote do not count."""
+    assert percent_agreement([[1, 1, 0], [1, 1], [0]]) == pytest.approx((1 / 3 + 1) / 2)
+    assert percent_agreement([[1], []]) is None
+
+
+def test_report() -> None:
+    """Labels and pairs are reported over the units both judged; a chunk is a unit of its own."""
+    judgments = [
+        make_retrieval("yyn", annotator="a", rank=1),
+        make_retrieval("nnn", annotator="a", rank=2),
+        make_retrieval("yyn", annotator="b", rank=1),
+        make_retrieval("nyn", annotator="b", rank=2),
+        make_retrieval("nyn", annotator="c", rank=3),
+    ]
+    topical, sufficient, misleading = label_agreement(judgments, resamples=50)
+    assert (topical.alpha, topical.percent, topical.items, topical.annotators) == (1.0, 1.0, 2, 3)
+    # three ones and a zero, one unit apart: 1 - 3 * 2 / 6
+    assert sufficient.alpha == 0.0
+    assert sufficient.percent == 0.5
+    assert (misleading.alpha, misleading.interval) == (None, None)
+    (pair,) = pair_agreement(judgments)
+    assert (pair.first, pair.second, pair.shared) == ("a", "b", 2)
+    assert pair.kappas == {"topically_relevant": 1.0, "evidence_sufficient": 0.0, "misleading": None}
+    assert pair.mean == 0.5
+
+
+def test_nothing_to_report() -> None:
+    """No judgments have no agreement."""
+    assert label_agreement([]) == ()
+    assert pair_agreement([]) == ()
+
+
+def test_annotators_must_be_named_and_judge_once() -> None:
+    """Rows without an annotator, and an annotator with two votes on a unit, are refused by place."""
+    with pytest.raises(UsageError, match=r"a\.csv:2: no annotator_id"):
+        label_agreement([make_generation(place="a.csv:2")])
+    twice = [make_generation(annotator="a", place="a.csv:2"), make_generation(annotator="a", place="a.csv:3")]
+    with pytest.raises(UsageError, match=r"a\.csv:3: 'a' judged this already at a\.csv:2"):
+        pair_agreement(twice)

@@ -1,0 +1,135 @@
+"""Intervals: Wilson in closed form, and a bootstrap that is the same wherever it runs."""
+
+from __future__ import annotations
+
+from math import isclose, sqrt
+from random import Random
+from statistics import NormalDist, fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.labels.intervals import bootstrap, bootstrap_mean, paired, paired_difference, quantile, wilson
+from raggate.labels.models import Interval
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "lower", "upper"), [(8, 10, 0.490162, 0.943318), (0, 5, 0, 0.434482), (5, 5, 0.565518, 1)]
+)
+def test_wilson_reference(successes: int, n: int, lower: float, upper: float) -> None:
+    """The reference's numbers come out to all their digits, clamped at 0 and 1."""
+    found = wilson(successes, n)
+    assert (round(found.lower, 6), round(found.upper, 6)) == (lower, upper)
+
+
+@given(n=st.integers(1, 10_000), share=st.floats(0, 1), level=st.floats(0.5, 0.999))
+def test_wilson_closed_form(n: int, share: float, level: float) -> None:
+    """The ends solve (p - x)^2 = z^2 x (1 - x) / n, the equation that defines the interval, to 1e-12."""
+    successes = round(share * n)
+    p, z = successes / n, NormalDist().inv_cdf(1 - (1 - level) / 2)
+    # as the roots of a x^2 + b x + c
+    a, b, c = 1 + z * z / n, -(2 * p + z * z / n), p * p
+    root = sqrt(max(b * b - 4 * a * c, 0.0))
+    found = wilson(successes, n, level=level)
+    # the difference of two near numbers loses digits in the quadratic formula, so its stable form gives the lower end
+    upper = (-b + root) / (2 * a)
+    lower = 2 * c / (-b + root)
+    assert isclose(found.lower, max(0.0, lower), abs_tol=1e-12)
+    assert isclose(found.upper, min(1.0, upper), abs_tol=1e-12)
+    assert 0 <= found.lower <= p + 1e-12
+    assert p - 1e-12 <= found.upper <= 1
+
+
+@pytest.mark.parametrize(("successes", "n", "level"), [(1, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (1, 5, 1), (1, 5, 0)])
+def test_wilson_out_of_range(successes: int, n: int, level: float) -> None:
+    """What is not a proportion, or not a level, is refused."""
+    with pytest.raises(ValueError, match=r"proportion|level"):
+        wilson(successes, n, level=level)
+
+
+def test_bootstrap_draws_as_documented() -> None:
+    """Seed 0 gives .844, .758, .421, .259: of two units the first resample is (1, 1), the second (0, 0)."""
+    drawn: list[list[int]] = []
+    bootstrap(2, lambda indices: drawn.append(list(indices)), resamples=2, seed=0)
+    assert drawn == [[1, 1], [0, 0]]
+    assert bootstrap_mean([0.0, 1.0], resamples=2, seed=0) == Interval(pytest.approx(0.025), pytest.approx(0.975))
+
+
+def test_bootstrap_is_frozen() -> None:
+    """The interval of a fixed sample does not change between versions or machines."""
+    values = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0, 1.0]
+    rng = Random(42)  # noqa: S311 - the documented generator
+    means = sorted(fmean(values[int(rng.random() * 7)] for _ in range(7)) for _ in range(1000))
+    found = bootstrap_mean(values, seed=42)
+    assert found.lower == pytest.approx(means[24] + 0.975 * (means[25] - means[24]))
+    assert found.upper == pytest.approx(means[974] + 0.025 * (means[975] - means[974]))
+    assert found == bootstrap_mean(values, seed=42)
+    spread = [index * index / 400 for index in range(20)]
+    assert bootstrap_mean(spread, seed=42) != bootstrap_mean(spread, seed=43)
+
+
+def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
+    """For 400 uniform values the interval is the textbook one, mean plus and minus 1.96 standard errors."""
+    values = [index / 399 for index in range(400)]
+    found = bootstrap_mean(values, resamples=4000, seed=1)
+    error = 1.959964 * sqrt((400 * 400 - 1) / 12) / 399 / sqrt(400)
+    assert found.lower == pytest.approx(0.5 - error, abs=0.003)
+    assert found.upper == pytest.approx(0.5 + error, abs=0.003)
+
+
+@given(value=st.floats(0, 1), n=st.integers(1, 30))
+def test_bootstrap_of_a_constant(value: float, n: int) -> None:
+    """What does not vary has an interval without width, exactly."""
+    assert bootstrap_mean([value] * n) == Interval(value, value)
+
+
+def test_bootstrap_undefined() -> None:
+    """Undefined resamples are left out; when all are, there is no interval."""
+    assert bootstrap(3, lambda _: None) is None
+    kept = bootstrap(2, lambda drawn: None if sum(drawn) == 1 else float(sum(drawn)), resamples=50)
+    assert kept == Interval(0.0, 2.0)
+
+
+@pytest.mark.parametrize("fields", [{"n": 0}, {"resamples": 0}, {"seed": -1}, {"level": 1.5}])
+def test_bootstrap_out_of_range(fields: dict[str, float]) -> None:
+    """Arguments out of range are refused."""
+    n = int(fields.pop("n", 2))
+    with pytest.raises(ValueError, match=r"bootstrap|level"):
+        bootstrap(n, lambda _: 0.0, **fields)
+
+
+def test_no_values() -> None:
+    """Neither a mean nor a quantile of nothing exists."""
+    with pytest.raises(ValueError, match="bootstrap"):
+        bootstrap_mean([])
+    with pytest.raises(ValueError, match="quantile"):
+        quantile([], 0.5)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0, 1), (0.25, 1.75), (0.5, 2.5), (1, 4)])
+def test_quantile(share: float, expected: float) -> None:
+    """Quantiles lie between their neighbours in proportion (type 7)."""
+    assert quantile([1, 2, 3, 4], share) == pytest.approx(expected)
+
+
+def test_paired_difference() -> None:
+    """Queries are paired by name; those with a value on one side only are left out."""
+    current = {"b": 1.0, "a": 0.5, "c": None, "d": 1.0}
+    baseline = {"a": 1.0, "b": 1.0, "c": 1.0, "e": 0.0}
+    assert paired(current, baseline) == {"a": -0.5, "b": 0.0}
+    found = paired_difference(current, baseline)
+    assert found is not None
+    assert found[0] == -0.25
+    assert found[1] == Interval(-0.5, 0.0)
+    assert paired_difference({"a": None}, {"a": 1.0}) is None
+
+
+def test_paired_difference_is_narrower() -> None:
+    """What queries have in common on both sides cancels out: a constant loss has no width."""
+    baseline = {str(index): index / 20 for index in range(21)}
+    current = {name: value - 0.25 for name, value in reversed(baseline.items())}
+    found = paired_difference(current, baseline)
+    assert found is not None
+    assert found[1].upper - found[1].lower < 1e-12
+    assert found[0] == pytest.approx(-0.25)

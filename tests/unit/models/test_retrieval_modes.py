@@ -1,0 +1,33 @@
+"""Names of modes: aliases, and which mode a question is asked in."""
+
+from __future__ import annotations
+
+import pytest
+
+from raggate.models.retrieval_modes import asked_in, told_apart
+
+
+@pytest.mark.parametrize(
+    ("named", "mode", "expected"),
+    [
+        pytest.param(None, "anything", True, id="a question that names no mode"),
+        pytest.param(("vector",), "vector", True, id="the same name"),
+        pytest.param(("vector",), "hybrid", False, id="another mode"),
+        pytest.param(("bm25",), "fts", True, id="an alias is asked"),
+        pytest.param(("fts",), "bm25", True, id="an alias is named"),
+        pytest.param(("hybrid",), "hybrid_rerank", True, id="hybrid covers hybrid_rerank"),
+        pytest.param(("hybrid_rerank",), "hybrid", False, id="and not the other way round"),
+        pytest.param(("vector",), "vector_rerank", False, id="no other mode is covered"),
+        pytest.param((), "hybrid", False, id="no mode at all"),
+    ],
+)
+def test_asked_in(named: tuple[str, ...] | None, mode: str, *, expected: bool) -> None:
+    """A question is asked in the modes it names, whatever name they go by; `hybrid` covers `hybrid_rerank`."""
+    assert asked_in(named, mode) is expected
+
+
+def test_told_apart() -> None:
+    """Two names of one mode in a list are refused; the modes of a list stay as they are written."""
+    assert told_apart(["fts", "vector", "hybrid", "hybrid_rerank"]) == ["fts", "vector", "hybrid", "hybrid_rerank"]
+    with pytest.raises(ValueError, match="one of 'fts' and 'bm25', which are one mode"):
+        told_apart(["fts", "vector", "bm25"])

@@ -1,0 +1,361 @@
+"""The run directory: what is written reads back equal, and what is read may have been written by anybody."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+    make_support,
+)
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.models.run import Reference, Run
+from raggate.pipeline import run_directory
+from raggate.scoring.score import score
+
+LONG = "A long introduction. " * 20 + "Here stands the gold snippet."
+CASES = (
+    make_case("q1", gold_supports=(make_support(snippets=("the gold snippet",)),), must_pass=True),
+    make_case("q2", answerable=False, tags=("x",), modes=("hybrid",)),
+    make_case("q3", gold_supports=(make_support(), make_support("b.md")), required_support_groups=((0,), (1,))),
+)
+
+
+def stored_run(text: str = "Short text.", **fields: Any) -> Run:
+    """Build a run with an answer, an abstention and a failed call, whose first chunk has the text."""
+    first = make_chunk("c0", text=text, rank=1, score_final=0.5, vault="work")
+    abstained = make_response(
+        abstained=True,
+        answer="",
+        abstain_reason="no source",
+        references=(Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0),),
+        selected_folders=("work/docs",),
+        latency={"retrieval_ms": 1.5},
+        coverage={"docs_processed": 3},
+    )
+    # golden.load numbers the lines, so that a run that is read has them
+    cases = golden.load(b"".join(map(golden.write_case, CASES)), "golden/eval_set.jsonl")
+    q1, q2, q3 = cases.cases
+    results = (
+        make_labelled(q1, make_result("q1", first, *make_chunks("x.md"), first, retries=1)),
+        make_labelled(q2, make_result("q2", response=abstained)),
+        make_labelled(q3, make_result("q3", failure=make_failure("status", message="HTTP 503", status=503))),
+    )
+    defaults = {
+        "golden": cases,
+        "config": {"suite": "default", "score": {"k": [1, 5]}},
+        "fingerprint": {"k": 5, "notes": {"work/a.md": "1"}},
+    }
+    return make_run(*results, **{**defaults, **fields})
+
+
+class TestRoundTrip:
+    """Writing a run and reading it again."""
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            pytest.param({}, id="finished"),
+            pytest.param({"stopped": "gave up", "log": ("panic: x", "", "<b>\x1b[31m")}, id="stopped"),
+            pytest.param({"results": ()}, id="nothing-asked"),
+        ],
+    )
+    def test_reads_back_equal(self, tmp_path: Path, fields: dict[str, Any]) -> None:
+        """A run that is written reads back equal in every part."""
+        run = replace(stored_run(), **fields)
+        run_directory.write(tmp_path, run)
+        assert run_directory.read(tmp_path) == run
+
+    def test_full_text(self, tmp_path: Path) -> None:
+        """With full text nothing is cut, and the run reads back equal."""
+        run = stored_run(LONG)
+        run_directory.write(tmp_path, run, full_text=True)
+        assert run_directory.read(tmp_path) == run
+
+    def test_text_is_cut_on_disk_only(self, tmp_path: Path) -> None:
+        """A long text is cut to 200 characters when it is written and stays whole in memory."""
+        run = stored_run(LONG)
+        run_directory.write(tmp_path, run)
+        assert run == stored_run(LONG)
+        response = run_directory.read(tmp_path).results[0].result.response
+        assert response is not None
+        assert [chunk.text for chunk in response.chunks] == [
+            LONG[:200] + "...",
+            "Text of the note.",
+            LONG[:200] + "...",
+        ]
+        assert LONG[:201] not in (tmp_path / "results.jsonl").read_text()
+
+    @pytest.mark.parametrize(
+        ("length", "truncated"), [pytest.param(200, False, id="fits"), pytest.param(201, True, id="one-too-long")]
+    )
+    def test_truncated_says_that_text_was_cut(self, tmp_path: Path, length: int, truncated: bool) -> None:
+        """A result is marked as truncated when a text of it was cut, and only then."""
+        run_directory.write(tmp_path, stored_run("x" * length))
+        assert [item.labels.truncated for item in run_directory.read(tmp_path).results] == [truncated, False, False]
+
+    def test_a_cut_run_can_be_written_again(self, tmp_path: Path) -> None:
+        """Writing a run that was read changes nothing: cut texts are not cut again and stay marked."""
+        run_directory.write(tmp_path, stored_run(LONG))
+        once = run_directory.read(tmp_path)
+        run_directory.write(tmp_path, once)
+        assert run_directory.read(tmp_path) == once
+
+    def test_scores_survive(self, tmp_path: Path) -> None:
+        """A stored run scores as it did in memory, although the gold snippet was cut off."""
+        run = stored_run(LONG)
+        run_directory.write(tmp_path, run)
+        assert "the gold snippet." not in (tmp_path / "results.jsonl").read_text()
+        again = score(run_directory.read(tmp_path), (1, 5))
+        assert again == score(run, (1, 5))
+        assert again.cases[0].rank == 1
+
+    def test_same_run_same_bytes(self, tmp_path: Path) -> None:
+        """Two writes of one run give the same bytes."""
+        for name in ("one", "two"):
+            run_directory.write(tmp_path / name, stored_run())
+        for path in (tmp_path / "one").iterdir():
+            assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+class TestLinks:
+    """A change that was committed does not say where raggate writes."""
+
+    @pytest.mark.parametrize(
+        ("out", "link"), [(".raggate/runs", ".raggate"), (".raggate/runs", ".raggate/runs"), ("a", "a")]
+    )
+    @pytest.mark.parametrize("dangling", [False, True])
+    def test_a_link_on_the_way_is_refused(self, tmp_path: Path, out: str, link: str, *, dangling: bool) -> None:
+        """A configured directory that is reached through a link is refused by the link's name."""
+        root, outside = tmp_path / "root", tmp_path / "outside"
+        (root / link).parent.mkdir(parents=True)
+        if not dangling:
+            outside.mkdir()
+        (root / link).symlink_to(outside)
+        with pytest.raises(UsageError, match="behind the symbolic link") as caught:
+            run_directory.check_place(root, out)
+        assert str(root / link) in caught.value.message
+
+    def test_directories_and_links_above_the_root_are_fine(self, tmp_path: Path) -> None:
+        """What is there, what is not there yet, and a link to the whole repository are let through."""
+        (tmp_path / "root" / ".raggate").mkdir(parents=True)
+        (tmp_path / "link").symlink_to("root")
+        run_directory.check_place(tmp_path / "link", ".raggate/runs")
+
+    def test_the_marker_is_not_written_through_a_link(self, tmp_path: Path) -> None:
+        """A link in place of .raggate/.gitignore stays what it is, and nothing appears where it leads."""
+        (tmp_path / ".raggate").mkdir()
+        (tmp_path / ".raggate" / ".gitignore").symlink_to(tmp_path / "made")
+        made = run_directory.create(tmp_path / ".raggate" / "runs", "2026-01-02T03:04:05Z")
+        assert made.is_dir()
+        assert not (tmp_path / "made").exists()
+
+
+class TestCreate:
+    """A fresh directory for every run."""
+
+    def test_named_after_the_start(self, tmp_path: Path) -> None:
+        """The directory is named after the start in UTC, and made with its parents."""
+        assert (
+            run_directory.create(tmp_path / "a" / "b", "2026-01-02T03:04:05Z")
+            == tmp_path / "a" / "b" / "20260102_030405"
+        )
+        assert (tmp_path / "a" / "b" / "20260102_030405").is_dir()
+
+    def test_numbered_within_a_second(self, tmp_path: Path) -> None:
+        """Runs that start in the same second get numbers, and none overwrites another."""
+        names = [run_directory.create(tmp_path, "2026-01-02T03:04:05Z").name for _ in range(3)]
+        assert names == ["20260102_030405", "20260102_030405_2", "20260102_030405_3"]
+
+    @pytest.mark.parametrize(
+        ("out", "marker"),
+        [(".raggate/runs", [".raggate/.gitignore"]), (".raggate", [".raggate/.gitignore"]), ("elsewhere", [])],
+        ids=["default", "whole", "elsewhere"],
+    )
+    def test_kept_out_of_commits(self, tmp_path: Path, out: str, marker: list[str]) -> None:
+        """The directory of raggate's own tells git to ignore it; another place that holds runs is left as it is."""
+        run_directory.create(tmp_path / out, "2026-01-02T03:04:05Z")
+        assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob(".gitignore")] == marker
+        assert all((tmp_path / name).read_text() == "*\n" for name in marker)
+
+    def test_own_gitignore_stays(self, tmp_path: Path) -> None:
+        """A `.gitignore` that is there already stays as it is."""
+        (tmp_path / ".raggate").mkdir()
+        (tmp_path / ".raggate" / ".gitignore").write_text("mine\n")
+        run_directory.create(tmp_path / ".raggate", "2026-01-02T03:04:05Z")
+        assert (tmp_path / ".raggate" / ".gitignore").read_text() == "mine\n"
+
+    def test_cannot_be_made(self, tmp_path: Path) -> None:
+        """A place where no directory can be made is a usage error that names it."""
+        (tmp_path / "file").write_text("")
+        with pytest.raises(
+            UsageError, match=r"cannot make the run directory .*file/20260102_030405: Not a dir"
+        ) as caught:
+            run_directory.create(tmp_path / "file", "2026-01-02T03:04:05Z")
+        assert caught.value.hint == "Key 'out', or --out, names the directory that run directories are made in."
+
+
+def rewritten(directory: Path, name: str, number: int, *path: str | int, value: object) -> None:
+    """Replace one value in one line of a written run; a value of None that stands for `missing` removes the key."""
+    file = directory / name
+    lines = file.read_text().split("\n") if name.endswith("l") else [file.read_text()]
+    whole = inner = json.loads(lines[number - 1])
+    for part in path[:-1]:
+        inner = inner[part]
+    if value is MISSING:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    lines[number - 1] = json.dumps(whole)
+    file.write_text("\n".join(lines))
+
+
+MISSING = object()
+NO_FIT = "the labels do not fit the retrieved chunks"
+NO_SUPPORT = "the labels name gold supports the case does not have"
+INCOMPLETE = "not a complete run configuration "
+
+
+@pytest.mark.parametrize(
+    ("number", "path", "value", "message"),
+    [
+        pytest.param(2, ("test_case_id",), "q9", "no case 'q9' in golden.jsonl", id="case-unknown"),
+        pytest.param(2, ("test_case_id",), "q1", "'q1' stands already in line 1", id="case-twice"),
+        pytest.param(1, ("test_case_id",), MISSING, "no case 'None' in golden.jsonl", id="case-missing"),
+        pytest.param(1, ("mode",), MISSING, "not a result row: KeyError('mode')", id="mode-missing"),
+        pytest.param(1, ("result",), MISSING, "not a result row: KeyError('result')", id="result-missing"),
+        pytest.param(1, ("result",), "x", "not a result row: TypeError(", id="result-no-object"),
+        pytest.param(1, ("labels",), MISSING, "not a result row: labels: ", id="labels-missing"),
+        pytest.param(1, ("labels",), [], "not a result row: labels: ", id="labels-no-object"),
+        pytest.param(1, ("result", "retries"), "many", "not a result row: retries: ", id="retries-no-number"),
+        pytest.param(
+            1,
+            ("result", "response", "chunks", 0, "text"),
+            5,
+            "not a result row: response.chunks.0.text: ",
+            id="text",
+        ),
+        pytest.param(3, ("result", "failure"), None, "expected either a response or a failure", id="neither"),
+        pytest.param(
+            1,
+            ("result", "failure"),
+            {"kind": "timeout", "message": "x"},
+            "expected either a response or a failure",
+            id="both",
+        ),
+        pytest.param(
+            3, ("result", "failure", "kind"), "boredom", "not a result row: failure.kind: ", id="failure-kind-unknown"
+        ),
+        pytest.param(1, ("labels", "matches"), [[]], NO_FIT, id="too-few-matches"),
+        pytest.param(1, ("labels", "heading_only"), [], NO_FIT, id="too-few-heading-only"),
+        pytest.param(1, ("labels", "bodiless"), [], NO_FIT, id="too-few-bodiless"),
+        pytest.param(1, ("labels", "bodiless"), MISSING, "not a result row: bodiless: ", id="bodiless-missing"),
+        pytest.param(1, ("labels", "duplicates"), [3], NO_FIT, id="duplicate-beyond-list"),
+        pytest.param(1, ("labels", "duplicates"), [-1], NO_FIT, id="duplicate-negative"),
+        pytest.param(
+            1,
+            ("labels", "matches"),
+            [[1], [], []],
+            NO_SUPPORT,
+            id="no-support",
+        ),
+        pytest.param(
+            1,
+            ("labels", "matches"),
+            [[-1], [], []],
+            NO_SUPPORT,
+            id="negative",
+        ),
+    ],
+)
+def test_hostile_results(tmp_path: Path, number: int, path: tuple[str | int, ...], value: object, message: str) -> None:
+    """A results.jsonl that does not hold what it should is a usage error that names file and line."""
+    run_directory.write(tmp_path, stored_run())
+    rewritten(tmp_path, "results.jsonl", number, *path, value=value)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:{number}: {message}")
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param(b"{", "not valid JSON: ", id="cut-off"),
+        pytest.param(b'{"a": NaN}', "not valid JSON: ", id="nan"),
+        pytest.param(b"\xff", "not valid JSON: ", id="not-utf-8"),
+        pytest.param(b"[]", "expected a JSON object", id="no-object"),
+        pytest.param(b"{}", "no case 'None' in golden.jsonl", id="empty-object"),
+    ],
+)
+def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
+    """A line that is no result is a usage error that names file and line, blank lines counted."""
+    run_directory.write(tmp_path, stored_run())
+    (tmp_path / "results.jsonl").write_bytes(b"\n\n" + line)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:3: {message}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', expected 'raggate/run/2'", id="newer"),
+        pytest.param(("schema",), MISSING, "schema is 'None', expected 'raggate/run/2'", id="no-schema"),
+        pytest.param(("run_id",), MISSING, INCOMPLETE + "(KeyError('run_id'))", id="no-run-id"),
+        pytest.param(("golden",), [], INCOMPLETE + "(TypeError(", id="golden-no-object"),
+        pytest.param(("config",), 5, INCOMPLETE + "(TypeError(", id="config-no-object"),
+        pytest.param(("fingerprint",), 5, INCOMPLETE + "(AttributeError(", id="fingerprint-no-object"),
+        pytest.param(("fingerprint", "notes"), ["x"], INCOMPLETE + "(ValueError(", id="notes-no-object"),
+        pytest.param(
+            ("fingerprint", "notes"),
+            {"a.md": "1"},
+            INCOMPLETE + "(ValueError(",
+            id="note-without-vault",
+        ),
+        pytest.param(("fingerprint", "modes"), 5, INCOMPLETE + "(ValueError(", id="modes-no-list"),
+        pytest.param(("fingerprint", "modes"), [["x"]], INCOMPLETE + "(ValueError(", id="mode-no-name"),
+        pytest.param(("duration_s",), "long", INCOMPLETE + "(ValueError(", id="duration-no-number"),
+        pytest.param(("log",), 5, INCOMPLETE + "(TypeError(", id="log-no-list"),
+    ],
+)
+def test_hostile_config(tmp_path: Path, path: tuple[str, ...], value: object, message: str) -> None:
+    """A config.json that does not hold what it should is a usage error that names the file."""
+    run_directory.write(tmp_path, stored_run())
+    rewritten(tmp_path, "config.json", 1, *path, value=value)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path}/config.json: {message}")
+
+
+def test_hostile_golden(tmp_path: Path) -> None:
+    """A golden.jsonl that is damaged is a usage error that names file and line."""
+    run_directory.write(tmp_path, stored_run())
+    rewritten(tmp_path, "golden.jsonl", 2, "answerable", value="maybe")
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path}/golden.jsonl:2: case 'q2': answerable: ")
+
+
+@pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl"])
+def test_file_is_missing(tmp_path: Path, name: str) -> None:
+    """A directory that lacks a file is a usage error that names the file and asks what the directory is."""
+    run_directory.write(tmp_path, stored_run())
+    (tmp_path / name).unlink()
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message == f"{tmp_path}/{name}: No such file or directory"
+    assert caught.value.hint == "Is this a run directory?"

@@ -1,0 +1,340 @@
+"""Figures: how a value, a change, a rank and a count are written, and which rows are shown in which order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_baseline,
+    make_case_score,
+    make_comparison,
+    make_delta,
+    make_flip,
+    make_metric,
+    make_operations,
+    make_scorecard,
+)
+from raggate.config.schema import Gate
+from raggate.gate.row_status import judge
+from raggate.models.comparison import Delta
+from raggate.models.scorecard import MetricValue, Operations
+from raggate.models.verdict import Judged, Reason, Status
+from raggate.reports import formatting
+from reviews import regression
+
+
+def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> Judged:
+    """Build a judged row."""
+    return Judged(delta=make_delta(metric=metric, **fields), status=status, allowed=0.05, floor=None, gated=gated)
+
+
+@pytest.mark.parametrize(
+    ("value", "binary", "written"),
+    [
+        pytest.param(make_metric(0.5, 20), True, "10/20", id="few-cases-as-a-count"),
+        pytest.param(make_metric(2 / 3, 3), True, "2/3", id="count-is-exact"),
+        pytest.param(make_metric(0.0, 1), True, "0/1", id="none-of-one"),
+        pytest.param(make_metric(0.5, 21), True, "0.5000", id="many-cases-as-a-rate"),
+        pytest.param(make_metric(0.5, 3), False, "0.5000", id="not-binary"),
+        pytest.param(make_metric(0.00005, 99), False, "0.0001", id="rounded-half-away-from-zero"),
+        pytest.param(make_metric(None, 0), True, "–", id="does-not-apply"),
+    ],
+)
+def test_figure(value: MetricValue, binary: bool, written: str) -> None:
+    """A value has four decimals, is a count for few cases of a 0/1 metric, and a dash where it does not apply."""
+    assert formatting.figure(value, binary=binary) == written
+
+
+@pytest.mark.parametrize(
+    ("delta", "written"),
+    [
+        pytest.param(make_delta(0.5, 0.75), "+0.2500", id="rise"),
+        pytest.param(make_delta(0.75, 0.5), "-0.2500", id="fall"),
+        pytest.param(make_delta(0.5, 0.5), "0", id="none"),
+        pytest.param(make_delta(0.3, 0.1 + 0.2), "0", id="float-noise"),
+        pytest.param(make_delta(0.5, 0.50001), "+0.0000", id="smaller-than-shown-keeps-its-sign"),
+        pytest.param(make_delta(None, 0.5), "–", id="nothing-before"),
+        pytest.param(make_delta(0.5, None), "–", id="nothing-now"),
+    ],
+)
+def test_change(delta: Delta, written: str) -> None:
+    """A change has its sign, no change is a plain 0, and what cannot be compared is a dash."""
+    assert formatting.change(delta) == written
+
+
+@pytest.mark.parametrize(
+    ("metric", "direction", "written"),
+    [
+        pytest.param("hit_at_5", "higher", "0.05", id="tolerance"),
+        pytest.param("mrr_at_5", "higher", "0.02, ≥ 0.8", id="tolerance-and-floor"),
+        pytest.param("wrong_rate", "lower", "0, ≤ 0.1", id="tolerance-and-ceiling"),
+        pytest.param("other", "higher", "–", id="not-gated"),
+    ],
+)
+def test_allowed(metric: str, direction: Any, written: str) -> None:
+    """What is allowed is the tolerance and the limit if there is one, a dash when the row is not gated."""
+    rules = {"mrr_at_5": {"tolerance": 0.02, "floor": 0.8}, "wrong_rate": {"tolerance": 0, "ceiling": 0.1}}
+    gate = Gate.model_validate({"metrics": rules})
+    assert formatting.allowed(judge(make_delta(metric=metric, direction=direction), gate)) == written
+
+
+@pytest.mark.parametrize(("value", "written"), [(0.4, "1.0000 (all 48: 0.4000)"), (1.0, "1.0000"), (None, "1.0000")])
+def test_value_over_all_stands_beside_the_compared_one(value: float | None, written: str) -> None:
+    """Where the run's own value over all its cases is another than the one compared, both are told."""
+    assert formatting.now(make_delta(1.0, 1.0, whole=make_metric(value, 48))) == written
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained", "written"),
+    [
+        pytest.param(None, None, "10", id="not-paired"),
+        pytest.param(0, 0, "10", id="none-moved"),
+        pytest.param(2, 0, "10: 2 worse", id="worse"),
+        pytest.param(0, 1, "10: 1 better", id="better"),
+        pytest.param(2, 1, "10: 2 worse, 1 better", id="both"),
+    ],
+)
+def test_cases(lost: int | None, gained: int | None, written: str) -> None:
+    """Next to a value stands how many cases it covers and how many of them moved, if any did."""
+    assert formatting.cases(make_delta(lost=lost, gained=gained)) == written
+
+
+@pytest.mark.parametrize(
+    ("fields", "written"),
+    [
+        pytest.param({"before": 1, "after": 7}, "rank 1 → 7", id="fell"),
+        pytest.param({"before": 1, "after": None}, "rank 1 → not found", id="lost"),
+        pytest.param({"before": None, "after": 2}, "not found → rank 2", id="found"),
+        pytest.param(
+            {"metric": "recall_all_at_5", "before": 2, "after": None},
+            "complete at rank 2 → incomplete",
+            id="incomplete",
+        ),
+        pytest.param(
+            {"metric": "recall_all_at_5", "before": None, "after": 3}, "incomplete → complete at rank 3", id="complete"
+        ),
+        pytest.param({"metric": "recall_all_at_5", "before": 2, "after": 8}, "complete at rank 2 → 8", id="deeper"),
+        pytest.param({"metric": "abstention_accuracy"}, "abstained → did not abstain", id="stopped-abstaining"),
+        pytest.param(
+            {"metric": "abstention_accuracy", "kind": "fixed"}, "did not abstain → abstained", id="abstains-again"
+        ),
+        pytest.param({"metric": "false_abstention_rate"}, "did not abstain → abstained", id="refused"),
+        pytest.param(
+            {"metric": "false_abstention_rate", "kind": "fixed"}, "abstained → did not abstain", id="answers-again"
+        ),
+    ],
+)
+def test_rank_change(fields: dict[str, Any], written: str) -> None:
+    """A flip is written as where the passage was and where it is."""
+    assert formatting.rank_change(make_flip(**fields)) == written
+
+
+TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "p95": 9.0}}
+
+
+@pytest.mark.parametrize(
+    ("operations", "written"),
+    [
+        pytest.param(make_operations(1), "1 call, 0 failed, 0 retried", id="one-call"),
+        pytest.param(make_operations(10, 2, retries=3), "10 calls, 2 failed, 3 retried", id="calls"),
+        pytest.param(
+            make_operations(8, rates={"empty_result_rate": make_metric(3 / 7, 7, unscored=1)}),
+            "8 calls, 0 failed, 0 retried · 3 without any chunk",
+            id="empty-results",
+        ),
+        pytest.param(
+            make_operations(8, rates={"empty_result_rate": make_metric(0.0, 8)}),
+            "8 calls, 0 failed, 0 retried",
+            id="no-empty-result",
+        ),
+        pytest.param(
+            make_operations(2, latency=TIMES),
+            "2 calls, 0 failed, 0 retried · latency p50 12 ms, p95 31 ms · retrieval p50 4 ms, p95 9 ms",
+            id="times",
+        ),
+        pytest.param(
+            make_operations(2, coverage={"docs_processed": 3}),
+            "2 calls, 0 failed, 0 retried · index 3 documents, ? chunks",
+            id="index-without-chunks",
+        ),
+        pytest.param(
+            make_operations(2, document_types={"md": {"documents": 3, "chunks": 9}}),
+            "2 calls, 0 failed, 0 retried",
+            id="one-type-of-document",
+        ),
+        pytest.param(
+            make_operations(
+                2,
+                document_types={
+                    name: {"documents": at, "chunks": 9} for at, name in enumerate(("q", "c", "b", "a", "z"))
+                },
+                cost={"judge_cost_usd": {"sum": 0.01234, "mean": 0.00617, "n": 2}},
+            ),
+            "2 calls, 0 failed, 0 retried · retrieved documents: 4 z, 3 a, 2 b, 1 more · cost 0.0123 USD",
+            id="types-and-cost",
+        ),
+        pytest.param(
+            make_operations(9, 5, failures={"aborted": 3, "status": 2}),
+            "6 calls, 2 failed, 0 retried · 3 questions not asked",
+            id="stopped",
+        ),
+        pytest.param(
+            make_operations(2, coverage={"index_version": "1"}), "2 calls, 0 failed, 0 retried", id="index-not-counted"
+        ),
+    ],
+)
+def test_operations_line(operations: Operations, written: str) -> None:
+    """How the calls went is one line with what the API told."""
+    assert formatting.operations_line(make_scorecard(operations=operations)) == written
+
+
+@pytest.mark.parametrize(
+    ("differ", "written"), [(0, "10 asked twice, none otherwise"), (4, "10 asked twice, 4 otherwise")]
+)
+def test_operations_line_with_questions_asked_twice(differ: int, written: str) -> None:
+    """How many questions came out otherwise when asked twice stands in the line, also where none did."""
+    fingerprint = {"repeated": {"asked": 10, "failed": 0, "differ": differ, "questions": []}}
+    scorecard = make_scorecard(operations=make_operations(10), fingerprint=fingerprint)
+    assert formatting.operations_line(scorecard) == f"10 calls, 0 failed, 0 retried · {written}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "written"),
+    [
+        pytest.param({"compared": 1}, "1 case compared", id="one"),
+        pytest.param({"compared": 12}, "12 cases compared", id="several"),
+        pytest.param({"baseline": make_baseline()}, "only means compared", id="bare-metrics-file"),
+        pytest.param({"incomparable": ("other suite",)}, "not comparable", id="incomparable"),
+    ],
+)
+def test_compared(fields: dict[str, Any], written: str) -> None:
+    """How much of a baseline could be compared is said in words."""
+    assert formatting.compared(make_comparison(**fields)) == written
+
+
+class TestMainRows:
+    """The rows of the first table."""
+
+    def test_natural_order(self) -> None:
+        """Rows are ordered by mode, then by name with numbers as numbers."""
+        rows = [row("hit_at_10"), row("hit_at_3"), row("ndcg_at_5"), row("ndcg_exp_at_1"), row("hit_at_1", mode="bm25")]
+        assert [(item.delta.mode, item.delta.metric) for item in formatting.main_rows(rows)] == [
+            ("bm25", "hit_at_1"),
+            ("hybrid", "hit_at_3"),
+            ("hybrid", "hit_at_10"),
+            ("hybrid", "ndcg_at_5"),
+            ("hybrid", "ndcg_exp_at_1"),
+        ]
+
+    def test_what_is_wrong_comes_first(self) -> None:
+        """Within a mode the rows that are wrong stand on top."""
+        rows = [row("a"), row("b", "better"), row("c", "worse"), row("d", "below floor"), row("e", "vanished")]
+        assert [item.delta.metric for item in formatting.main_rows(rows)] == ["c", "d", "e", "a", "b"]
+
+    def test_what_is_left_out(self) -> None:
+        """Slices and metrics that are not gated have no row."""
+        assert formatting.main_rows([row(slice="tag=x"), row(gated=False, status="not gated")]) == []
+
+    def test_mode_that_is_gone(self) -> None:
+        """A mode that is gone altogether has no rows, as one reason says all there is to say."""
+        gone = [row(metric, "vanished", mode="bm25", current=None, baseline=0.5) for metric in ("a", "b")]
+        assert formatting.main_rows([*gone, row()]) == [row()]
+
+    def test_metric_that_is_gone(self) -> None:
+        """A metric that applies to no case of a mode that was asked keeps its row."""
+        gone = row(status="vanished")
+        gone = replace(gone, delta=replace(gone.delta, current=make_metric(None, 0, unscored=10)))
+        assert formatting.main_rows([gone]) == [gone]
+
+
+def test_other_rows() -> None:
+    """Below the first table stand the metrics that moved and are not gated."""
+    moved, still = row("b", "not gated", gated=False), row("a", "not gated", gated=False, baseline=0.5, current=0.5)
+    assert formatting.other_rows([row("c", "worse"), moved, still, row("d", gated=False, slice="tag=x")]) == [moved]
+
+
+def sliced(name: str, status: Status, current: float = 0.5, *, n: int = 5, gated: bool = True) -> Judged:
+    """Build a judged row of a slice."""
+    found = row(status=status, gated=gated, slice=name, current=current)
+    return replace(found, delta=replace(found.delta, current=replace(found.delta.current, n=n)))
+
+
+def test_slice_rows() -> None:
+    """Slices that got worse stand by size of the change, without those that hold all cases, are small or are gone."""
+    small, large = sliced("tag=a", "worse", 0.6), sliced("tag=b", "worse", 0.3)
+    left_out = [
+        sliced("tag=all", "worse", n=10),
+        sliced("tag=same", "same"),
+        sliced("tag=small", "not gated", gated=False),
+        sliced("tag=gone", "vanished", n=0),
+    ]
+    assert formatting.slice_rows([row(), small, *left_out, large]) == [large, small]
+
+
+def test_better_slice_rows() -> None:
+    """Slices that got better do so by more than they are allowed to get worse, largest change first."""
+    small, large = sliced("tag=a", "better", 0.9), sliced("tag=b", "better", 1.0)
+    within, whole = sliced("tag=within", "better", 0.81), sliced("tag=all", "better", 1.0, n=10)
+    rows = [row(), small, sliced("tag=c", "worse", 0.3), within, whole, large]
+    assert formatting.slice_rows(rows, better=True) == [large, small]
+
+
+def test_measured() -> None:
+    """A run that nothing is compared with shows the values of all its cases, in natural order, where there are any."""
+    values = {"hit_at_10": 1.0, "hit_at_3": 0.5, "mrr_at_3": None}
+    scorecard = make_scorecard(make_case_score("q1", values, slices=("overall", "tag=x")))
+    assert [(mode, metric, value.value) for mode, metric, value in formatting.measured(scorecard)] == [
+        ("hybrid", "hit_at_3", 0.5),
+        ("hybrid", "hit_at_10", 1.0),
+    ]
+
+
+UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass")
+
+
+@pytest.mark.parametrize("outcome", ["cannot tell", "interrupted"])
+def test_without_a_verdict_only_its_causes_are_told(outcome: Any) -> None:
+    """Where there is no verdict, what seemed to be worse is neither among the reasons nor among the warnings."""
+    cause = Reason(code="too-many-errors", message="3 of 24 calls failed")
+    worse = tuple(Reason(code=code, message=code) for code in UNDECIDED_CODES)
+    drift = Reason(code="drift", message="the index is another one")
+    review = regression()
+    verdict = replace(
+        review.verdict,
+        outcome=outcome,
+        reasons=(cause, *worse),
+        warnings=(Reason(code="slice-worse", message="slice"), drift),
+    )
+    review = replace(review, verdict=verdict)
+    assert (formatting.deciding(review), formatting.warnings(review)) == ([cause], [drift])
+    assert formatting.left_out(review)
+    nothing_compared = replace(review, verdict=replace(verdict, rows=()))
+    assert formatting.deciding(nothing_compared) == [cause, *worse]
+    assert not formatting.left_out(nothing_compared)
+
+
+def test_with_a_verdict_everything_is_told() -> None:
+    """A regression keeps all of its reasons and warnings."""
+    review = regression()
+    assert formatting.deciding(review) == list(review.verdict.reasons)
+    assert formatting.warnings(review) == list(review.verdict.warnings)
+    assert not formatting.left_out(review)
+
+
+@pytest.mark.parametrize(
+    ("code", "counts"),
+    [
+        pytest.param("removed-cases", " (10 gated values: 8 worse, 0 better)", id="measured"),
+        pytest.param("stopped", "", id="stopped"),
+        pytest.param("too-many-errors", "", id="failed-calls"),
+    ],
+)
+def test_what_was_compared_without_a_verdict_is_counted(code: str, counts: str) -> None:
+    """What was compared is counted where it was measured, and not where failures would be counted as losses."""
+    review = regression()
+    verdict = replace(review.verdict, outcome="cannot tell", reasons=(Reason(code=code, message="x"),))
+    told = formatting.left_out(replace(review, verdict=verdict))
+    assert told == f"What was compared{counts} decides nothing here, and is in verdict.json."

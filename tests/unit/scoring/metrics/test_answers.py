@@ -1,0 +1,194 @@
+"""Answer metrics: what the answer cites, and which texts it holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_support
+from raggate.models.golden import Support
+from raggate.models.run import Labelled, Reference
+from raggate.scoring.metrics import answers, citations
+
+METRICS = (
+    answers.attribution_hit_rate,
+    answers.citation_presence_rate,
+    answers.key_fact_coverage,
+    answers.recency_conflict,
+    answers.answer_contains,
+)
+LABELS: dict[str, Any] = {
+    "expected_key_facts": ("a fact",),
+    "recency_conflict_rule": "cite_newer",
+    "must_contain": ("x",),
+}
+
+
+def reference(rel_path: str = "a.md", heading_path: str = "# A", vault: str = "personal") -> Reference:
+    """Build a reference."""
+    return Reference(vault=vault, rel_path=rel_path, heading_path=heading_path, chunk_index=0)
+
+
+def answered(
+    answer: str | None = "Text.", *references: Reference, case: dict[str, Any] | None = None, **fields: Any
+) -> Labelled:
+    """Label a response with this answer."""
+    response = make_response(make_chunk(), answer=answer, references=references, **fields)
+    return make_labelled(make_case(**(case or {})), make_result(response=response))
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+def test_no_answer_asked_for_is_null_and_a_failed_call_is_the_worst(metric: Any) -> None:
+    """A retrieval-only response has no value; a failed call is 0 and stays in the mean."""
+    assert metric(answered(None, case=LABELS)) is None
+    assert metric(make_labelled(make_case(**LABELS), make_result(failure=make_failure()))) == 0.0
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+def test_without_labels_is_null(metric: Any) -> None:
+    """An unanswerable case without labels of its own has no value."""
+    assert metric(answered("[File: a.md, Section: A]", case={"answerable": False})) is None
+
+
+def test_labels_by_ids_alone_cannot_be_cited() -> None:
+    """A support that has no path is never named by a citation, so there is nothing to measure."""
+    supports = (Support(rel_path="", chunk_id="c1"),)
+    item = answered("x", reference(""), case={"gold_supports": supports, "recency_conflict_rule": "cite_both"})
+    assert answers.attribution_hit_rate(item) is None
+    assert answers.recency_conflict(item) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "references", "expected"),
+    [
+        pytest.param("x", (reference("n/a.md", "# T > ## A > ### B"),), 1, id="a section inside it"),
+        pytest.param("x", (reference("n/a.md", "# T > ## A of B"),), 0, id="a longer heading is another"),
+        pytest.param("x", (reference("n/b.md", "# T > ## A"),), 0, id="another note"),
+        pytest.param("x", (reference("n/a.md", "# T > ## A", "work"),), 0, id="another vault"),
+        pytest.param("x", (reference("a.md", "# T > ## A"),), 0, id="a reference leaves out no directories"),
+        pytest.param("x", (reference("n/a.md", "# A"),), 0, id="nor headings"),
+        pytest.param("x", (reference("n/a.md", "# T > ## A", ""),), 1, id="a vault that is not told"),
+        pytest.param("[File: n/a.md, Section: # T > ## A]", (), 1, id="the whole path in brackets"),
+        pytest.param("(File: a.md, Section: A)", (), 1, id="file name and last heading"),
+        pytest.param("file: a.md, section: T.", (), 0, id="the heading above it"),
+        pytest.param("[xa.md, Section: A]", (), 0, id="not a whole file name"),
+        pytest.param("no citation", (), 0, id="nothing"),
+    ],
+)
+def test_attribution(answer: str, references: tuple[Reference, ...], expected: float) -> None:
+    """A reference or citation attributes when it names note and section of a gold support."""
+    supports = (make_support("n/a.md", "# T > ## A", snippets=("not in references",)),)
+    item = answered(answer, *references, case={"gold_supports": supports, "vaults": ("personal",)})
+    assert answers.attribution_hit_rate(item) == expected
+
+
+def test_a_refusal_attributes_nothing() -> None:
+    """An abstaining answer is a miss, whatever it lists, and no citation is asked of it."""
+    item = answered("I cannot tell.", reference(), abstained=True)
+    assert answers.attribution_hit_rate(item) == 0
+    assert answers.citation_presence_rate(item) is None
+    assert answers.citation_presence_rate(answered(" \n")) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("[File: z.md, Section: Z]", 1), ("as in [1]", 1), ("[1, 3]", 1), ("[2]", 0), ("[0]", 0), ("none", 0)],
+)
+def test_citation_presence(answer: str, expected: float) -> None:
+    """A place or the number of a reference in the text is a citation, right or wrong; references alone are not."""
+    assert answers.citation_presence_rate(answered(answer, reference())) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("No built-in SORT;\n a  string", 0.5), ("no built-in sort, single byte", 1.0), ("sort", 0.0)],
+)
+def test_key_fact_coverage(answer: str, expected: float) -> None:
+    """The share of facts that stand in the answer, ignoring case and white space; empty facts do not count."""
+    facts = ("no built-in sort", "single  byte", " ")
+    assert answers.key_fact_coverage(answered(answer, case={"expected_key_facts": facts})) == expected
+
+
+OLD, NEW = reference("old.md"), reference("new.md")
+
+
+@pytest.mark.parametrize(
+    ("rule", "grades", "references", "expected"),
+    [
+        ("cite_newer", (1, 1), (NEW,), 1),
+        ("cite_newer", (1, 1), (OLD, NEW), 1),
+        ("cite_newer", (1, 1), (OLD,), 0),
+        ("cite_newer", (2, 1), (OLD,), 1),
+        ("cite_newer", (2, 1), (NEW,), 0),
+        ("cite_both", (1, 1), (NEW,), 0),
+        ("cite_both", (1, 1), (OLD, NEW), 1),
+        ("acknowledge_both", (1, 1), (OLD,), 0),
+        ("acknowledge_both", (1, 1), (NEW, OLD), 1),
+    ],
+)
+def test_recency_conflict(
+    rule: str, grades: tuple[int, int], references: tuple[Reference, ...], expected: float
+) -> None:
+    """The newer support is the one of the highest grade, then the last; the two other rules need both."""
+    supports = tuple(
+        make_support(f"{name}.md", grade=grade) for name, grade in zip(("old", "new"), grades, strict=True)
+    )
+    case = {"gold_supports": supports, "category": "recency/conflict", "recency_conflict_rule": rule}
+    assert answers.recency_conflict(answered("x", *references, case=case)) == expected
+    assert answers.recency_conflict(answered("x", *references)) is None
+
+
+def test_one_reference_is_not_two_notes_of_its_name() -> None:
+    """A reference to a note at the root is none to notes of its name in directories; a text that names it may be."""
+    supports = (make_support("2023/Plan.md", "# Plan"), make_support("2024/Plan.md", "# Plan"))
+    case = {"gold_supports": supports, "category": "recency/conflict", "recency_conflict_rule": "cite_both"}
+    assert answers.recency_conflict(answered("x", reference("Plan.md", "# Plan"), case=case)) == 0
+    assert answers.recency_conflict(answered("[File: Plan.md, Section: Plan]", case=case)) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "must", "forbidden", "expected"),
+    [
+        ("Apples and pears", ("Apples", "pears"), (), 1),
+        ("apples and pears", ("Apples",), (), 0),
+        ("Apples", ("Apples", "pears"), (), 0),
+        ("Apples", ("Apples",), ("pp",), 0),
+        ("", (), ("x",), 1),
+    ],
+)
+def test_answer_contains(answer: str, must: tuple[str, ...], forbidden: tuple[str, ...], expected: float) -> None:
+    """All texts that must stand in the answer do, and none that must not, letter by letter."""
+    case = {"must_contain": must, "forbidden": forbidden}
+    assert answers.answer_contains(answered(answer, case=case)) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("[File: a, b.md, Section: X [draft] y] z", ("a, b.md", "X [draft] y")),
+        ("(File: Interview (Process)/n.md, Section: A (b) c) d", ("Interview (Process)/n.md", "A (b) c")),
+        ("'[File: a.md, Section: S]'", ("a.md", "S")),
+        ("see File: a.md, Section: S.\nMore", ("a.md", "S")),
+        ("[a b.md,\n Section: S]", ("a b.md", "S")),
+    ],
+)
+def test_citations_are_read(answer: str, expected: tuple[str, str]) -> None:
+    """Commas in paths and brackets in sections survive, as does every way of writing a citation."""
+    assert [found[:2] for found in citations.parse(answer)] == [expected]
+
+
+@given(st.text(alphabet="[]()'\" \n,.:acdeFfilmnostSC", max_size=300))
+def test_any_answer_has_values(answer: str) -> None:
+    """Whatever an answer holds, every metric is None or from 0 to 1."""
+    for metric in METRICS:
+        value = metric(answered(answer, reference(), case=LABELS))
+        assert value is None or 0 <= value <= 1
+
+
+def test_a_hostile_answer_takes_linear_time() -> None:
+    """Half a megabyte of openings, spaces and prefixes is read at once."""
+    for text in ("[" * 500_000, " " * 500_000, "file:, " * 1_000, "[1," * 100_000):
+        assert list(citations.parse(text)) == []

@@ -1,0 +1,186 @@
+"""Operational metrics: the denominators of rates, percentiles, and what the index covers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import make_chunk, make_failure, make_metric, make_response, make_result
+from raggate.models.run import Result
+from raggate.models.scorecard import MetricValue
+from raggate.scoring.metrics.operations import operations, percentile
+
+
+def answered(answer: str | None = "yes", **fields: Any) -> Result:
+    """Build a result with one chunk and an answer."""
+    return make_result(response=make_response(make_chunk(), answer=answer, **fields))
+
+
+EMPTY = make_result(response=make_response(answer="no idea"))
+
+
+def failed(kind: str = "timeout", **fields: Any) -> Result:
+    """Build the result of a failed call."""
+    return make_result(failure=make_failure(kind), **fields)
+
+
+def rate(count: int, total: int) -> MetricValue:
+    """Build the rate of `count` in `total`."""
+    return make_metric(count / total, total, direction="lower")
+
+
+UNKNOWN = make_metric(None, 0, direction="lower")
+
+
+@pytest.mark.parametrize(
+    ("name", "results", "expected"),
+    [
+        # 2 of 4 calls failed, one of them in time
+        pytest.param(
+            "error_rate", [answered(), answered(), failed(), failed("status")], rate(2, 4), id="errors of all calls"
+        ),
+        pytest.param(
+            "timeout_rate", [answered(), answered(), failed(), failed("status")], rate(1, 4), id="timeouts of all calls"
+        ),
+        pytest.param("error_rate", [answered()], rate(0, 1), id="no errors"),
+        pytest.param("error_rate", [failed(), failed("body")], rate(2, 2), id="nothing but errors"),
+        pytest.param("error_rate", [], UNKNOWN, id="no calls"),
+        # a failed call is in the denominator, but came back neither empty nor full
+        pytest.param("empty_result_rate", [answered(), EMPTY, EMPTY, failed()], rate(2, 4), id="no chunks"),
+        pytest.param(
+            "empty_response_rate", [answered(), answered(" \n"), answered(""), failed()], rate(2, 4), id="blank answers"
+        ),
+        pytest.param("empty_response_rate", [answered(None), answered(None)], UNKNOWN, id="no answer was asked for"),
+        pytest.param("empty_response_rate", [answered(None), answered("")], rate(1, 2), id="asked for once"),
+        pytest.param("empty_response_rate", [failed()], UNKNOWN, id="no answer came back"),
+    ],
+)
+def test_rate(name: str, results: list[Result], expected: MetricValue) -> None:
+    """A rate is a share of all calls, and null where it cannot apply."""
+    assert operations(results).rates[name] == expected
+
+
+@pytest.mark.parametrize(
+    ("coverage", "no_chunks", "skipped"),
+    [
+        pytest.param(
+            {"docs_processed": 8, "docs_with_0_chunks": 2, "chunks_attempted": 40, "chunks_skipped": 1},
+            rate(2, 8),
+            rate(1, 40),
+            id="both",
+        ),
+        pytest.param({"docs_processed": 8, "docs_with_0_chunks": 0}, rate(0, 8), UNKNOWN, id="only documents"),
+        pytest.param({"docs_processed": 0, "docs_with_0_chunks": 0}, UNKNOWN, UNKNOWN, id="no documents"),
+        pytest.param({"docs_processed": "8", "docs_with_0_chunks": 2}, UNKNOWN, UNKNOWN, id="text for a number"),
+        pytest.param({"docs_processed": 8, "docs_with_0_chunks": True}, UNKNOWN, UNKNOWN, id="true for a number"),
+        pytest.param(None, UNKNOWN, UNKNOWN, id="the API does not tell"),
+    ],
+)
+def test_coverage_rates(coverage: dict[str, Any] | None, no_chunks: MetricValue, skipped: MetricValue) -> None:
+    """Coverage rates are the API's own counts divided, and null where it does not give them."""
+    rates = operations([answered(coverage=coverage)]).rates
+    assert (rates["no_chunks_rate"], rates["chunks_skipped_rate"]) == (no_chunks, skipped)
+
+
+def test_last_coverage_counts() -> None:
+    """What the API said last of its index is what counts; failed calls and silent answers do not hide it."""
+    results = [answered(coverage={"docs_processed": n}) for n in (1, 2)]
+    assert operations([*results, answered(), failed()]).coverage == {"docs_processed": 2}
+
+
+def test_counts() -> None:
+    """Calls, failures by kind and retries are summed over all results."""
+    summary = operations([answered(), failed("status", retries=2), failed("body", retries=1), failed("status")])
+    assert (summary.calls, summary.failed, summary.retries) == (4, 3, 3)
+    assert summary.failures == {"body": 1, "status": 2}
+    assert list(summary.failures) == ["body", "status"]
+
+
+def test_latency() -> None:
+    """Every step has its own percentiles, over the answered calls that report it."""
+    results = [
+        make_result(response=make_response(latency={"retrieval_ms": 5.0} if ms > 10 else {}), elapsed_ms=ms)
+        for ms in (30.0, 10.0, 20.0, 40.0)
+    ]
+    # of 10, 20, 30, 40 the 2nd is p50 (0.5 * 4) and the 4th is p95 (3.8 rounded up); a failed call took no time
+    assert operations([*results, failed(elapsed_ms=60_000.0)]).latency == {
+        "client_ms": {"p50": 20.0, "p95": 40.0},
+        "retrieval_ms": {"p50": 5.0, "p95": 5.0},
+    }
+
+
+def test_latency_of_nothing() -> None:
+    """Without an answer there is no latency."""
+    assert operations([failed()]).latency == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "expected"),
+    [
+        pytest.param([7], 0.95, 7, id="one value"),
+        pytest.param([3, 1, 2], 0.5, 2, id="the middle of three: rank 1.5 rounded up"),
+        pytest.param([4, 3, 2, 1], 0.5, 2, id="the lower middle of four: rank 2"),
+        pytest.param(range(1, 21), 0.95, 19, id="rank 19 of 20"),
+        pytest.param(range(1, 22), 0.95, 20, id="rank 19.95 of 21 rounded up"),
+        pytest.param(range(1, 101), 0.95, 95, id="rank 95 of 100"),
+        pytest.param([1, 2], 0.0, 1, id="the least"),
+        pytest.param([1, 2], 1.0, 2, id="the greatest"),
+    ],
+)
+def test_percentile(values: list[float], share: float, expected: float) -> None:
+    """A percentile is one of the values: the nearest rank, rounded up."""
+    assert percentile(values, share) == expected
+
+
+def test_percentile_of_nothing() -> None:
+    """No values have no percentile."""
+    with pytest.raises(ValueError, match="at least one value"):
+        percentile([], 0.5)
+
+
+@given(st.integers(1, 5000))
+def test_p95_rank_is_exact(count: int) -> None:
+    """For any number of values the rank of p95 is 95 hundredths of it rounded up, without rounding error."""
+    # -(-a // b) is the ceiling in whole numbers
+    assert percentile(range(1, count + 1), 0.95) == -(-95 * count // 100)
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        pytest.param([], "", id="none failed"),
+        pytest.param(["status a", "status b", "status b"], "b", id="most"),
+        pytest.param(["status a", "body b"], "a", id="the first of as many"),
+        pytest.param(["aborted gave up", "aborted gave up", "status a"], "a", id="not those that were given up"),
+        pytest.param(["aborted gave up"], "gave up", id="unless there are no others"),
+    ],
+)
+def test_what_most_failures_said(messages: list[str], expected: str) -> None:
+    """The most frequent message of the failed calls is kept."""
+    parts = [message.partition(" ") for message in messages]
+    failures = [make_failure(kind, message=message) for kind, _, message in parts]
+    assert operations([answered(), *(make_result(failure=failure) for failure in failures)]).said == expected
+
+
+def test_cost_of_what_is_told() -> None:
+    """A cost is added up and averaged over the responses that tell it; one that none of them tells is not there."""
+    results = [
+        answered(cost={"judge_tokens": 100, "judge_cost_usd": 0.1}),
+        answered(cost={"judge_tokens": 300}),
+        answered(),
+        failed(),
+    ]
+    assert operations(results).cost == {
+        "judge_cost_usd": {"sum": 0.1, "mean": 0.1, "n": 1},
+        "judge_tokens": {"sum": 400, "mean": 200, "n": 2},
+    }
+    assert operations([answered(), failed()]).cost == {}
+
+
+def test_document_types_are_counted() -> None:
+    """What came back is counted by document type over all calls of a run."""
+    found = operations([answered(), failed(), EMPTY]).document_types
+    assert found == {"md": {"documents": 1, "chunks": 1}}

@@ -1,0 +1,409 @@
+"""Retrieval metrics against tables worked out by hand, against trec_eval, and as properties of any ranking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_failure,
+    make_labelled,
+    make_ranked,
+    make_response,
+    make_result,
+    make_support,
+)
+from raggate.models.golden import Support
+from raggate.models.run import Labelled
+from raggate.scoring.metrics import METRICS, retrieval
+
+CUTOFFS = (1, 3, 5, 10)
+# discounts 1 / log2(rank + 1) of the ranks used below
+D2 = 0.6309297535714574
+D3 = 0.5
+D4 = 0.43067655807339306
+D6 = 0.35620718710802218
+
+FAILED = replace(make_ranked([]), result=make_result(failure=make_failure()))
+NOTHING = (0.0, 0.0, 0.0, 0.0)
+ONES = (1.0, 1.0, 1.0, 1.0)
+
+# id, item, then hit, mrr, precision, ndcg and ndcg_exp at 1, 3, 5 and 10
+TABLE: list[tuple[str, Labelled, dict[str, tuple[float, ...]]]] = [
+    (
+        "at rank 1",
+        make_ranked([(0,), (), (), ()]),
+        {"hit": ONES, "mrr": ONES, "precision": (1, 1 / 3, 1 / 5, 1 / 10), "ndcg": ONES, "ndcg_exp": ONES},
+    ),
+    (
+        "at rank 4",
+        make_ranked([(), (), (), (0,), ()]),
+        {
+            "hit": (0, 0, 1, 1),
+            "mrr": (0, 0, 1 / 4, 1 / 4),
+            "precision": (0, 0, 1 / 5, 1 / 10),
+            "ndcg": (0, 0, D4, D4),
+            "ndcg_exp": (0, 0, D4, D4),
+        },
+    ),
+    (
+        "two supports at ranks 2 and 6",
+        make_ranked([(), (1,), (), (), (), (0,)], grades=(1, 1)),
+        {
+            "hit": (0, 1, 1, 1),
+            "mrr": (0, 1 / 2, 1 / 2, 1 / 2),
+            "precision": (0, 1 / 3, 1 / 5, 2 / 10),
+            # the ideal at 1 is 1, from 3 on it is 1 + D2
+            "ndcg": (0, D2 / (1 + D2), D2 / (1 + D2), (D2 + D6) / (1 + D2)),
+            "ndcg_exp": (0, D2 / (1 + D2), D2 / (1 + D2), (D2 + D6) / (1 + D2)),
+        },
+    ),
+    (
+        "one of three supports, list of one",
+        make_ranked([(2,)], grades=(1, 1, 1)),
+        {
+            "hit": ONES,
+            "mrr": ONES,
+            # a short list is divided by k all the same
+            "precision": (1, 1 / 3, 1 / 5, 1 / 10),
+            # the ideal is that of the golden set, not of what came back
+            "ndcg": (1, 1 / (1 + D2 + D3), 1 / (1 + D2 + D3), 1 / (1 + D2 + D3)),
+            "ndcg_exp": (1, 1 / (1 + D2 + D3), 1 / (1 + D2 + D3), 1 / (1 + D2 + D3)),
+        },
+    ),
+    (
+        "grade 1 above grade 2",
+        make_ranked([(0,), (1,)], grades=(1, 2)),
+        {
+            "hit": ONES,
+            "mrr": ONES,
+            "precision": (1, 2 / 3, 2 / 5, 2 / 10),
+            # 2.2619 / 2.6309 = 0.8597 with linear gain, 2.8928 / 3.6309 = 0.7967 with exponential
+            "ndcg": (1 / 2, (1 + 2 * D2) / (2 + D2), (1 + 2 * D2) / (2 + D2), (1 + 2 * D2) / (2 + D2)),
+            "ndcg_exp": (1 / 3, (1 + 3 * D2) / (3 + D2), (1 + 3 * D2) / (3 + D2), (1 + 3 * D2) / (3 + D2)),
+        },
+    ),
+    (
+        "grade 3 alone of grades 3 and 1",
+        make_ranked([(), (0,)], grades=(3, 1)),
+        {
+            "hit": (0, 1, 1, 1),
+            "mrr": (0, 1 / 2, 1 / 2, 1 / 2),
+            "precision": (0, 1 / 3, 1 / 5, 1 / 10),
+            "ndcg": (0, 3 * D2 / (3 + D2), 3 * D2 / (3 + D2), 3 * D2 / (3 + D2)),
+            "ndcg_exp": (0, 7 * D2 / (7 + D2), 7 * D2 / (7 + D2), 7 * D2 / (7 + D2)),
+        },
+    ),
+    (
+        "two pieces of one section",
+        make_ranked([(0,), (0,), ()]),
+        # both match, but the section is gained once, so the ideal is reached and not exceeded
+        {"hit": ONES, "mrr": ONES, "precision": (1, 2 / 3, 2 / 5, 2 / 10), "ndcg": ONES, "ndcg_exp": ONES},
+    ),
+    (
+        "a piece of the first section before the second section",
+        make_ranked([(0,), (0,), (1,)], grades=(1, 1)),
+        {
+            "hit": ONES,
+            "mrr": ONES,
+            "precision": (1, 3 / 3, 3 / 5, 3 / 10),
+            "ndcg": (1, (1 + D3) / (1 + D2), (1 + D3) / (1 + D2), (1 + D3) / (1 + D2)),
+            "ndcg_exp": (1, (1 + D3) / (1 + D2), (1 + D3) / (1 + D2), (1 + D3) / (1 + D2)),
+        },
+    ),
+    (
+        "one chunk that meets two supports",
+        make_ranked([(0, 1)], grades=(1, 1)),
+        {
+            "hit": ONES,
+            "mrr": ONES,
+            "precision": (1, 1 / 3, 1 / 5, 1 / 10),
+            "ndcg": (1, 1 / (1 + D2), 1 / (1 + D2), 1 / (1 + D2)),
+            "ndcg_exp": (1, 1 / (1 + D2), 1 / (1 + D2), 1 / (1 + D2)),
+        },
+    ),
+    (
+        "a chunk twice",
+        # without the copy at position 1 the ranks are: support 0, nothing, support 1
+        make_ranked([(0,), (0,), (), (1,)], grades=(1, 1), duplicates=[1]),
+        {
+            "hit": ONES,
+            "mrr": ONES,
+            "precision": (1, 2 / 3, 2 / 5, 2 / 10),
+            "ndcg": (1, (1 + D3) / (1 + D2), (1 + D3) / (1 + D2), (1 + D3) / (1 + D2)),
+            "ndcg_exp": (1, (1 + D3) / (1 + D2), (1 + D3) / (1 + D2), (1 + D3) / (1 + D2)),
+        },
+    ),
+    (
+        "a copy of noise above the hit",
+        # the copy holds no rank, so the hit moves from position 4 to rank 3
+        make_ranked([(), (), (), (0,)], duplicates=[2]),
+        {
+            "hit": (0, 1, 1, 1),
+            "mrr": (0, 1 / 3, 1 / 3, 1 / 3),
+            "precision": (0, 1 / 3, 1 / 5, 1 / 10),
+            "ndcg": (0, D3, D3, D3),
+            "ndcg_exp": (0, D3, D3, D3),
+        },
+    ),
+    ("only noise", make_ranked([(), (), ()]), dict.fromkeys(("hit", "mrr", "precision", "ndcg", "ndcg_exp"), NOTHING)),
+    ("empty list", make_ranked([]), dict.fromkeys(("hit", "mrr", "precision", "ndcg", "ndcg_exp"), NOTHING)),
+    ("failed call", FAILED, dict.fromkeys(("hit", "mrr", "precision", "ndcg", "ndcg_exp"), NOTHING)),
+]
+
+
+@pytest.mark.parametrize("metric", ["hit", "mrr", "precision", "ndcg", "ndcg_exp"])
+@pytest.mark.parametrize(("item", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_ranked_metric(item: Labelled, expected: dict[str, tuple[float, ...]], metric: str) -> None:
+    """Every ranked metric has the value worked out by hand at 1, 3, 5 and 10."""
+    values = [METRICS[metric].function(item, k=k) for k in CUTOFFS]
+    assert values == pytest.approx(expected[metric], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("matches", "groups", "expected"),
+    [
+        pytest.param([(0,), (), (), (1,)], [(0, 1)], (0, 0, 1, 1), id="both needed, the second at rank 4"),
+        pytest.param([(0,), (), (), (1,)], [(0, 1), (0,)], (1, 1, 1, 1), id="or the first alone"),
+        pytest.param([(2,), (1,), (0,)], [(0, 1), (2,)], (1, 1, 1, 1), id="or the third, which stands first"),
+        pytest.param([(0, 1), (2,)], [(0, 1, 2)], (0, 1, 1, 1), id="one chunk brings two of three"),
+        pytest.param([(0,), (0,), (0,)], [(0, 1)], NOTHING, id="half never suffices"),
+        pytest.param([], [(0,)], NOTHING, id="empty list"),
+    ],
+)
+def test_recall_all(matches: list[tuple[int, ...]], groups: list[tuple[int, ...]], expected: tuple[float, ...]) -> None:
+    """Everything that some group requires must stand among the first k."""
+    item = make_ranked(matches, grades=(1, 1, 1), groups=groups)
+    assert tuple(retrieval.recall_all(item, k=k) for k in CUTOFFS) == expected
+
+
+def test_recall_all_of_a_failed_call() -> None:
+    """A failed call misses what its groups require."""
+    item = make_labelled(make_case(required_support_groups=((0,),)), make_result(failure=make_failure()))
+    assert [retrieval.recall_all(item, k=k) for k in CUTOFFS] == [0, 0, 0, 0]
+
+
+def test_recall_all_without_groups() -> None:
+    """Without groups recall_all does not apply, even where everything was found."""
+    assert [retrieval.recall_all(make_ranked([(0,)]), k=k) for k in CUTOFFS] == [None] * 4
+
+
+RETRIEVAL = ["hit", "recall_all", "mrr", "precision", "ndcg", "ndcg_exp"]
+
+
+@pytest.mark.parametrize("metric", RETRIEVAL)
+@pytest.mark.parametrize("failed", [False, True], ids=["answered", "failed call"])
+def test_unanswerable(metric: str, *, failed: bool) -> None:
+    """No retrieval metric applies to an unanswerable case, whether the call failed or not."""
+    case = make_case(answerable=False)
+    result = make_result(failure=make_failure()) if failed else make_result("q1", make_chunk())
+    assert METRICS[metric].function(make_labelled(case, result), k=5) is None
+
+
+def test_nested_anchors_reach_the_ideal() -> None:
+    """Where a section and one inside it are both labelled, a chunk of each reaches the ideal and does not exceed it."""
+    outer, inner = make_support(heading_path="# A"), make_support(heading_path="# A > ## B")
+    case = make_case(gold_supports=(outer, inner))
+    both = make_result("q1", make_chunk("1", heading_path="# A > ## B"), make_chunk("2", heading_path="# A"))
+    inner_only = make_result("q1", make_chunk("1", heading_path="# A > ## B"))
+    assert retrieval.ndcg(make_labelled(case, both), k=5) == 1
+    # one of two supports: 1 / (1 + D2)
+    assert retrieval.ndcg(make_labelled(case, inner_only), k=5) == pytest.approx(1 / (1 + D2))
+
+
+@pytest.mark.parametrize(("order", "expected"), [((0, 1), 1.0), ((1, 0), 0.5)], ids=["hit first", "hit second"])
+def test_tied_scores(order: tuple[int, int], expected: float) -> None:
+    """The order of the list is the truth: equal scores change no rank."""
+    chunks = (make_chunk("z", score_final=0.5), make_chunk("a", rel_path="b.md", score_final=0.5))
+    item = make_labelled(result=make_result("q1", *(chunks[index] for index in order)))
+    assert retrieval.mrr(item, k=5) == expected
+
+
+def test_rank_is_the_position() -> None:
+    """What the API says of its ranks does not count, only where a chunk stands."""
+    item = make_labelled(result=make_result("q1", make_chunk("1", rel_path="b.md", rank=2), make_chunk("2", rank=1)))
+    assert retrieval.mrr(item, k=5) == 0.5
+
+
+@st.composite
+def _rankings(draw: st.DrawFn) -> tuple[list[int | None], list[int]]:
+    """Draw a ranking of distinct documents (the index of a relevant one, or None) and the grades of the relevant."""
+    grades = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
+    found = draw(st.permutations(range(len(grades))))[: draw(st.integers(0, len(grades)))]
+    noise = draw(st.integers(0, 15 - len(found)))
+    ranks: list[int | None] = [*found, *([None] * noise)]
+    return draw(st.permutations(ranks)), grades
+
+
+@settings(max_examples=200)
+@given(_rankings())
+def test_agrees_with_trec_eval(drawn: tuple[list[int | None], list[int]]) -> None:
+    """On distinct documents with one support each, hit, precision, MRR and nDCG are trec_eval's."""
+    ranks, grades = drawn
+    item = make_ranked([() if index is None else (index,) for index in ranks], grades=grades)
+    names = [f"noise{rank}" if index is None else f"gold{index}" for rank, index in enumerate(ranks)]
+    # strictly falling scores, as trec_eval breaks ties by name
+    run = {"q": {name: float(len(names) - rank) for rank, name in enumerate(names)}}
+    qrel = {"q": {f"gold{index}": grade for index, grade in enumerate(grades)}}
+    cuts = ",".join(str(k) for k in CUTOFFS)
+    measures = {f"success.{cuts}", f"P.{cuts}", f"ndcg_cut.{cuts}", "recip_rank"}
+    # trec_eval leaves out a query without results, which counts 0 here
+    theirs: dict[str, float] = pytrec_eval.RelevanceEvaluator(qrel, measures).evaluate(run).get("q", {})
+    for k in CUTOFFS:
+        assert retrieval.hit(item, k) == theirs.get(f"success_{k}", 0)
+        assert retrieval.precision(item, k) == pytest.approx(theirs.get(f"P_{k}", 0), abs=1e-12)
+        assert retrieval.ndcg(item, k) == pytest.approx(theirs.get(f"ndcg_cut_{k}", 0), abs=1e-12)
+        # trec_eval's has no cut-off: it is applied to the rank
+        reciprocal = theirs.get("recip_rank", 0)
+        assert retrieval.mrr(item, k) == pytest.approx(reciprocal if reciprocal * k >= 1 - 1e-9 else 0, abs=1e-12)
+
+
+_MATCHES = st.lists(st.sets(st.integers(0, 3)).map(lambda found: tuple(sorted(found))), max_size=14)
+
+
+@st.composite
+def _items(draw: st.DrawFn) -> Labelled:
+    """Draw any labelled list: several matches per chunk, matches repeated, duplicates anywhere but in front."""
+    matches = draw(_MATCHES)
+    return make_ranked(
+        matches,
+        grades=draw(st.lists(st.integers(1, 5), min_size=4, max_size=4)),
+        groups=draw(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), min_size=1, max_size=3)),
+        duplicates=sorted(draw(st.sets(st.integers(1, 13), max_size=3))),
+    )
+
+
+@given(_items(), st.integers(1, 20))
+def test_every_metric_is_between_0_and_1(item: Labelled, k: int) -> None:
+    """Whatever matches what, every ranked metric lies between 0 and 1, and binary ones are one of them."""
+    for name in RETRIEVAL:
+        value = METRICS[name].function(item, k=k)
+        assert value is not None
+        assert 0 <= value <= 1
+        assert not METRICS[name].binary or value in {0, 1}
+
+
+@given(_items())
+def test_deeper_is_never_worse(item: Labelled) -> None:
+    """A larger cut-off never lowers hit, recall_all or MRR, and MRR is never above hit."""
+    for k in range(1, 16):
+        for function in (retrieval.hit, retrieval.recall_all, retrieval.mrr):
+            assert (function(item, k) or 0) <= (function(item, k + 1) or 0)
+        assert (retrieval.mrr(item, k) or 0) <= (retrieval.hit(item, k) or 0)
+
+
+@given(_items(), st.integers(1, 20), st.integers(1, 5))
+def test_appending_noise_never_helps(item: Labelled, k: int, count: int) -> None:
+    """Irrelevant chunks at the end of a list improve no metric."""
+    labels = replace(
+        item.labels,
+        matches=item.labels.matches + ((),) * count,
+        heading_only=item.labels.heading_only + (False,) * count,
+    )
+    longer = replace(item, labels=labels)
+    for name in RETRIEVAL:
+        before, after = (METRICS[name].function(one, k=k) for one in (item, longer))
+        assert before is not None
+        assert after is not None
+        assert after <= before
+
+
+@given(_items(), st.integers(1, 20))
+def test_gain_of_equal_grades(item: Labelled, k: int) -> None:
+    """With all grades 1, linear and exponential gain give the same."""
+    supports = tuple(replace(support, grade=1) for support in item.case.gold_supports)
+    flat = replace(item, case=replace(item.case, gold_supports=supports))
+    assert retrieval.ndcg(flat, k) == retrieval.ndcg_exp(flat, k)
+
+
+def in_folders(*rel_paths: str, vault: str | None = None) -> tuple[Support, ...]:
+    """Build one support per note."""
+    return tuple(make_support(path, vault=vault) for path in rel_paths)
+
+
+@pytest.mark.parametrize(
+    ("supports", "vaults", "selected", "expected"),
+    [
+        pytest.param(in_folders("docs/a.md"), ("work",), ("work/docs",), 0, id="in the folder"),
+        pytest.param(in_folders("docs/api/a.md"), ("work",), ("work/docs",), 0, id="below the folder"),
+        pytest.param(in_folders("docs/a.md"), ("work",), ("work/docs/api",), 1, id="above the folder"),
+        pytest.param(in_folders("docs-old/a.md"), ("work",), ("work/docs",), 1, id="a folder that begins the same"),
+        pytest.param(in_folders("docs/a.md"), ("work",), ("work/docs-old",), 1, id="begins the same, the other way"),
+        pytest.param(in_folders("a.md"), ("work",), ("work/",), 0, id="root note, root selected"),
+        pytest.param(in_folders("a.md"), ("work",), ("work/docs",), 1, id="root note, folder selected"),
+        pytest.param(in_folders("docs/a.md"), ("work",), ("work/",), 1, id="note in a folder, root selected"),
+        pytest.param(in_folders("docs/a.md"), ("work",), ("personal/docs",), 1, id="same folder of another vault"),
+        pytest.param(in_folders("docs/a.md"), ("work", "personal"), ("personal/docs",), 0, id="one of several vaults"),
+        pytest.param(in_folders("docs/a.md"), (), ("personal/docs",), 0, id="no vault named: any may be meant"),
+        pytest.param(
+            in_folders("docs/a.md", vault="work"),
+            ("work", "personal"),
+            ("personal/docs",),
+            1,
+            id="a support's own vault",
+        ),
+        pytest.param(
+            in_folders("x/a.md", "docs/b.md"), ("work",), ("work/docs",), 0, id="one of two supports is enough"
+        ),
+        pytest.param(in_folders("x/a.md", "y/b.md"), ("work",), ("work/docs",), 1, id="every support is left out"),
+        pytest.param(in_folders("docs/a.md"), ("work",), (), 0, id="nothing selected is no limit"),
+        pytest.param(in_folders("docs/a.md"), ("work",), None, None, id="the API does not tell"),
+    ],
+)
+def test_scope_miss(
+    supports: tuple[Support, ...], vaults: tuple[str, ...], selected: tuple[str, ...] | None, expected: float | None
+) -> None:
+    """Folder selection misses when it leaves out the folder of every gold support."""
+    case = make_case(gold_supports=supports, vaults=vaults)
+    item = make_labelled(case, make_result(response=make_response(selected_folders=selected)))
+    assert retrieval.scope_miss(item) == expected
+
+
+def test_scope_miss_is_not_a_retrieval_miss() -> None:
+    """A list without a match is no scope miss as long as the right folder was searched."""
+    case = make_case(gold_supports=in_folders("docs/a.md"), vaults=("work",))
+    noise = make_response(make_chunk(rel_path="docs/b.md"), selected_folders=("work/docs",))
+    item = make_labelled(case, make_result(response=noise))
+    assert (retrieval.scope_miss(item), retrieval.hit(item, k=10)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("case", "fields"),
+    [
+        pytest.param(
+            make_case(answerable=False), {"response": make_response(selected_folders=("x/y",))}, id="unanswerable"
+        ),
+        pytest.param(make_case(), {"failure": make_failure()}, id="failed call"),
+    ],
+)
+def test_scope_miss_does_not_apply(case: Any, fields: dict[str, Any]) -> None:
+    """Without a gold support or an answer there is nothing to miss."""
+    assert retrieval.scope_miss(make_labelled(case, make_result(**fields))) is None
+
+
+@pytest.mark.parametrize(
+    ("heading_only", "expected"),
+    [
+        pytest.param((True, False), 1, id="first chunk"),
+        pytest.param((False, True), 0, id="only a later chunk"),
+        pytest.param((), 0, id="empty list"),
+    ],
+)
+@pytest.mark.parametrize("answerable", [True, False], ids=["answerable", "unanswerable"])
+def test_heading_dominance(heading_only: tuple[bool, ...], expected: float, *, answerable: bool) -> None:
+    """Only the first chunk counts, and unanswerable questions count too."""
+    result = make_result("q1", *(make_chunk(str(position)) for position in range(len(heading_only))))
+    item = make_labelled(make_case(answerable=answerable), result, heading_only=heading_only)
+    assert retrieval.heading_dominance(item) == expected
+
+
+def test_heading_dominance_of_a_failed_call() -> None:
+    """A failed call counts as dominated, so that it does not leave the mean."""
+    assert retrieval.heading_dominance(make_labelled(result=make_result(failure=make_failure()))) == 1

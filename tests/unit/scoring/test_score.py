@@ -1,0 +1,356 @@
+"""Scoring: which chunk matches which label, what a run's means cover, and that a miss never drops out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import (
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_labelled,
+    make_metric,
+    make_ranked,
+    make_response,
+    make_result,
+    make_run,
+    make_support,
+)
+from raggate.models.golden import Case, Support
+from raggate.models.run import Labelled
+from raggate.models.scorecard import CaseScore
+from raggate.scoring import score as scoring
+from raggate.scoring.answer_fields import counts
+from raggate.scoring.metrics import METRICS
+
+
+def matches(support: Support, *, vaults: tuple[str, ...] = (), **chunk: Any) -> bool:
+    """Say whether a chunk is labelled with the one support of a case."""
+    case = make_case(gold_supports=(support,), vaults=vaults)
+    return scoring.label(case, make_result("q1", make_chunk(**chunk))).labels.matches == ((0,),)
+
+
+@pytest.mark.parametrize(
+    ("support", "chunk", "expected"),
+    [
+        pytest.param(make_support(), {}, True, id="the section itself"),
+        pytest.param(make_support(), {"heading_path": "# A > ## B"}, True, id="a section inside it"),
+        pytest.param(make_support(heading_path="# A > ## B"), {}, False, id="the section around it"),
+        pytest.param(make_support(), {"rel_path": "b.md"}, False, id="another note"),
+        pytest.param(make_support(), {"rel_path": "A.md"}, False, id="a note's case counts"),
+        pytest.param(make_support("docs/a.md"), {}, False, id="the same name in a folder"),
+        pytest.param(make_support(heading_path=None), {"heading_path": "# Any > ## Thing"}, True, id="the whole note"),
+        pytest.param(make_support(heading_path=None), {"heading_path": ""}, True, id="the whole note, no heading"),
+        pytest.param(make_support(), {"heading_path": ""}, False, id="a section, chunk without heading"),
+        pytest.param(
+            make_support(heading_path="# Summary"), {"heading_path": "# Summary of X"}, False, id="a longer heading"
+        ),
+        pytest.param(
+            make_support(heading_path="# A > B"), {"heading_path": "# A > B > ## C"}, True, id="> in a heading"
+        ),
+        pytest.param(make_support(heading_path="# A > B"), {"heading_path": "# A > ## B"}, False, id="> is no level"),
+        pytest.param(
+            make_support(heading_path="A > B"), {"heading_path": "# A > ## B"}, True, id="label without marks"
+        ),
+        pytest.param(
+            make_support(heading_path="# A  B"), {"heading_path": "#  A B"}, True, id="white space in a heading"
+        ),
+        pytest.param(make_support(snippets=("ten EURO",)), {"text": "It is Ten\n euro."}, True, id="snippet, loosely"),
+        pytest.param(make_support(snippets=("x", "euro")), {"text": "ten euro"}, True, id="one of two snippets"),
+        pytest.param(make_support(snippets=("x", "y")), {"text": "ten euro"}, False, id="none of two snippets"),
+        pytest.param(make_support(snippets=("euro",)), {"text": ""}, False, id="a snippet, no text"),
+        pytest.param(
+            make_support(snippets=("euro",)), {"text": "euro", "rel_path": "b.md"}, False, id="snippet elsewhere"
+        ),
+    ],
+)
+def test_match(support: Support, chunk: dict[str, Any], *, expected: bool) -> None:
+    """A chunk matches a support in the same note, under its heading, with one of its snippets."""
+    assert matches(support, **chunk) is expected
+
+
+@pytest.mark.parametrize(
+    ("support_vault", "case_vaults", "chunk_vault", "expected"),
+    [
+        pytest.param(None, (), None, True, id="nobody names a vault"),
+        pytest.param(None, (), "work", True, id="the case takes any vault"),
+        pytest.param(None, ("work",), "work", True, id="the case's vault"),
+        pytest.param(None, ("work",), "personal", False, id="not the case's vault"),
+        pytest.param(None, ("work", "personal"), "personal", True, id="one of the case's vaults"),
+        pytest.param("work", (), "personal", False, id="not the support's vault"),
+        pytest.param("work", ("work", "personal"), "personal", False, id="the support's vault is the narrower"),
+        pytest.param("work", ("work", "personal"), "work", True, id="the support's vault"),
+        pytest.param("work", ("work",), None, True, id="an API that does not tell is trusted"),
+    ],
+)
+def test_match_of_vaults(
+    support_vault: str | None, case_vaults: tuple[str, ...], chunk_vault: str | None, *, expected: bool
+) -> None:
+    """The same path in another vault is another note, where the API tells the vault."""
+    assert matches(make_support(vault=support_vault), vaults=case_vaults, vault=chunk_vault) is expected
+
+
+def test_label_names_every_support_of_every_chunk() -> None:
+    """Per chunk, in rank order, all supports it matches are named."""
+    case = make_case(gold_supports=(make_support(heading_path=None), make_support(), make_support("b.md")))
+    result = make_result(
+        "q1",
+        make_chunk("1", rel_path="b.md"),
+        make_chunk("2"),
+        make_chunk("3", heading_path="# X"),
+        make_chunk("4", rel_path="c.md"),
+    )
+    assert scoring.label(case, result).labels.matches == ((2,), (0, 1), (0,), ())
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        pytest.param("abc", (), id="distinct"),
+        pytest.param("aba", (2,), id="once more"),
+        pytest.param("aaab", (1, 2), id="twice more"),
+        pytest.param(("", "", "a"), (), id="no id is not the same id"),
+    ],
+)
+def test_label_finds_duplicates(ids: Any, expected: tuple[int, ...]) -> None:
+    """A chunk id that stood higher up is a duplicate; the first one is kept."""
+    result = make_result("q1", *(make_chunk(chunk_id) for chunk_id in ids))
+    assert scoring.label(make_case(), result).labels.duplicates == expected
+
+
+def test_label_of_a_failed_call() -> None:
+    """A failed call has nothing to label."""
+    labels = scoring.label(make_case(), make_result(failure=make_failure())).labels
+    assert (labels.matches, labels.heading_only, labels.duplicates, labels.truncated) == ((), (), (), False)
+
+
+@pytest.mark.parametrize("truncated", [True, False])
+def test_label_keeps_that_text_was_cut(*, truncated: bool) -> None:
+    """Labels say whether the text was cut before, as a missing snippet then proves nothing."""
+    assert scoring.label(make_case(), make_result(), truncated=truncated).labels.truncated is truncated
+
+
+@pytest.mark.parametrize(
+    ("question", "heading_path", "text", "expected"),
+    [
+        pytest.param("What does parking cost?", "# Parking", "Two euro.", True, id="heading meets, body does not"),
+        pytest.param("What does parking cost?", "# Parking", "Parking is two euro.", False, id="the body meets too"),
+        pytest.param("What does parking cost?", "# Fees", "Two euro.", False, id="nothing meets"),
+        pytest.param("What does parking cost?", "# Fees", "Parking: two euro.", False, id="only the body meets"),
+        pytest.param("What does parking cost?", "# Parking", "", True, id="no body"),
+        pytest.param(
+            "What does parking cost?", "# Parking", "Parking\nTwo euro.", True, id="heading repeated in the text"
+        ),
+        pytest.param("What does parking cost?", "# Parking", "# Parking\nTwo.", True, id="repeated with its mark"),
+        pytest.param(
+            "What does parking cost?", "# Parking", "Parking\nParking: two.", False, id="repeated, body meets"
+        ),
+        pytest.param("What does parking cost?", "# Parking > ## Fees", "Fees\nTwo.", True, id="an outer heading meets"),
+        pytest.param("PARKING?", "# parking", "Two.", True, id="case does not count"),
+        pytest.param("What is it for?", "# What is it for", "Two.", False, id="small words do not meet"),
+        pytest.param("What does parking cost?", "", "Two.", False, id="no heading"),
+    ],
+)
+def test_heading_only(question: str, heading_path: str, text: str, *, expected: bool) -> None:
+    """A chunk is heading-only when the question's words stand in its headings and none in its body."""
+    result = make_result("q1", make_chunk(heading_path=heading_path, text=text))
+    assert scoring.label(make_case(question=question), result).labels.heading_only == (expected,)
+
+
+def first(item: Labelled, cutoffs: tuple[int, ...] = (1, 5)) -> CaseScore:
+    """Score a run of one result."""
+    return scoring.score(make_run(item), cutoffs).cases[0]
+
+
+def test_score_of_a_case() -> None:
+    """A case is scored with its ranks, its values at every cut-off, its slices and its hash."""
+    item = make_ranked([(), (0,), (1,)], grades=(1, 1), groups=[(0, 1)])
+    item = replace(item, case=replace(item.case, must_pass=True))
+    score = first(item)
+    assert (score.case_id, score.mode, score.hash, score.must_pass) == ("q1", "hybrid", item.case.hash, True)
+    assert (score.rank, score.rank_all, score.failure) == (2, 3, None)
+    assert (score.values["hit_at_1"], score.values["hit_at_5"], score.values["mrr_at_5"]) == (0, 1, 0.5)
+    assert (score.values["recall_all_at_1"], score.values["recall_all_at_5"]) == (0, 1)
+    assert score.values["abstention_accuracy"] is None
+    assert score.slices == ("overall", "answerable=true", "category=factual", "difficulty=medium")
+
+
+def test_score_of_a_failed_call() -> None:
+    """A failed call scores as badly as can be, with the kind of its failure; only what it selected is not known."""
+    case = make_case(required_support_groups=((0,),))
+    score = first(make_labelled(case, make_result(failure=make_failure("status"))))
+    assert (score.rank, score.rank_all, score.failure) == (None, None, "status")
+    ranked = [score.values[f"{name}_at_5"] for name in ("hit", "recall_all", "mrr", "precision", "ndcg", "ndcg_exp")]
+    assert ranked == [0, 0, 0, 0, 0, 0]
+    assert score.values["scope_miss_rate"] is None
+    assert score.values["heading_dominance_rate"] == 1
+    assert score.values["false_abstention_rate"] == 1
+
+
+def test_score_of_an_unanswerable_case() -> None:
+    """An unanswerable case has no retrieval values, only abstention ones."""
+    item = make_labelled(make_case(answerable=False), make_result(response=make_response(abstained=True)))
+    score = first(item)
+    known = {name: value for name, value in score.values.items() if value is not None}
+    assert known == {
+        "abstention_accuracy": 1.0,
+        "hallucination_rate_unanswerable": 0.0,
+        "heading_dominance_rate": 0.0,
+    }
+
+
+def test_rank_is_told_beyond_the_cutoffs() -> None:
+    """The rank of the first match is told however deep it lies, and skips duplicates."""
+    assert first(make_ranked([()] * 11 + [(0,)], duplicates=[3])).rank == 11
+
+
+HARD = make_case("hard", difficulty="hard", tags=("code", "code", "x"), vaults=("work", "personal"))
+EASY = make_case("easy", difficulty="easy", category="general", vaults=("work",))
+NONE = make_case("none", answerable=False, tags=("code",))
+
+
+def item_of(case: Case, *rel_paths: str, mode: str = "hybrid") -> Labelled:
+    """Label a list of notes for a case; `a.md` is the one that is looked for."""
+    return scoring.label(case, make_result(case.id, *make_chunks(*rel_paths), mode=mode))
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        pytest.param(
+            HARD,
+            "overall answerable=true category=factual difficulty=hard tag=code tag=x vault=work vault=personal",
+            id="tags and vaults, each once",
+        ),
+        pytest.param(EASY, "overall answerable=true category=general difficulty=easy vault=work", id="no tags"),
+        pytest.param(
+            NONE, "overall answerable=false category=factual difficulty=medium tag=code", id="unanswerable, no vault"
+        ),
+    ],
+)
+def test_slices_of(case: Case, expected: str) -> None:
+    """A case belongs to the slice of all, and to one per property that it has."""
+    assert list(scoring.slices_of(case)) == expected.split()
+
+
+def test_slices() -> None:
+    """Every slice has the mean over its own cases, with how many it covers and how many it does not apply to."""
+    run = make_run(item_of(HARD, "b.md", "a.md"), item_of(EASY, "a.md"), item_of(NONE, "a.md"))
+    card = scoring.score(run, (1, 5))
+    slices = {name: metrics["hit_at_1"] for name, metrics in card.slices["hybrid"].items()}
+    # hard misses at 1, easy hits, none does not count
+    assert slices == {
+        "overall": make_metric(1 / 2, 2, unscored=1),
+        "answerable=true": make_metric(1 / 2, 2),
+        "answerable=false": make_metric(None, 0, unscored=1),
+        "category=factual": make_metric(0.0, 1, unscored=1),
+        "category=general": make_metric(1.0, 1),
+        "difficulty=easy": make_metric(1.0, 1),
+        "difficulty=hard": make_metric(0.0, 1),
+        "difficulty=medium": make_metric(None, 0, unscored=1),
+        "tag=code": make_metric(0.0, 1, unscored=1),
+        "tag=x": make_metric(0.0, 1),
+        "vault=personal": make_metric(0.0, 1),
+        "vault=work": make_metric(1 / 2, 2),
+    }
+    assert card.counts["hybrid"]["overall"] == 3
+    assert card.counts["hybrid"]["tag=code"] == 2
+    # hard: 1/2, easy: 1, so 3/4 in the mean
+    assert card.slices["hybrid"]["overall"]["mrr_at_5"] == make_metric(3 / 4, 2, unscored=1)
+
+
+def test_failed_call_stays_in_the_mean() -> None:
+    """A failed call lowers the mean instead of leaving it: one hit of three, not of two."""
+    failed = make_labelled(HARD, make_result("hard", failure=make_failure()))
+    run = make_run(item_of(EASY, "a.md"), item_of(make_case("miss"), "b.md"), failed)
+    card = scoring.score(run, (5,))
+    assert card.slices["hybrid"]["overall"]["hit_at_5"] == make_metric(1 / 3, 3)
+    assert card.operations is not None
+    assert (card.operations.calls, card.operations.failed) == (3, 1)
+
+
+def test_modes_are_scored_apart() -> None:
+    """Every mode has its own slices; a case that was not asked in a mode is not in them."""
+    run = make_run(
+        item_of(HARD, "a.md", mode="fts"), item_of(HARD, "b.md", mode="vector"), item_of(EASY, "a.md", mode="vector")
+    )
+    card = scoring.score(run, (1,))
+    assert list(card.slices) == ["fts", "vector"]
+    assert card.slices["fts"]["overall"]["hit_at_1"] == make_metric(1.0, 1)
+    assert card.slices["vector"]["overall"]["hit_at_1"] == make_metric(1 / 2, 2)
+    assert "difficulty=easy" not in card.slices["fts"]
+    assert card.counts["vector"]["overall"] == 2
+
+
+def test_order_is_that_of_the_run() -> None:
+    """Scores stand in the order of the run, slices in the order of their names."""
+    run = make_run(item_of(NONE), item_of(HARD), item_of(EASY))
+    card = scoring.score(run, (1,))
+    assert [score.case_id for score in card.cases] == ["none", "hard", "easy"]
+    assert list(card.slices["hybrid"]) == sorted(card.slices["hybrid"])
+
+
+def test_scorecard_tells_what_it_is_made_of() -> None:
+    """A scorecard carries the run's identity, its fingerprint and how the metrics were computed."""
+    run = make_run(item_of(EASY), suite="notes", run_id="r7", fingerprint={"k": 5})
+    card = scoring.score(run, (1, 3))
+    assert (card.suite, card.run_id) == ("notes", "r7")
+    made_of = {"metrics_version": scoring.METRICS_VERSION, "cutoffs": [1, 3], "fields": counts(run.results)}
+    assert card.fingerprint == {"k": 5, **made_of}
+    assert run.fingerprint == {"k": 5}
+
+
+def test_run_without_results() -> None:
+    """A run without results has no slices, rather than means of nothing."""
+    card = scoring.score(make_run(), (1,))
+    assert (card.cases, card.slices, card.counts) == ((), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([1.0, 0.0, None], make_metric(0.5, 2, unscored=1), id="null is counted, not averaged"),
+        pytest.param([None, None], make_metric(None, 0, unscored=2), id="only null"),
+        pytest.param([0.0], make_metric(0.0, 1), id="zero is a value"),
+        pytest.param([], make_metric(None, 0), id="no cases"),
+    ],
+)
+def test_means(values: list[float | None], expected: object) -> None:
+    """A mean covers the cases the metric applies to and says how many it does not."""
+    cases = [make_case_score(str(index), {"hit_at_1": value}) for index, value in enumerate(values)]
+    assert scoring.means(cases, (1,))["hit_at_1"] == expected
+
+
+def test_directions() -> None:
+    """Ranked metrics are named with every cut-off, the others once, each with the direction that is better."""
+    directions = scoring.directions((1, 5))
+    assert {name: direction for name, direction in directions.items() if name.startswith(("hit", "scope"))} == {
+        "hit_at_1": "higher",
+        "hit_at_5": "higher",
+        "scope_miss_rate": "lower",
+    }
+    assert len(directions) == sum(2 if metric.ranked else 1 for metric in METRICS.values())
+
+
+@given(st.lists(st.sampled_from(["a.md", "b.md", "c.md"]), max_size=12), st.integers(1, 4))
+def test_noise_at_the_end_never_helps(rel_paths: list[str], count: int) -> None:
+    """From real chunks to means: irrelevant chunks at the end of the list make no metric better."""
+    shorter = first(item_of(EASY, *rel_paths), (1, 3, 5, 10)).values
+    longer = first(item_of(EASY, *rel_paths, *["noise.md"] * count), (1, 3, 5, 10)).values
+    # how varied a list is, and what its chunks are made of, says nothing of whether it is relevant
+    shares = ("diversity_rate", "duplicate_doc_rate", "heading_only_hit_rate", "lexical_dominance", "heading_first")
+    relevance = {
+        name: direction for name, direction in scoring.directions((1, 3, 5, 10)).items() if not name.startswith(shares)
+    }
+    for name, direction in relevance.items():
+        before, after = shorter[name], longer[name]
+        assert (before is None) == (after is None)
+        if before is not None and after is not None:
+            assert after <= before if direction == "higher" else after >= before

@@ -1,0 +1,445 @@
+"""The notes API's protocol: what is sent, what is read, what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.config.schema import Ask
+from raggate.config.service_settings import Readiness
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Reference, Response
+from raggate.models.service import IndexState
+from raggate.service.adapters.ask import AskAdapter
+from raggate.service.adapters.health import UNHEALTHY
+
+ROOT = Path(__file__).parents[4]
+VAULTS = ("personal", "work")
+CASE = Case(id="c1", question="Where is the key?", answerable=True)
+
+
+def adapter(**settings: Any) -> AskAdapter:
+    """Build an adapter for the two vaults."""
+    return AskAdapter(Ask(**settings), VAULTS)
+
+
+def chunk(*, vault: int = 0, **changes: Any) -> dict[str, Any]:
+    """Build a chunk; with a vault number it has the id the notes API would give it."""
+    fields: dict[str, Any] = {
+        "chunk_id": "ab" * 16,
+        "rel_path": "Keys.md",
+        "heading_path": "# Keys",
+        "text": "Under the mat.",
+        "rank": 1,
+        "score_vector": 0.7,
+        "score_lexical": 0.1,
+        "score_final": 0.52,
+        **changes,
+    }
+    if vault:
+        source = f"{vault}|{fields['rel_path']}|{fields['heading_path']}|{fields['text']}"
+        fields["chunk_id"] = sha256(source.encode()).hexdigest()[:32]
+    return fields
+
+
+def answer(*chunks: object, debug: dict[str, Any] | None = None, **changes: Any) -> bytes:
+    """Build a body; `debug` and the other changes replace or add fields, `...` removes one."""
+    inner = {"retrieved_chunks": list(chunks), **(debug or {})}
+    outer = {"answer": "Under the mat.", "references": [], "debug": inner, **changes}
+    return orjson.dumps({name: value for name, value in outer.items() if value is not ...})
+
+
+def refusal(body: bytes, **settings: Any) -> str:
+    """Give the message with which a body is refused."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is the result
+        adapter(**settings).parse(body, CASE)
+    return str(caught.value)
+
+
+def test_call_sends_only_what_the_case_has() -> None:
+    """A plain case is sent as question, k and mode, nothing else."""
+    call = adapter(k=7).call(CASE, "lexical")
+    assert (call.method, call.path) == ("POST", "/api/v1/ask")
+    assert call.query == {"debug": "true", "retrieval_only": "true"}
+    assert call.json == {"question": "Where is the key?", "k": 7, "mode": "lexical"}
+
+
+def test_call_sends_scope_detail_and_own_k() -> None:
+    """Vaults, folders, detail and the case's own k go into the body."""
+    case = Case(id="c", question="q", answerable=True, vaults=("work",), folders=("a/b",), detail="brief", k=3)
+    call = adapter(k=7, retrieval_only=False).call(case, "hybrid")
+    assert call.query == {"debug": "true"}
+    assert call.json == {
+        "question": "q",
+        "k": 3,
+        "mode": "hybrid",
+        "vaults": ["work"],
+        "folders": ["a/b"],
+        "detail": "brief",
+    }
+
+
+def test_parse_reads_everything_the_protocol_has() -> None:
+    """A complete body becomes a complete response."""
+    body = answer(
+        chunk(vault=2),
+        references=[{"vault": "work", "rel_path": "Keys.md", "heading_path": "# Keys", "chunk_index": 0}],
+        abstained=True,
+        abstain_reason="no_relevant_context",
+        debug={
+            "folder_selection": {"selected_folders": ["work/"], "available_folders": ["personal/", "work/"]},
+            "latency": {"retrieval_ms": 4, "total_ms": 5.5},
+            "indexing_coverage": {"docs_processed": 3, "chunk_token_stats": {"min": 1}, "index_version": "c4"},
+        },
+    )
+    assert adapter(retrieval_only=False).parse(body, CASE) == Response(
+        chunks=(
+            Chunk(
+                chunk_id=chunk(vault=2)["chunk_id"],
+                rel_path="Keys.md",
+                heading_path="# Keys",
+                text="Under the mat.",
+                rank=1,
+                score_final=0.52,
+                score_vector=0.7,
+                score_lexical=0.1,
+                vault="work",
+            ),
+        ),
+        answer="Under the mat.",
+        references=(Reference(vault="work", rel_path="Keys.md", heading_path="# Keys", chunk_index=0),),
+        abstained=True,
+        abstain_reason="no_relevant_context",
+        selected_folders=("work/",),
+        available_folders=("personal/", "work/"),
+        latency={"retrieval_ms": 4.0, "total_ms": 5.5},
+        coverage={"docs_processed": 3, "chunk_token_stats": {"min": 1}, "index_version": "c4"},
+    )
+
+
+def test_parse_tolerates_what_the_protocol_leaves_out() -> None:
+    """Absent abstention, lexical score, rank, folders, latency and coverage are not errors."""
+    bare = chunk()
+    del bare["score_lexical"], bare["rank"]
+    response = adapter(retrieval_only=False).parse(answer(bare), CASE)
+    (found,) = response.chunks
+    assert (found.score_lexical, found.rank, found.vault) == (None, None, None)
+    assert (response.abstained, response.abstain_reason) == (False, None)
+    assert (response.selected_folders, response.available_folders) == (None, None)
+    assert (response.latency, response.coverage) == ({}, None)
+
+
+def test_parse_ignores_unknown_fields() -> None:
+    """Fields the protocol does not know do no harm, whatever they are."""
+    body = answer(chunk(shiny=[{}]), extra={"a": 1}, debug={"more": None})
+    assert len(adapter().parse(body, CASE).chunks) == 1
+
+
+def test_no_answer_when_none_was_asked_for() -> None:
+    """With retrieval only, an answer given all the same is not taken, and a missing one is no error."""
+    assert adapter().parse(answer(), CASE).answer is None
+    assert adapter().parse(answer(answer=..., references=...), CASE).answer is None
+    assert adapter(retrieval_only=False).parse(answer(), CASE).answer == "Under the mat."
+
+
+def test_latency_keeps_plausible_steps() -> None:
+    """Only non-negative numbers named *_ms are times."""
+    latency = {"total_ms": 3, "judge_ms": -1, "note_ms": "x", "ok_ms": True, "total": 4, "a b_ms": 1, "none_ms": None}
+    assert adapter().parse(answer(debug={"latency": latency}), CASE).latency == {"total_ms": 3.0}
+
+
+def test_coverage_drops_what_is_not_plain() -> None:
+    """Of unknown coverage entries only numbers, texts and flat mappings of those are kept."""
+    coverage = {"docs_processed": 3, "list": [1], "deep": {"a": {}}, "flat": {"a": "b"}, "null": None, "yes": True}
+    response = adapter().parse(answer(debug={"indexing_coverage": coverage}), CASE)
+    assert response.coverage == {"docs_processed": 3, "flat": {"a": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"<html>no", "the body: expected JSON, found '<html>no': unexpected character"),
+        (b"\xff{}", "the body: expected JSON, found '\ufffd{}'"),
+        (b"", "the body: expected JSON, found ''"),
+        (b"[1]", "the body: expected a mapping, found a list"),
+        (b'{"answer": ""}', "debug: found nothing; the API must honour ?debug=true"),
+        (b'{"answer": "", "debug": null}', "debug: found nothing; the API must honour ?debug=true"),
+        (b'{"answer": "", "debug": 7}', "debug: expected a mapping, found 7"),
+        (answer(answer=...), "answer: expected text, found nothing"),
+        (answer(answer=None), "answer: expected text, found null"),
+        (answer(answer=["x"]), "answer: expected text, found a list"),
+        (answer(abstained="yes"), 'abstained: expected true or false, found "yes"'),
+        (answer(abstain_reason=3), "abstain_reason: expected text, found 3"),
+        (b'{"answer": "", "debug": {}}', "debug.retrieved_chunks: expected a list, found nothing"),
+        (answer(debug={"retrieved_chunks": None}), "debug.retrieved_chunks: expected a list, found null"),
+        (answer(debug={"retrieved_chunks": {}}), "debug.retrieved_chunks: expected a list, found a mapping"),
+        (answer(*[chunk()] * 1001), "debug.retrieved_chunks: expected at most 1000 entries, found 1001"),
+        (answer(chunk(), 5), "debug.retrieved_chunks[1]: expected a mapping, found 5"),
+        (answer(chunk(chunk_id=None)), "debug.retrieved_chunks[0].chunk_id: expected text, found null"),
+        (
+            answer(chunk(), chunk(), chunk(), chunk(rel_path=12)),
+            "debug.retrieved_chunks[3].rel_path: expected text, found 12",
+        ),
+        (answer(chunk(heading_path=[])), "debug.retrieved_chunks[0].heading_path: expected text, found a list"),
+        (answer({"chunk_id": "", "rel_path": "", "heading_path": ""}), "[0].text: expected text, found nothing"),
+        (answer(chunk(rank=1.5)), "debug.retrieved_chunks[0].rank: expected a whole number, found 1.5"),
+        (answer(chunk(rank=True)), "debug.retrieved_chunks[0].rank: expected a whole number, found true"),
+        (answer(chunk(score_final="1")), 'debug.retrieved_chunks[0].score_final: expected a number, found "1"'),
+        (answer(chunk(score_vector=False)), "debug.retrieved_chunks[0].score_vector: expected a number, found false"),
+        (
+            answer(chunk(score_lexical={})),
+            "debug.retrieved_chunks[0].score_lexical: expected a number, found a mapping",
+        ),
+        (answer(chunk(vault=0) | {"vault": 1}), "debug.retrieved_chunks[0].vault: expected text, found 1"),
+        (answer(references=None), "references: expected a list, found null"),
+        (answer(references=[{}] * 1001), "references: expected at most 1000 entries, found 1001"),
+        (answer(references=["a"]), 'references[0]: expected a mapping, found "a"'),
+        (answer(references=[{}]), "references[0].chunk_index: expected a whole number, found nothing"),
+        (answer(references=[{"chunk_index": 0, "vault": 1}]), "references[0].vault: expected text, found 1"),
+        (answer(debug={"folder_selection": 1}), "debug.folder_selection: expected a mapping, found 1"),
+        (
+            answer(debug={"folder_selection": {"selected_folders": "a"}}),
+            'debug.folder_selection.selected_folders: expected a list, found "a"',
+        ),
+        (
+            answer(debug={"folder_selection": {"available_folders": ["a", 2]}}),
+            "debug.folder_selection.available_folders[1]: expected text, found 2",
+        ),
+        (answer(debug={"latency": []}), "debug.latency: expected a mapping, found a list"),
+        (answer(debug={"indexing_coverage": 0}), "debug.indexing_coverage: expected a mapping, found 0"),
+        (
+            answer(debug={"indexing_coverage": {"docs_processed": -1}}),
+            "debug.indexing_coverage.docs_processed: expected a whole number, 0 or more, found -1",
+        ),
+        (
+            answer(debug={"indexing_coverage": {"chunks_embedded": 1.0}}),
+            "debug.indexing_coverage.chunks_embedded: expected a whole number, 0 or more, found 1.0",
+        ),
+        (
+            answer(debug={"indexing_coverage": {"index_version": 4}}),
+            "debug.indexing_coverage.index_version: expected text, found 4",
+        ),
+        (
+            answer(debug={"indexing_coverage": {str(n): n for n in range(101)}}),
+            "debug.indexing_coverage: expected at most 100 entries, found 101",
+        ),
+    ],
+)
+def test_every_deviation_is_refused_with_place_expectation_and_finding(body: bytes, message: str) -> None:
+    """A body that breaks the protocol is refused with where, what was expected and what was found."""
+    assert message in refusal(body, retrieval_only=False)
+
+
+def test_refusal_quotes_foreign_text_harmlessly() -> None:
+    """What is quoted is one short line without control characters, whatever the API sent."""
+    message = refusal(answer(chunk(rank="\x1b[31m\n::error::" + "x" * 1000)))
+    assert message.isprintable()
+    assert len(message) < 150
+
+
+def test_numbers_beyond_a_double_are_refused_and_huge_integers_are_floats() -> None:
+    """No score is infinite: what does not fit a double is no JSON, what fits is taken."""
+    body = answer(chunk()).decode()
+    assert "infinity" in refusal(body.replace("0.52", "1e999").encode())
+    (found,) = adapter().parse(body.replace("0.52", "1" + "0" * 30).encode(), CASE).chunks
+    assert found.score_final == 1e30
+
+
+@pytest.mark.parametrize("vaults", [(), ("personal",), ("work",), ("elsewhere",), ("personal", "work")])
+def test_vault_is_recovered_from_the_id_whatever_the_scope(vaults: tuple[str, ...]) -> None:
+    """The same path and text in both vaults is told apart by the id, also where the case's scope says otherwise."""
+    case = Case(id="c", question="q", answerable=True, vaults=vaults)
+    chunks = adapter().parse(answer(chunk(vault=1), chunk(vault=2), chunk(vault=3), chunk()), case).chunks
+    assert [found.vault for found in chunks] == ["personal", "work", None, None]
+
+
+def test_vault_numbers_follow_the_configuration() -> None:
+    """Vault 1 is the first one configured."""
+    swapped = AskAdapter(Ask(), ("work", "personal"))
+    assert [found.vault for found in swapped.parse(answer(chunk(vault=1)), CASE).chunks] == ["work"]
+
+
+def test_explicit_vault_wins() -> None:
+    """An API that says the vault is believed; null counts as not saying."""
+    chunks = adapter().parse(answer(chunk(vault=2) | {"vault": "other"}, chunk(vault=2) | {"vault": None}), CASE).chunks
+    assert [found.vault for found in chunks] == ["other", "work"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+TOP_KEYS = ("answer", "references", "abstained", "abstain_reason", "debug")
+CHUNK_KEYS = ("chunk_id", "rel_path", "heading_path", "text", "rank", "score_final", "vault")
+debugs = st.fixed_dictionaries(
+    {"retrieved_chunks": st.lists(st.dictionaries(st.sampled_from(CHUNK_KEYS), json_values), max_size=3) | json_values},
+    optional=dict.fromkeys(("folder_selection", "latency", "indexing_coverage"), json_values),
+)
+near_misses = st.fixed_dictionaries(
+    {"debug": debugs | json_values, "answer": st.text() | json_values},
+    optional=dict.fromkeys(TOP_KEYS[1:4], json_values),
+)
+
+
+@given(st.binary(max_size=200) | near_misses.map(lambda value: json.dumps(value).encode()), st.booleans())
+def test_any_bytes_parse_or_are_refused(body: bytes, retrieval_only: bool) -> None:
+    """Whatever the API sends is a response or a ValueError, never anything else."""
+    message = ""
+    try:
+        adapter(retrieval_only=retrieval_only).parse(body, CASE)
+    except ValueError as error:
+        message = str(error)
+    assert message.isprintable()
+
+
+# --- index_state
+
+
+def state(
+    pages: dict[str, httpx.Response | Exception], *, ready: Readiness | None = None, **settings: Any
+) -> tuple[IndexState, list[httpx.Request]]:
+    """Ask a canned API for its state; give the requests it saw, too."""
+    seen: list[httpx.Request] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        page = pages.get(request.url.path, httpx.Response(404, text="404 page not found"))
+        if isinstance(page, Exception):
+            raise page
+        return page
+
+    with httpx.Client(transport=httpx.MockTransport(respond), base_url="http://api") as client:
+        return adapter(**settings).index_state(client, ready or Readiness()), seen
+
+
+HEALTHY = {"status": "healthy"}
+COVERAGE = {"docs_processed": 12, "chunks_embedded": 34}
+
+
+def pages(**changes: httpx.Response | Exception) -> dict[str, httpx.Response | Exception]:
+    """Build the pages of an API that is up, with some replaced: health, index, ask."""
+    good: dict[str, httpx.Response | Exception] = {
+        "health": httpx.Response(200, json=HEALTHY),
+        "index": httpx.Response(200, json={"is_indexing": False, "status": "idle"}),
+        "ask": httpx.Response(200, content=answer(debug={"indexing_coverage": COVERAGE})),
+    }
+    paths = {"health": "/api/health", "index": "/api/index/status", "ask": "/api/v1/ask"}
+    return {paths[name]: page for name, page in {**good, **changes}.items()}
+
+
+def test_state_of_an_api_that_is_up() -> None:
+    """Health, indexing, documents and chunks come from three requests."""
+    found, seen = state(pages(), modes=["lexical"])
+    assert found == IndexState(healthy=True, indexing=False, documents=12, chunks=34)
+    assert [request.method for request in seen] == ["GET", "GET", "POST"]
+    assert dict(seen[2].url.params) == {"debug": "true", "retrieval_only": "true"}
+    sent = orjson.loads(seen[2].content)
+    assert (sent["k"], sent["mode"]) == (3, "lexical")
+
+
+def test_state_while_indexing() -> None:
+    """An API that indexes says so, with what it has so far."""
+    found, _ = state(pages(index=httpx.Response(200, json={"is_indexing": True})))
+    assert (found.indexing, found.documents) == (True, 12)
+
+
+def test_state_without_index_path() -> None:
+    """Without an index path nothing is asked there and the API counts as not indexing."""
+    found, seen = state(pages(), ready=Readiness(index_path=None))
+    assert found == IndexState(healthy=True, indexing=False, documents=12, chunks=34)
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("page", "detail"),
+    [
+        (httpx.Response(503, text='{"status":\n"unhealthy"}'), 'GET /api/health: HTTP 503 {"status": "unhealthy"}'),
+        (httpx.Response(302, headers={"location": "/x"}), "GET /api/health: HTTP 302"),
+        (httpx.Response(200, json={"status": "degraded"}), 'GET /api/health: its status is "degraded"'),
+        (httpx.Response(200, json={"status": "Out of-Service"}), 'its status is "Out of-Service"'),
+        (httpx.Response(200, json={"status": False}), "its status is false"),
+    ],
+)
+def test_unhealthy_api(page: httpx.Response, detail: str) -> None:
+    """An unhealthy API is not asked further, and the state says what it said."""
+    found, seen = state(pages(health=page))
+    assert (found.healthy, found.documents, len(seen)) == (False, None, 1)
+    assert detail in found.detail
+
+
+def test_the_words_for_unhealthy_are_documented() -> None:
+    """The README names every word of `status` that means no."""
+    page = (ROOT / "README.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith("| `GET /api/health` |")]
+    assert set(re.findall(r"`([a-z_]+)`", row)) == {"status", "false", *UNHEALTHY}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *(httpx.Response(200, text="ok"), httpx.Response(200, json=[]), httpx.Response(200)),
+        *(httpx.Response(200, json={"status": said}) for said in ("ok", "UP", "pass", None, 0, {"db": "down"})),
+    ],
+)
+def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
+    """A health page that answers 200 is enough, whatever word it has for it, or none."""
+    assert state(pages(health=page))[0].healthy
+
+
+@pytest.mark.parametrize(
+    ("page", "indexing", "detail"),
+    [
+        (httpx.Response(404, text="no"), False, "GET /api/index/status: HTTP 404 no"),
+        (httpx.Response(503, text="later"), True, "GET /api/index/status: HTTP 503 later"),
+        (httpx.Response(200, json={"status": "idle"}), False, "does not tell is_indexing"),
+        (httpx.Response(200, json={"is_indexing": "no"}), False, "does not tell is_indexing"),
+    ],
+)
+def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, detail: str) -> None:
+    """A missing index page does not hold the API up, a failing one does."""
+    found, _ = state(pages(index=page))
+    assert (found.healthy, found.indexing) == (True, indexing)
+    assert detail in found.detail
+
+
+@pytest.mark.parametrize(
+    ("page", "detail"),
+    [
+        (httpx.Response(503, text="\x1b[1mno store"), "POST /api/v1/ask: HTTP 503 [1mno store"),
+        (httpx.Response(400, text="bad"), "POST /api/v1/ask: HTTP 400 bad"),
+        (httpx.Response(200, text="<html>"), "POST /api/v1/ask: the body: expected JSON"),
+        (httpx.Response(200, json={"answer": ""}), "the API must honour ?debug=true"),
+        (httpx.Response(200, content=answer()), "gives no debug.indexing_coverage"),
+        (httpx.Response(200, content=b"[" + b" " * 4096), "expected JSON"),
+        (httpx.ReadTimeout("slow"), "no answer in time"),
+    ],
+)
+def test_failing_probe_is_told_not_raised(page: httpx.Response | Exception, detail: str) -> None:
+    """When the probing question fails the API is up all the same, its documents are unknown, and the state says why."""
+    found, _ = state(pages(ask=page), max_body_bytes=1024)
+    assert (found.healthy, found.documents, found.chunks) == (True, None, None)
+    assert detail in found.detail
+
+
+def test_probe_counts_are_optional_one_by_one() -> None:
+    """A coverage that lacks one count gives the other."""
+    page = httpx.Response(200, content=answer(debug={"indexing_coverage": {"docs_processed": 2}}))
+    found, _ = state(pages(ask=page))
+    assert (found.documents, found.chunks) == (2, None)
+
+
+@pytest.mark.parametrize("page", ["health", "index", "ask"])
+def test_unreachable_api_raises(page: str) -> None:
+    """An API that cannot be reached is an httpx error, at whichever request."""
+    with pytest.raises(httpx.HTTPError):
+        state(pages(**{page: httpx.ConnectError("refused")}))

@@ -1,0 +1,273 @@
+"""The mapped adapter without a server: settings that are refused, requests that are filled, bodies that are read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from mapped_api import MappedAsk, adapter, example, mapped
+from raggate.config.mapped_settings import (
+    AskRequest,
+    ChunkFields,
+    Condition,
+    Duration,
+    HealthRequest,
+    IndexRequest,
+    Mapped,
+    ReferenceFields,
+    ResponseFields,
+)
+from raggate.config.schema import Ask
+from raggate.config.service_settings import described
+from raggate.errors import UsageError
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Response
+from raggate.service.adapters.mapped import MappedAdapter
+
+CASE = Case(id="c1", question="Where?", answerable=True)
+MODELS = (
+    *(AskRequest, ChunkFields, Condition, Duration, HealthRequest, IndexRequest, Mapped, ReferenceFields),
+    ResponseFields,
+)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_key_is_described(model: type[Any]) -> None:
+    """Below each key of the settings stands what it means."""
+    assert set(described(model)) == set(model.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"response__chunk": {}}, "Extra inputs are not permitted"),
+        ({"response__answer": "a[*]"}, "without [*]"),
+        ({"response__chunks__list": "a[?(@.x>1)]"}, "expected a path such as"),
+        ({"response__chunks": {"list": "a"}}, "at least one of 'id', 'doc_id' and 'rel_path'"),
+        ({"response__chunks": {"list": "a", "id": "i", "path_prefix": "/"}}, "'rel_path' beside 'path_prefix'"),
+        ({"response__abstained": {"path": "a", "equals": ["x"], "empty": True}}, "at most one of"),
+        ({"response__abstained": {"path": "a", "equals": [["x"]]}}, "expected text, a number, true, false or null"),
+        ({"response__latency": {"total": {"path": "t", "unit": "ms"}}}, "should match pattern"),
+        ({"response__latency": {"total_ms": {"path": "t", "unit": "min"}}}, "'ns', 'us', 'ms' or 's'"),
+        ({"ask__path": "v2"}, "starts with /"),
+        ({"ask__path": "/v2?x=1"}, "'query' is for the rest"),
+        ({"ask__path": "/v2/{env.HOME}"}, "found {env.HOME}"),
+        ({"ask__body": {"q": "{question} {"}}, "expected {{ and }}"),
+        ({"ask__body": {"q": "{Question}"}}, "found {Question}"),
+        ({"ask__body": {"q": "x"}}, "expected {question} in"),
+        ({"ask__method": "GET"}, "no 'body' with GET"),
+        ({"ask__method": "DELETE"}, "'GET', 'POST' or 'PUT'"),
+        ({"index": {"path": "/i"}}, "at least one of 'documents'"),
+        ({"pass_env": []}, "expected 'SEARCH_KEY' in 'pass_env' as well"),
+        ({"pass_env": ["GITHUB_TOKEN"]}, "not the runner's"),
+        ({"headers": {"Host": "x"}}, "that raggate does not set"),
+        ({"headers": {"X Y": "x"}}, "that raggate does not set"),
+        ({"headers": {"X": "a\r\nB: c"}}, "printable ASCII"),
+        ({"headers": {"X": "{question}"}}, "found {question}"),
+        ({"headers": {"X-A": "1", "x-a": "2"}}, "each name once"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], expected: str) -> None:
+    """A wrong path, placeholder, header or combination is an error when the configuration is read."""
+    with pytest.raises(ValidationError) as caught:
+        mapped(**changes)
+    assert expected in str(caught.value)
+
+
+def test_a_template_too_deep_is_refused() -> None:
+    """A body that is nested beyond the bound is a problem of the settings, not a crash."""
+    body: Any = "{question}"
+    for _ in range(30):
+        body = {"a": body}
+    with pytest.raises(ValidationError, match="at most 20 levels"):
+        mapped(ask__body=body)
+
+
+def test_the_adapter_needs_its_section_and_its_secrets() -> None:
+    """Without `ask.mapped`, or without a variable that a header names, nothing is asked; values are never told."""
+    with pytest.raises(UsageError, match=r"ask\.mapped is missing"):
+        MappedAdapter(Ask(), ("work",))
+    with pytest.raises(UsageError, match="SEARCH_KEY, which"):
+        adapter(environment={})
+    with pytest.raises(UsageError) as caught:
+        adapter(environment={"SEARCH_KEY": "s3c\nret"})
+    assert "s3c" not in caught.value.message
+
+
+def test_placeholders_keep_their_type_or_become_text() -> None:
+    """Alone a placeholder is a number, a list or nothing at all; inside a longer text it is text."""
+    body = {
+        "q": "{question}",
+        "n": ["{k}", "{detail}", "{vaults}"],
+        "text": "{k} of {vaults} {{k}} {folders}.",
+        "fixed": [1, None, True, 0.5],
+        "gone": "{folders}",
+    }
+    case = Case(id="a/b", question="{k}", answerable=True, k=3, vaults=("x", "y"))
+    call = adapter(mapped(ask__body=body, ask__path="/{case_id}/{mode}")).call(case, "hybrid")
+    assert call.json == {
+        "q": "{k}",
+        "n": [3, ["x", "y"]],
+        "text": "3 of x,y {k} .",
+        "fixed": [1, None, True, 0.5],
+    }
+    assert call.path == "/a%2Fb/hybrid"
+    assert getattr(call, "headers", None) == {"Authorization": "Bearer s3cret"}
+
+
+def test_a_get_request_has_no_body() -> None:
+    """A question can go into the query; what the case does not say is left out there too."""
+    query = {"q": "{question}", "in": "{vaults}", "detail": "{detail}", "k": "{k}"}
+    settings = mapped(ask={"method": "GET", "path": "/s", "query": query})
+    call = adapter(settings).call(Case(id="a", question="ü &", answerable=True, vaults=("x", "y")), "m")
+    assert (call.json, call.query) == (None, {"q": "ü &", "in": "x,y", "k": "10"})
+    with pytest.raises(UsageError, match="URL of more than"):
+        adapter(settings).call(Case(id="a", question="ü" * 9_000, answerable=True), "m")
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_case_cannot_climb_out_of_the_path(name: str) -> None:
+    """An id of dots alone stays one step of the path."""
+    settings = mapped(ask__path="/v2/{case_id}/x")
+    assert ".." not in adapter(settings).call(Case(id=name, question="q", answerable=True), "m").path
+
+
+def read(body: object, *, retrieval_only: bool = False, **response: Any) -> Response:
+    """Read a body of hits; `response` are the settings beside those of the chunks."""
+    settings = mapped(response={"chunks": {"list": "hits", "id": "id"}, **response})
+    return adapter(settings, retrieval_only=retrieval_only).parse(json.dumps(body).encode(), CASE)
+
+
+def chunk(hit: object, **fields: Any) -> Chunk:
+    """Read one hit."""
+    settings = mapped(response={"chunks": {"list": "$", "id": "id", **fields}})
+    (found,) = adapter(settings, retrieval_only=True).parse(json.dumps([hit]).encode(), CASE).chunks
+    return found
+
+
+@pytest.mark.parametrize(
+    ("headings", "separator", "expected"),
+    [
+        (["A", "B"], None, "# A > ## B"),
+        (["# A", "### B"], None, "# A > ### B"),
+        (["A", " "], None, "# A"),
+        ([], None, ""),
+        (None, None, ""),
+        ("# A > ## B", None, "# A > ## B"),
+        ("A / B", " / ", "# A > ## B"),
+    ],
+)
+def test_headings_become_a_heading_path(headings: object, separator: str | None, expected: str) -> None:
+    """Lists and separated texts become headings with level marks; a text is taken as it is."""
+    assert chunk({"id": "x", "h": headings}, heading_path="h", heading_separator=separator).heading_path == expected
+
+
+def test_a_chunk_has_all_its_parts() -> None:
+    """Ids may be numbers, ranks may count from 0, and optional parts may be null."""
+    hit = {"id": 7, "d": 8, "p": "x/a.md", "r": 0, "v": 0.5, "l": None, "s": 2, "w": "home", "t": ""}
+    paths = {"doc_id": "d", "rel_path": "p", "path_prefix": "x/", "rank": "r", "rank_from": 0, "score": "s"}
+    found = chunk(hit, **paths, score_vector="v", score_lexical="l", vault="w", text="t")
+    assert found == Chunk(
+        chunk_id="7", rel_path="a.md", heading_path="", text="", rank=1, score_final=2.0, score_vector=0.5,
+        vault="home", doc_id="8",
+    )  # fmt: skip
+
+
+def test_without_an_id_chunks_are_known_by_what_they_are() -> None:
+    """The same chunk has the same id in every answer, and another text another one."""
+    first, same, other = (chunk({"p": "a.md", "t": text}, id=None, rel_path="p", text="t") for text in "xxy")
+    assert first.chunk_id == same.chunk_id != other.chunk_id
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"), [("/v/work2/a.md", ("a.md", "work2")), ("/v/home/a.md", ("/v/home/a.md", None))]
+)
+def test_the_longest_prefix_tells_the_vault(path: str, expected: tuple[str, str | None]) -> None:
+    """A vault whose name begins another one's does not take its notes; an unknown vault leaves the path alone."""
+    section = mapped(response={"chunks": {"list": "$", "rel_path": "p", "path_prefix": "/v/{vault}/"}})
+    asked = MappedAdapter(MappedAsk(mapped=section), ("work", "work2"), {"SEARCH_KEY": "x"})
+    (found,) = asked.parse(json.dumps([{"p": path}]).encode(), CASE).chunks
+    assert (found.rel_path, found.vault) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "expected"),
+    [
+        ({}, True, True),
+        ({}, None, False),
+        ({"equals": [1]}, True, False),
+        ({"equals": [1]}, 1.0, True),
+        ({"equals": ["no", None]}, None, True),
+        ({"equals": ["no", None]}, "yes", False),
+        ({"empty": True}, " \n", True),
+        ({"empty": True}, [], True),
+        ({"empty": True}, 0, False),
+    ],
+)
+def test_abstaining_is_told_by_a_rule(rule: dict[str, Any], said: object, expected: bool) -> None:
+    """True itself, one of some values, or emptiness mean that the API abstained; 1 and true are not the same."""
+    assert read({"hits": [], "x": said}, abstained={"path": "x", **rule}).abstained is expected
+
+
+def test_an_empty_answer_is_no_abstention_where_none_was_asked_for() -> None:
+    """With retrieval_only neither answer nor emptiness counts, and references are not read."""
+    fields: dict[str, Any] = {"answer": "a", "abstained": {"path": "a", "empty": True}}
+    fields["references"] = {"list": "r", "rel_path": "$"}
+    found = read({"hits": [], "r": 7}, retrieval_only=True, **fields)
+    assert (found.answer, found.abstained, found.references) == (None, False, ())
+    found = read({"hits": [], "r": ["a.md"]}, **fields)
+    assert (found.answer, found.abstained, found.references[0].rel_path) == ("", True, "a.md")
+
+
+def test_times_folders_and_coverage_are_read() -> None:
+    """Times become milliseconds, negative ones vanish, and coverage keeps numbers and text."""
+    body = {"hits": [], "t": 2, "n": -1, "f": [{"p": "work/a"}], "c": {"docs": 3, "v": 7}, "g": True}
+    found = read(
+        body,
+        latency={"total_ms": {"path": "t", "unit": "s"}, "x_ms": {"path": "n", "unit": "ms"}},
+        selected_folders="f[*].p",
+        available_folders="nothing",
+        coverage={"docs_processed": "c.docs", "index_version": "c.v", "other": "c.x"},
+        grounded={"path": "g"},
+    )
+    assert found.latency == {"total_ms": 2000.0}
+    assert (found.selected_folders, found.available_folders, found.grounded) == (("work/a",), None, True)
+    assert found.coverage == {"docs_processed": 3, "index_version": "7"}
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from("data hits reply text outcome cites source took _id meta file body".split()), inner
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(body=st.binary(max_size=60) | JSON.map(orjson.dumps))
+def test_no_body_does_more_than_fail(body: bytes) -> None:
+    """Whatever a body holds, it is a response, or a ValueError that names the case."""
+    try:
+        found = adapter().parse(body, CASE)
+    except ValueError as error:
+        assert str(error).endswith("(case 'c1')")  # noqa: PT017 - either is right
+    else:
+        assert isinstance(found, Response)
+
+
+def test_the_example_has_no_key_that_only_tests_know() -> None:
+    """The section in docs/adapters.md is complete as it stands."""
+    assert Mapped.model_validate(example(), strict=True) == mapped()

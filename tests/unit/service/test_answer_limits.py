@@ -1,0 +1,117 @@
+"""Every text of an answer has a bound."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from raggate.inputs.note_titles import NoteTitles
+from raggate.inputs.note_words import NoteWords
+from raggate.models.golden import Case, Support
+from raggate.models.run import Chunk, Reference, Response, Result
+from raggate.scoring import score
+from raggate.service.answer_limits import MAX_NAME, MAX_PATH, MAX_TEXT, bounded
+
+CHUNK = Chunk(chunk_id="c", rel_path="a.md", heading_path="# A", text="t", vault="v", doc_id="d")
+REFERENCE = Reference(vault="v", rel_path="a.md", heading_path="# A", chunk_index=0)
+LIMITS = {"text": MAX_TEXT, "rel_path": MAX_PATH, "heading_path": MAX_PATH}
+
+
+def texts_of(noun: type[Any]) -> list[str]:
+    """Name the fields of a noun that hold text; raggate's own hash of a text is none of them."""
+    return [field.name for field in fields(noun) if "str" in str(field.type) and field.name != "text_hash"]
+
+
+def with_text(name: str, text: str) -> Response:
+    """Give a response with a text in one of its fields, whatever holds it there."""
+    value: dict[str, Any] = {
+        "chunks": (CHUNK,),
+        "references": (REFERENCE,),
+        "selected_folders": (text,),
+        "available_folders": (text,),
+        "latency": {text: 1.0},
+        "cost": {text: 1.0},
+        "coverage": {"chunker_version": text},
+    }
+    return replace(Response(chunks=()), **{name: value.get(name, text)})
+
+
+@pytest.mark.parametrize("name", texts_of(Chunk))
+def test_each_text_of_a_chunk(name: str) -> None:
+    """Each text of a chunk may be as long as its bound, and one character more breaks the protocol."""
+    limit = LIMITS.get(name, MAX_NAME)
+    whole: dict[str, Any] = {name: "x" * limit}
+    fits = Response(chunks=(CHUNK, replace(CHUNK, **whole)))
+    assert bounded(fits) is fits
+    whole[name] += "x"
+    with pytest.raises(ValueError, match=f"{name} of chunk 2: expected at most {limit} characters, found {limit + 1}"):
+        bounded(Response(chunks=(CHUNK, replace(CHUNK, **whole))))
+
+
+@pytest.mark.parametrize("name", texts_of(Reference))
+def test_each_text_of_a_reference(name: str) -> None:
+    """Each text of a reference has a bound."""
+    whole: dict[str, Any] = {name: "x" * (LIMITS.get(name, MAX_NAME) + 1)}
+    with pytest.raises(ValueError, match=f"{name} of reference 1: expected at most"):
+        bounded(Response(chunks=(), references=(replace(REFERENCE, **whole),)))
+
+
+@pytest.mark.parametrize("name", [*texts_of(Response), "coverage"])
+def test_each_text_beside_the_chunks(name: str) -> None:
+    """Each text that an answer has beside chunks and references has a bound."""
+    bounded(with_text(name, "x" * MAX_NAME))
+    with pytest.raises(ValueError, match="expected at most"):
+        bounded(with_text(name, "x" * (MAX_TEXT + 1)))
+
+
+@pytest.mark.parametrize(
+    "coverage",
+    [
+        pytest.param({"x" * 1_001: 1}, id="a key"),
+        pytest.param({"by_type": {"x" * 1_001: 1}}, id="an inner key"),
+        pytest.param({"by_type": {"md": "x" * 1_001}}, id="an inner text"),
+    ],
+)
+def test_texts_of_the_coverage(coverage: dict[str, Any]) -> None:
+    """Keys and texts of what the API tells of its index have a bound, also inside of it."""
+    with pytest.raises(ValueError, match="index coverage: expected at most 1000"):
+        bounded(Response(chunks=(), coverage=coverage))
+
+
+@pytest.mark.parametrize("unit", ["\u0327\u0301", "> # ", "#", " ", ">", "a ", "\u0f73\u0301"])
+def test_the_largest_answer_is_labelled_at_once(unit: str) -> None:
+    """An answer at all of its bounds is labelled in seconds, whatever text it is made of."""
+    path, text = (unit * MAX_PATH)[:MAX_PATH], (unit * MAX_TEXT)[:MAX_TEXT]
+    chunks = [replace(CHUNK, heading_path=f"{path[8:]}{number}", text=text) for number in range(32)]
+    supports = tuple(
+        Support(rel_path="a.md", heading_path=path if number % 2 else None, snippets=(text[:20_000],))
+        for number in range(32)
+    )
+    case = Case(id="q", question="a b c", answerable=True, gold_supports=supports)
+    result = Result(
+        case_id="q", mode="hybrid", response=Response(chunks=tuple(chunks)), failure=None, retries=0, elapsed_ms=1.0
+    )
+    begun = time.process_time()
+    assert len(score.label(case, result).labels.matches) == 32
+    assert time.process_time() - begun < 30  # hours once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("&#" + "1" * 5_000 + ";", id="a character reference that no number is"),
+        pytest.param("&#x" + "1" * 50_000 + ";", id="a hexadecimal one"),
+        pytest.param("&#" + "0" * 5_000 + "65;", id="leading zeros"),
+        pytest.param("a" + "\u0327\u0301" * 100_000, id="combining marks"),
+        pytest.param("# {#a}" + " " * 100_000 + "x", id="white space after an attribute"),
+    ],
+)
+def test_hostile_text_is_held_against_a_note(text: str) -> None:
+    """Any text and heading path is looked up in a note of the same text at once, and without an exception."""
+    begun = time.process_time()
+    assert NoteWords(text, ("a.md",)).holds(text)
+    NoteTitles(text, "v", "a.md").holds(text)
+    assert time.process_time() - begun < 10

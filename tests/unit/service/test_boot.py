@@ -1,0 +1,458 @@
+"""Readiness: when an API counts as up, and what is said when it does not come up. No process and no network."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from raggate.config.service_settings import Api, CommandBackend, Readiness
+from raggate.errors import CannotTell, UsageError
+from raggate.models.service import IndexState, Place
+from raggate.service import boot
+from raggate.service.growth import Expected
+
+FAST = boot.Pace(poll=0.005, watch=0.002, request=0.1, patience=0.03, news=0.02)
+DONE = IndexState(healthy=True, indexing=False, documents=5, chunks=9)
+
+
+@dataclass
+class FakeApi:
+    """A Started whose death can be scripted: `deaths` are what died() says, the last one for ever."""
+
+    deaths: list[str | None] = field(default_factory=lambda: [None])
+    base_url: str = "http://127.0.0.1:9"
+    log: tuple[str, ...] = ("starting", "panic: no vault")
+    closed: bool = False
+
+    def died(self) -> str | None:
+        """Give the next of the scripted deaths."""
+        return self.deaths.pop(0) if len(self.deaths) > 1 else self.deaths[0]
+
+    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+        """Give the last lines of a fixed log."""
+        return self.log[-lines:]
+
+    @contextmanager
+    def start(self, settings: object, place: object) -> Iterator["FakeApi"]:
+        """Stand in for a backend."""
+        try:
+            yield self
+        finally:
+            self.closed = True
+
+
+class Script:
+    """An index_state that plays looks one after the other, the last one for ever, and counts them."""
+
+    def __init__(self, *looks: IndexState | Exception) -> None:
+        self.looks = list(looks)
+        self.count = 0
+
+    def __call__(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        """Play the next look."""
+        look = self.looks[min(self.count, len(self.looks) - 1)]
+        self.count += 1
+        if isinstance(look, Exception):
+            raise look
+        return look
+
+
+FIVE = Expected(documents=5, chunks=9)
+
+
+def asking(client: httpx.Client, ready: Readiness) -> IndexState:
+    """Ask the health path for real, the way an adapter does."""
+    response = client.get(ready.health_path)
+    if response.status_code == 200 and not isinstance(response.json(), dict):
+        raise ValueError("expected a mapping, found a list")
+    return IndexState(healthy=response.status_code == 200, indexing=False)
+
+
+def state(documents: int | None, chunks: int | None = None, *, indexing: bool = False, detail: str = "") -> IndexState:
+    """Make the state of a healthy API."""
+    return IndexState(healthy=True, indexing=indexing, documents=documents, chunks=chunks, detail=detail)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Give a place that nothing is written to."""
+    return Place(root=tmp_path, out=tmp_path, vaults={}, environment={})
+
+
+@pytest.fixture
+def bring_up(place: Place) -> Callable[..., "Outcome"]:
+    """Give a function that brings a fake API up and tells how it went."""
+
+    def run(
+        index_state: boot.Probe,
+        *,
+        api: FakeApi | None = None,
+        url: str | None = None,
+        respond: Callable[[httpx.Request], httpx.Response] | None = None,
+        timeout: float = 20,
+        settle: float = 0.05,
+        expected: Expected = FIVE,
+    ) -> Outcome:
+        fake, said = api or FakeApi(), list[str]()
+        settings = Api(
+            command=None if url else CommandBackend(run=["x"]),
+            url=url,
+            ready=Readiness(timeout=timeout, settle=settle),
+        )
+        begun, error = time.monotonic(), None
+        try:
+            with boot.up(
+                settings,
+                place,
+                index_state=index_state,
+                expected=expected,
+                say=said.append,
+                start=fake.start,
+                transport=httpx.MockTransport(respond) if respond else None,
+                pace=FAST,
+            ) as started:
+                assert fake.closed is False
+                assert started.base_url == (url or fake.base_url)
+        except CannotTell as caught:
+            error = caught
+        return Outcome(fake, said, error, time.monotonic() - begun)
+
+    return run
+
+
+@dataclass
+class Outcome:
+    """How one attempt to bring an API up went."""
+
+    api: FakeApi
+    said: list[str]
+    error: CannotTell | None
+    seconds: float
+
+    @property
+    def message(self) -> str:
+        """Give what was said when it did not come up."""
+        assert self.error is not None, "it came up"
+        return self.error.message
+
+
+class TestReady:
+    """When an API counts as up."""
+
+    def test_two_equal_looks_at_a_complete_index(self, bring_up):
+        """An API whose index is complete is up after the second look that says so, and is torn down at the end."""
+        script = Script(DONE)
+        outcome = bring_up(script)
+        assert outcome.error is None
+        assert script.count == 2
+        assert outcome.api.closed
+        assert "5 of 5 documents, 9 chunks" in outcome.said[-1]
+
+    def test_a_growing_index_is_waited_for(self, bring_up):
+        """Numbers that change from look to look are never taken as final."""
+        script = Script(state(5, 6), state(5, 7), state(5, 8), state(5, 9), state(5, 9))
+        assert bring_up(script).error is None
+        assert script.count > 5
+
+    def test_indexing_is_waited_for(self, bring_up):
+        """Complete numbers do not count while the API says that it is indexing."""
+        script = Script(*[state(5, 9, indexing=True)] * 4, DONE, DONE)
+        assert bring_up(script).error is None
+        assert script.count == 6
+
+    def test_a_relapse_starts_over(self, bring_up):
+        """A look that fails between two equal ones makes neither of them count."""
+        script = Script(DONE, httpx.ReadError("reset"), DONE, IndexState(healthy=False, indexing=False), DONE, DONE)
+        assert bring_up(script).error is None
+        assert script.count == 6
+
+    def test_an_incomplete_index_is_final_once_it_settles(self, bring_up):
+        """An index smaller than the vault is taken as final only after it has not changed for the settling time."""
+        outcome = bring_up(Script(state(3, 7)), settle=0.08)
+        assert outcome.error is None
+        assert outcome.seconds >= 0.08
+        assert "3 of 5 documents" in outcome.said[-1]
+        assert "incomplete" in outcome.said[-1]
+
+    def test_an_api_that_does_not_count_is_believed(self, bring_up):
+        """Without a number of documents, two equal looks are enough."""
+        script = Script(state(None))
+        assert bring_up(script).error is None
+        assert script.count == 2
+
+    def test_an_api_kept_from_counting_has_to_settle(self, bring_up):
+        """When something went wrong with the counting, its silence must last before it is believed."""
+        outcome = bring_up(Script(state(None, detail="POST /api/v1/ask: HTTP 503")), settle=0.08)
+        assert outcome.error is None
+        assert outcome.seconds >= 0.08
+        assert "HTTP 503" in outcome.said[-1]
+
+    def test_more_documents_than_the_vault_has(self, bring_up):
+        """An index larger than the vault is that of another vault, or an old one: nothing is asked of it."""
+        assert "50 documents, but the vault has 5 notes" in bring_up(Script(state(50, 90))).error.message
+
+    def test_it_moves_with_the_api(self, bring_up):
+        """Looks follow the base URL when the API moves to another port."""
+        asked = []
+        api = FakeApi()
+
+        def look(client: httpx.Client, ready: Readiness) -> IndexState:
+            asked.append(str(client.base_url))
+            api.base_url = "http://127.0.0.1:10"
+            return DONE
+
+        assert bring_up(look, api=api).error is None
+        assert asked[:2] == ["http://127.0.0.1:9", "http://127.0.0.1:10"]
+
+    def test_a_look_at_the_old_port_is_left(self, bring_up):
+        """A look that hangs at the port that the API has left does not hold the wait up."""
+        api = FakeApi()
+
+        def look(client: httpx.Client, ready: Readiness) -> IndexState:
+            if api.base_url.endswith(":9"):
+                api.base_url = "http://127.0.0.1:10"
+                time.sleep(0.9)
+            return DONE
+
+        outcome = bring_up(look, api=api)
+        assert outcome.error is None
+        assert outcome.seconds < 0.8
+
+    def test_url_starts_nothing(self, bring_up):
+        """With `api.url` no backend is used and nothing is torn down."""
+        outcome = bring_up(Script(DONE), url="http://rag.test:9000")
+        assert outcome.error is None
+        assert outcome.api.closed is False
+
+    def test_news_while_it_takes_long(self, bring_up):
+        """A long wait says now and then how far the API is."""
+        outcome = bring_up(Script(*[state(2, 3, indexing=True)] * 12, DONE))
+        assert any("still indexing, 2 of 5 documents" in line for line in outcome.said)
+
+
+class TestDeath:
+    """The process ends before it is ready."""
+
+    def test_before_the_first_answer(self, bring_up):
+        """A dead process ends the wait at once, with how it ended and its last output."""
+        outcome = bring_up(
+            Script(httpx.ConnectError("refused")), api=FakeApi(deaths=[None, None, "exited with code 3"])
+        )
+        assert outcome.message == "the API exited with code 3 before it was ready"
+        assert outcome.error.log == ("starting", "panic: no vault")
+        assert outcome.seconds < 5
+        assert outcome.api.closed
+
+    def test_during_a_look_that_hangs(self, bring_up):
+        """A process that dies while a request hangs is noticed without waiting for the request."""
+
+        def hang(client: httpx.Client, ready: Readiness) -> IndexState:
+            time.sleep(0.9)
+            return DONE
+
+        outcome = bring_up(hang, api=FakeApi(deaths=[None, None, "was killed by SIGKILL"]))
+        assert outcome.message == "the API was killed by SIGKILL before it was ready"
+        assert "memory" in outcome.error.hint
+        assert outcome.seconds < 0.8
+
+    def test_going_to_the_background(self, bring_up):
+        """A command that ends well before it serves is told to stay in the foreground."""
+        outcome = bring_up(Script(httpx.ConnectError("refused")), api=FakeApi(deaths=["exited with code 0"]))
+        assert "foreground" in outcome.error.hint
+
+
+class TestTimeout:
+    """The time is over before it is ready."""
+
+    def test_not_listening(self, bring_up):
+        """Nothing on the port is told apart from bad answers, with the key of the timeout and the log."""
+        outcome = bring_up(timeout=0.2, index_state=Script(httpx.ConnectError("[Errno 111] Connection refused")))
+        assert outcome.message.startswith("the API was not ready after 0.2 s: it is not listening")
+        assert "http://127.0.0.1:9" in outcome.message
+        assert "api.ready.timeout" in outcome.error.hint
+        assert outcome.error.log
+
+    def test_not_listening_elsewhere(self, bring_up):
+        """An API that somebody else should have started is said to need starting."""
+        outcome = bring_up(timeout=0.2, index_state=Script(httpx.ConnectError("refused")), url="http://rag.test:9000")
+        assert "must be started before raggate" in outcome.error.hint
+
+    def test_unhealthy(self, bring_up):
+        """A bad status is shown with the beginning of the body, harmless."""
+        outcome = bring_up(
+            timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(503, text="no \x1b[31mvector\nstore")
+        )
+        assert "not healthy, GET /api/health answers 503: no [31mvector store" in outcome.message
+
+    def test_unhealthy_in_its_own_words(self, bring_up):
+        """What the adapter says of the health is shown."""
+        outcome = bring_up(
+            timeout=0.2, index_state=Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"'))
+        )
+        assert 'it is not healthy, status "sick "' in outcome.message
+
+    def test_another_protocol(self, bring_up):
+        """An answer of the wrong shape is told apart from a bad status."""
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, json=[1, 2]))
+        assert "does not follow the protocol, expected a mapping, found a list" in outcome.message
+        assert "answers 200: [1,2]" in outcome.message
+
+    def test_not_json(self, bring_up):
+        """An answer that is not JSON breaks the protocol, too."""
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, text="<html>"))
+        assert "does not follow the protocol" in outcome.message
+        assert "<html>" in outcome.message
+
+    def test_still_indexing(self, bring_up):
+        """An index that is not finished in time is told with how far it came."""
+        outcome = bring_up(timeout=0.2, index_state=Script(state(3, 8, indexing=True)))
+        assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
+
+    def test_an_index_that_never_settles(self, bring_up):
+        """An index that grew and has not settled in time is not taken as final, and is said to change."""
+        outcome = bring_up(timeout=0.2, index_state=Script(state(2, 4), state(3, 8)), settle=10)
+        assert "its index still changes, 3 of 5 documents" in outcome.message
+
+    @pytest.mark.parametrize(
+        ("seen", "said"),
+        [
+            (state(3, 8), "its index is incomplete, 3 of 5 documents, 8 chunks"),
+            (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 chunks"),
+            (
+                state(None, detail="POST /ask: no answer in time"),
+                "its index is not known to be complete, no count of its documents (POST /ask: no answer in time)",
+            ),
+        ],
+    )
+    def test_an_index_that_was_not_seen_to_change(self, bring_up, seen, said):
+        """One that stays as it is, but not for long enough yet, is not said to change."""
+        outcome = bring_up(timeout=0.1, index_state=Script(seen), settle=10)
+        assert outcome.message == f"the API was not ready after 0.1 s: {said}"
+
+    @pytest.mark.parametrize("body_rate", [0.01, 0.06])
+    def test_a_dripping_body_does_not_outlast_the_deadline(self, bring_up, body_rate):
+        """A body that comes byte by byte ends with the deadline, however short the pauses are."""
+
+        class Drip(httpx.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                while True:
+                    time.sleep(body_rate)
+                    yield b" "
+
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Drip()))
+        assert "GET /api/health is not answered in time" in outcome.message
+        assert outcome.seconds < 2
+
+    def test_a_huge_body_is_not_read(self, bring_up):
+        """A body beyond the limit is given up, not collected."""
+        sent: list[int] = []
+
+        class Huge(httpx.SyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                sent.append(0)
+                while True:
+                    sent[-1] += 1
+                    yield b" " * (1 << 18)
+
+        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Huge()))
+        assert "larger than 1048576 bytes" in outcome.message
+        assert max(sent) == 5
+
+    def test_a_compressed_bomb_is_not_unpacked(self, bring_up):
+        """A compressed answer nobody asked for is not decoded."""
+        bomb = httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"\x1f\x8b bomb"))
+        assert (
+            "does not follow the protocol" in bring_up(timeout=0.2, index_state=asking, respond=lambda _: bomb).message
+        )
+
+    def test_a_look_that_never_ends(self, bring_up):
+        """A look that no timeout of the client ends, such as a dripping header, ends with the deadline all the same."""
+
+        def hang(client: httpx.Client, ready: Readiness) -> IndexState:
+            time.sleep(0.9)
+            return DONE
+
+        outcome = bring_up(timeout=0.2, index_state=hang)
+        assert "accepts connections but has not answered" in outcome.message
+        assert outcome.seconds < 0.8
+
+
+class TestHopeless:
+    """Waiting does not help."""
+
+    @pytest.mark.parametrize("status", [302, 401, 404, 405])
+    def test_given_up_early(self, bring_up, status):
+        """A status that waiting does not change ends the wait long before the timeout, and names the key to check."""
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(status))
+        assert f"cannot become ready: GET /api/health answers {status}" in outcome.message
+        assert "api.ready.health_path" in outcome.error.hint
+        assert outcome.seconds < 5
+
+    @pytest.mark.parametrize("status", [429, 500, 503])
+    def test_not_given_up(self, bring_up, status):
+        """A status that may get better is waited for."""
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(status), timeout=0.2)
+        assert f"not ready after 0.2 s: it is not healthy, GET /api/health answers {status}" in outcome.message
+
+    def test_a_short_404_is_forgiven(self, bring_up):
+        """An API that registers its paths a moment late comes up."""
+        statuses = iter([404, 404, 404])
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(next(statuses, 200), json={}))
+        assert outcome.error is None
+
+
+def test_a_bug_of_the_adapter_is_not_swallowed(bring_up):
+    """An unexpected exception of index_state comes out as it is, and the API is torn down."""
+    api = FakeApi()
+    with pytest.raises(KeyError, match="oops"):
+        bring_up(Script(KeyError("oops")), api=api)
+    assert api.closed
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "LOCALHOST.", "localhost.localdomain", "ip6-loopback", "api.localhost"),
+        *("127.0.0.1", "127.1.2.3", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "0"),
+        *("[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1%25lo]"),
+    ],
+)
+def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
+    """In the action's container, where nothing listens, localhost as URL is explained before anything is asked."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=True)
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        api = Api(url=f"http://{host}:{taken.getsockname()[1]}")
+    with (
+        pytest.raises(UsageError, match="is the container that raggate runs in") as caught,
+        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, say=lambda _: None, pace=FAST),
+    ):
+        pass
+    assert "service's name" in caught.value.hint
+    assert "gateway" in caught.value.hint
+
+
+@pytest.mark.parametrize("in_action", [True, False])
+def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -> None:
+    """What listens on localhost is asked, also by an action that a runner has given the machine's network."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=in_action)
+    looks = Script(state(5))
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        api = Api(url=f"http://127.0.0.1:{server.getsockname()[1]}")
+        with boot.up(api, place, index_state=looks, expected=FIVE, say=lambda _: None, pace=FAST) as started:
+            assert started.base_url == api.url
+    assert looks.count
+
+
+def test_localhost_outside_the_action(tmp_path: Path) -> None:
+    """Outside the action localhost is an address like any, also before something listens there."""
+    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={})
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
+    looks = Script(httpx.ConnectError("refused"), state(5))
+    with boot.up(api, place, index_state=looks, expected=FIVE, say=lambda _: None, pace=FAST):
+        assert looks.count == 3

@@ -1,0 +1,93 @@
+"""Files that judge and lie in the build context of the API: found whatever .dockerignore says of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raggate.cli.init import write_example
+from raggate.config.service_settings import Api
+from raggate.service.build_context import exposed
+
+GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
+
+
+def api(context: str = ".", **container: object) -> Api:
+    """Give the settings of a container that is built."""
+    return Api.model_validate({"container": {"build": {"context": context}, "port": 9000, **container}})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A directory with a golden set, a baseline and a service."""
+    for path in (GOLDEN, BASELINE, "service/Dockerfile"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("x")
+    return tmp_path
+
+
+def found(root: Path, settings: Api) -> tuple[str, ...]:
+    """Look for the golden set and the baseline."""
+    return exposed(settings, root, (GOLDEN, BASELINE))
+
+
+@pytest.mark.parametrize(
+    ("ignored", "left"),
+    [
+        (None, (GOLDEN, BASELINE)),
+        ("", (GOLDEN, BASELINE)),
+        ("# golden\nbaselines/\n", (GOLDEN,)),
+        ("golden\nbaselines\n", ()),
+        ("*\n!src\n", ()),
+        ("*\n!golden\n", (GOLDEN,)),
+        ("**/*.jsonl\n", (BASELINE,)),
+        ("golden\n!golden/eval_set.jsonl\n/baselines/notes.json", (GOLDEN,)),
+    ],
+)
+def test_what_dockerignore_leaves_in_the_context(root: Path, ignored: str | None, left: tuple[str, ...]) -> None:
+    """A golden set or baseline that is sent to the builder is named; one that .dockerignore keeps away is not."""
+    if ignored is not None:
+        (root / ".dockerignore").write_text(ignored)
+    assert found(root, api()) == left
+
+
+def test_another_context(root: Path) -> None:
+    """A context beside the files has none of them, and one below them those that lie in it."""
+    assert found(root, api("service")) == ()
+    assert found(root, api("golden")) == (GOLDEN,)
+
+
+@pytest.mark.parametrize("backend", [{"container": {"image": "x:1", "port": 1}}, {"command": {"run": ["x"]}}])
+def test_a_service_is_built_too(root: Path, backend: dict[str, dict[str, object]]) -> None:
+    """The image of a service can carry them as well, beside a container and beside a process."""
+    services = {"db": {"build": {"context": "."}}}
+    settings = Api.model_validate({name: {**own, "services": services} for name, own in backend.items()})
+    assert found(root, settings) == (GOLDEN, BASELINE)
+
+
+@pytest.mark.parametrize("settings", [{"url": "http://127.0.0.1:1"}, {"container": {"image": "x:1", "port": 1}}])
+def test_nothing_is_built(root: Path, settings: dict[str, object]) -> None:
+    """Where raggate builds no image there is no context to look into."""
+    assert found(root, Api.model_validate(settings)) == ()
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    """What does not exist is in no context."""
+    assert found(tmp_path, api()) == ()
+
+
+def test_what_init_writes_keeps_them_apart(tmp_path: Path) -> None:
+    """The .dockerignore of `raggate init` keeps golden set and baseline out of the context that it configures."""
+    written = write_example(tmp_path)
+    assert tmp_path / ".dockerignore" in written
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / BASELINE).write_text("x")
+    assert found(tmp_path, api()) == ()
+
+
+def test_init_leaves_a_dockerignore_alone(tmp_path: Path) -> None:
+    """One that is there already is the owner's, and is not touched."""
+    (tmp_path / ".dockerignore").write_text("node_modules\n")
+    assert tmp_path / ".dockerignore" not in write_example(tmp_path)
+    assert (tmp_path / ".dockerignore").read_text() == "node_modules\n"

@@ -1,0 +1,51 @@
+"""Dates: timestamps as text, the day they are of, and the days between them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.text.dates import day, days_between, days_until
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        pytest.param("2026-01-02T03:04:05Z", "2026-01-02", id="utc"),
+        pytest.param("2026-01-02T23:30:00-01:00", "2026-01-03", id="another-zone"),
+        pytest.param("2026-01-02T23:30:00", "2026-01-02", id="no-zone-is-utc"),
+        pytest.param("0001-01-01T00:00:00+23:59", None, id="before-the-calendar"),
+        pytest.param("yesterday", None, id="no-timestamp"),
+        pytest.param("", None, id="empty"),
+        pytest.param(None, None, id="nothing"),
+        pytest.param(20260102, None, id="a-number"),
+    ],
+)
+def test_day(stamp: object, expected: str | None) -> None:
+    """The day of a timestamp is that in UTC; what is no timestamp has none."""
+    assert day(stamp) == expected
+
+
+def test_days_between() -> None:
+    """Days are counted with their fractions, negative backwards, and not at all where a side is no timestamp."""
+    assert days_between("2026-01-01T00:00:00Z", "2026-01-03T12:00:00Z") == 2.5
+    assert days_between("2026-01-03T12:00:00Z", "2026-01-01T00:00:00Z") == -2.5
+    assert days_between(None, "2026-01-01T00:00:00Z") is None
+    assert days_between("2026-01-01T00:00:00Z", "soon") is None
+
+
+def test_days_until() -> None:
+    """Whole days are counted from the day of a timestamp, whatever its hour; the last day itself is 0 away."""
+    assert days_until("2026-01-03", "2026-01-01T23:59:59Z") == 2
+    assert days_until("2026-01-03", "2026-01-03T23:59:59Z") == 0
+    assert days_until("2026-01-03", "2026-01-04T00:00:00Z") == -1
+    assert days_until("2026-01-03", "never") is None
+    assert days_until("never", "2026-01-03T00:00:00Z") is None
+
+
+@given(st.text(max_size=30), st.text(max_size=12))
+def test_any_text(stamp: str, last: str) -> None:
+    """No text at all crashes."""
+    assert days_between(stamp, stamp) in {None, 0.0}
+    assert days_until(last, stamp) is None or day(stamp) is not None

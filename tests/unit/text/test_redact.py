@@ -1,0 +1,78 @@
+"""What is secret in an environment, and streams without it, however they are cut."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.service.backends.processes import Log
+from raggate.text.redact import Redactor, forms, of_environment, redact, redact_cut
+
+KEY = "sk-0123456789/+äb"
+LONG = "-----BEGIN-----\nMIIEpAIBAAKCAQEA\n-----END-----"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("SEARCH_KEY", "12345678", True),
+        ("search_token", "12345678", True),
+        ("DB_PASSWORD", "12345678", True),
+        ("HTTP_AUTH", "12345678", True),
+        ("AWS_CREDENTIALS", "12345678", True),
+        ("SEARCH_KEY", "1234567", False),
+        ("PATH", "/usr/local/bin:/usr/bin", False),
+        ("LC_ALL", "C.UTF-8.long", False),
+        ("GOCACHE", "/home/somebody/.cache/go", False),
+    ],
+)
+def test_names_say_what_is_secret(name: str, value: str, *, secret: bool) -> None:
+    """A variable that is handed on is secret when its name says so and its value is long enough to be one."""
+    assert of_environment({name: value}, [name]) == ((value,) if secret else ())
+
+
+def test_tokens_of_the_runner_are_secret_without_being_handed_on() -> None:
+    """The step's token is hidden in any spelling of its variable, other variables only when they are handed on."""
+    environment = {"INPUT_GITHUB-TOKEN": "ghs_012345", "ACTIONS_RUNTIME_TOKEN": "eyJhbGci", "OTHER_TOKEN": "12345678"}
+    assert set(of_environment(environment)) == {"ghs_012345", "eyJhbGci"}
+    assert of_environment({"INPUT_TOKEN-LOGIN": "my-app[bot]"}) == ()
+
+
+@pytest.mark.parametrize("secret", [KEY, LONG])
+@given(data=st.data())
+def test_streams_are_clean_wherever_they_are_cut(secret: str, data: st.DataObject) -> None:
+    """A value in any of its shapes is gone from a stream, and nothing else is, wherever it is cut into pieces."""
+    part = st.one_of(
+        st.sampled_from([form for form in forms(secret) if "\n" not in form]), st.text("ab\n=%", max_size=9)
+    )
+    text = "".join(data.draw(st.lists(part, max_size=6)))
+    whole = text.encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    redactor = Redactor([secret])
+    pieces = [whole[start:end] for start, end in itertools.pairwise([0, *cuts, len(whole)])]
+    found = b"".join([*map(redactor.feed, pieces), redactor.flush()]).decode()
+    assert found == redact(text, [secret])
+    assert not [form for form in forms(secret) if form in found]
+
+
+@given(length=st.integers(0, len(KEY)), before=st.text(max_size=5), after=st.text(max_size=5))
+def test_a_secret_that_was_cut_off_is_hidden_too(length: int, before: str, after: str) -> None:
+    """A message that was shortened in the middle of a secret does not end with the first half of it."""
+    found = redact_cut(f"{before} {KEY[:length]}…{after}", [KEY])
+    assert found.endswith(f"…{after}")
+    assert KEY[:6] not in found
+    assert redact_cut(f"{KEY} and {KEY[:8]}…; {KEY[:7]}…", [KEY]) == "*** and ***…; ***…"
+
+
+def test_logs_hide_secrets_in_memory_and_on_disk(tmp_path: Path) -> None:
+    """Neither the kept lines nor the file hold a secret that comes in two pieces; what is not one is there at once."""
+    with Log(tmp_path / "api.log", [KEY]) as log:
+        log.feed(f"starting\nkey={KEY[:9]}".encode())
+        assert log.tail()[0] == "starting"
+        log.feed(f"{KEY[9:]} and on\nunfinished {KEY}".encode())
+        assert log.tail() == ("starting", "key=*** and on", "unfinished ***")
+    assert (tmp_path / "api.log").read_text() == "starting\nkey=*** and on\nunfinished ***"
