@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from raggate.models.service import IndexState, Place, Started
 from raggate.service import signals
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.boot_hints import check_size, why_it_ended
+from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.growth import Expected, Growth
 from raggate.service.transport import MAX_BODY_BYTES, Exchange, Wire
 from raggate.text.escape import log_line, plain
@@ -63,6 +63,7 @@ def up(
     start: Start | None = None,
     transport: httpx.BaseTransport | None = None,
     pace: Pace = Pace(),
+    clock: Clock = MACHINE_CLOCK,
 ) -> Iterator[Started]:
     """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
 
@@ -76,6 +77,7 @@ def up(
         start: starts the API, in place of the backend that the settings choose.
         transport: carries the requests, in place of a connection.
         pace: how often to look.
+        clock: how time passes.
 
     Raises:
         UsageError: when the settings do not let anything be started.
@@ -83,7 +85,7 @@ def up(
     """
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, place, say, start))
-        wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace)
+        wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace, clock=clock)
         state = wait.until_ready(transport, max_body_bytes)
         if state is not None and (state.documents or 0) > expected.documents:
             # only then, as a large vault takes long to count
@@ -166,6 +168,7 @@ class _Wait:
         expected: Expected,
         say: Callable[[str], None],
         pace: Pace,
+        clock: Clock,
     ) -> None:
         self._started = started
         self._ready = api.ready
@@ -175,7 +178,8 @@ class _Wait:
         self._growth = Growth(expected, api.ready.settle)
         self._say = say
         self._pace = pace
-        self._begun = time.monotonic()
+        self._clock = clock
+        self._begun = clock.now()
         self._deadline = self._begun + api.ready.timeout
         self._last: _Look | None = None
         self._hopeless_since: float | None = None
@@ -189,13 +193,15 @@ class _Wait:
         growth = self._growth
         # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
         inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
-        wire = Wire(inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes)
+        wire = Wire(
+            inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes, now=self._clock.now
+        )
         news = self._begun + self._pace.news
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
             while True:
-                self._looked = time.monotonic()
+                self._looked = self._clock.now()
                 look = self._look(client, wire)
-                now = time.monotonic()
+                now = self._clock.now()
                 # cut short by the deadline it tells nothing; the look before it does
                 if self._last is None or now < self._deadline or now - self._looked > _TELLING:
                     self._last = look
@@ -226,9 +232,9 @@ class _Wait:
         threading.Thread(target=look, name="look at the API", daemon=True).start()
         while True:
             try:
-                found = box.get(timeout=self._pace.watch)
+                found = self._clock.take(box, self._pace.watch)
             except queue.Empty:
-                if time.monotonic() - self._looked > _TELLING:
+                if self._clock.now() - self._looked > _TELLING:
                     self._last = _Look(wire.exchange, error=httpx.ReadTimeout("not yet"))
                 self._check(late=2 * self._pace.watch)
                 if self._started.base_url != base_url:
@@ -241,10 +247,10 @@ class _Wait:
     def _pause(self, end: float) -> None:
         while True:
             self._check()
-            left = min(end, self._deadline) - time.monotonic()
+            left = min(end, self._deadline) - self._clock.now()
             if left <= 0:
                 break
-            time.sleep(min(left, self._pace.watch))
+            self._clock.sleep(min(left, self._pace.watch))
         self._check()
 
     def _check(self, late: float = 0.0) -> None:
@@ -254,7 +260,7 @@ class _Wait:
             log = self._started.log_tail()
             hint = why_it_ended(ended, log, contained=self._api.container is not None)
             raise CannotTell(f"the API {ended} before it was ready", hint=hint, log=log)
-        if time.monotonic() >= self._deadline + late:
+        if self._clock.now() >= self._deadline + late:
             raise CannotTell(
                 f"the API was not ready after {self._ready.timeout:g} s: {self._situation()}",
                 hint=self._hint(),
@@ -329,7 +335,7 @@ class _Wait:
         state = self._last.state if self._last else None
         if state is None:
             return
-        text = f"the API is up after {time.monotonic() - self._begun:.1f} s: {self._count(state)}"
+        text = f"the API is up after {self._clock.now() - self._begun:.1f} s: {self._count(state)}"
         if state.documents is not None and state.documents < self._expected.documents:
             text += f"; the index is incomplete, but has not changed for {self._ready.settle:g} s"
         self._say(log_line(f"{text}; {state.detail}" if state.detail else text))

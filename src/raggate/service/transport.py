@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
@@ -43,19 +43,27 @@ class Wire(httpx.BaseTransport):
 
     Args:
         inner: carries the requests.
-        deadline: on `time.monotonic()`; no request and no body goes on beyond it, whatever the client's timeouts are.
+        deadline: on the clock `now`; no request and no body goes on beyond it, whatever the client's timeouts are.
         seconds: the most that one request with its body takes. A header that drips is the exception: what is read of
             it is bounded by `seconds` per piece only.
         max_bytes: a body that is larger is not read further.
+        now: gives the seconds of a clock that only goes forward.
     """
 
     def __init__(
-        self, inner: httpx.BaseTransport, *, deadline: float, seconds: float, max_bytes: int = MAX_BODY_BYTES
+        self,
+        inner: httpx.BaseTransport,
+        *,
+        deadline: float,
+        seconds: float,
+        max_bytes: int = MAX_BODY_BYTES,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._inner = inner
         self._max_bytes = max_bytes
         self._deadline = deadline
         self._seconds = seconds
+        self._now = now
         self.exchange = Exchange()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -67,14 +75,14 @@ class Wire(httpx.BaseTransport):
         exchange = self.exchange
         exchange.request = plain(f"{request.method} {request.url.path}")
         exchange.status, exchange.excerpt = None, b""
-        now = time.monotonic()
+        now = self._now()
         end = min(now + self._seconds, self._deadline)
         request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), max(end - now, 0.01))
         response = self._inner.handle_request(request)
         exchange.status = response.status_code
         # undone by the client, a compression would grow beyond what is counted here; raggate asks for none
         headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
-        body = _Body(response, exchange, end, self._max_bytes)
+        body = _Body(response, exchange, end, self._max_bytes, self._now)
         return httpx.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
 
     def close(self) -> None:
@@ -83,13 +91,16 @@ class Wire(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(self, response: httpx.Response, exchange: Exchange, end: float, max_bytes: int) -> None:
+    def __init__(
+        self, response: httpx.Response, exchange: Exchange, end: float, max_bytes: int, now: Callable[[], float]
+    ) -> None:
         if not isinstance(response.stream, httpx.SyncByteStream):
             raise TypeError("expected a response of a synchronous transport")
         self._response = response
         self._stream = response.stream
         self._exchange = exchange
         self._end = end
+        self._now = now
         self._max_bytes = max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
@@ -99,7 +110,7 @@ class _Body(httpx.SyncByteStream):
             self._exchange.excerpt += piece[: max(_EXCERPT_BYTES - len(self._exchange.excerpt), 0)]
             if size > self._max_bytes:
                 raise httpx.ReadError(f"the body is larger than {self._max_bytes} bytes (ask.max_body_bytes)")
-            if time.monotonic() >= self._end:
+            if self._now() >= self._end:
                 raise httpx.ReadTimeout("the body is not complete in time")
             yield piece
 

@@ -1,7 +1,8 @@
-"""Readiness: when an API counts as up, and what is said when it does not come up. No process and no network."""
+"""Readiness: when an API counts as up, and what is said when it does not come up. No process, network or waiting."""
 
+import queue
 import socket
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -14,10 +15,39 @@ from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, Place
 from raggate.service import boot
+from raggate.service.clock import Clock
 from raggate.service.growth import Expected
 
-FAST = boot.Pace(poll=0.005, watch=0.002, request=0.1, patience=0.03, news=0.02)
 DONE = IndexState(healthy=True, indexing=False, documents=5, chunks=9)
+
+
+class Hangs(BaseException):
+    """What a look raises that is never answered."""
+
+
+class FakeClock(Clock):
+    """Time that passes only where somebody waits: a test takes none, however busy the machine is."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def now(self) -> float:
+        """Give the seconds that were waited."""
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass at once."""
+        assert seconds > 0
+        self.seconds += seconds
+
+    def take(self, answers: queue.SimpleQueue, seconds: float) -> object:
+        """Give the answer, which the other thread gives at once; a look that hangs takes all the time there is."""
+        answer = answers.get(timeout=60)
+        if isinstance(answer, Hangs):
+            answers.put(answer)
+            self.seconds += seconds
+            raise queue.Empty
+        return answer
 
 
 @dataclass
@@ -85,7 +115,13 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-def bring_up(place: Place) -> Callable[..., "Outcome"]:
+def clock() -> FakeClock:
+    """Give the clock of the test."""
+    return FakeClock()
+
+
+@pytest.fixture
+def bring_up(place: Place, clock: FakeClock) -> Callable[..., "Outcome"]:
     """Give a function that brings a fake API up and tells how it went."""
 
     def run(
@@ -94,8 +130,8 @@ def bring_up(place: Place) -> Callable[..., "Outcome"]:
         api: FakeApi | None = None,
         url: str | None = None,
         respond: Callable[[httpx.Request], httpx.Response] | None = None,
-        timeout: float = 20,
-        settle: float = 0.05,
+        timeout: float = 60,
+        settle: float = 3,
         expected: Expected = FIVE,
     ) -> Outcome:
         fake, said = api or FakeApi(), list[str]()
@@ -104,7 +140,7 @@ def bring_up(place: Place) -> Callable[..., "Outcome"]:
             url=url,
             ready=Readiness(timeout=timeout, settle=settle),
         )
-        begun, error = time.monotonic(), None
+        begun, error = clock.now(), None
         try:
             with boot.up(
                 settings,
@@ -114,13 +150,13 @@ def bring_up(place: Place) -> Callable[..., "Outcome"]:
                 say=said.append,
                 start=fake.start,
                 transport=httpx.MockTransport(respond) if respond else None,
-                pace=FAST,
+                clock=clock,
             ) as started:
                 assert fake.closed is False
                 assert started.base_url == (url or fake.base_url)
         except CannotTell as caught:
             error = caught
-        return Outcome(fake, said, error, time.monotonic() - begun)
+        return Outcome(fake, said, error, clock.now() - begun)
 
     return run
 
@@ -173,11 +209,17 @@ class TestReady:
 
     def test_an_incomplete_index_is_final_once_it_settles(self, bring_up):
         """An index smaller than the vault is taken as final only after it has not changed for the settling time."""
-        outcome = bring_up(Script(state(3, 7)), settle=0.08)
+        outcome = bring_up(Script(state(4, 9)), settle=3)
         assert outcome.error is None
-        assert outcome.seconds >= 0.08
-        assert "3 of 5 documents" in outcome.said[-1]
-        assert "incomplete" in outcome.said[-1]
+        assert outcome.seconds == pytest.approx(3, abs=0.1)
+        assert outcome.said[-1].endswith(
+            "4 of 5 documents, 9 chunks; the index is incomplete, but has not changed for 3 s"
+        )
+
+    def test_a_complete_index_is_not_called_incomplete(self, bring_up):
+        """An index with a document for every note is told without a word about what might be missing."""
+        outcome = bring_up(Script(DONE))
+        assert outcome.said[-1] == "the API is up after 0.1 s: 5 of 5 documents, 9 chunks"
 
     def test_an_api_that_does_not_count_is_believed(self, bring_up):
         """Without a number of documents, two equal looks are enough."""
@@ -187,14 +229,14 @@ class TestReady:
 
     def test_an_api_kept_from_counting_has_to_settle(self, bring_up):
         """When something went wrong with the counting, its silence must last before it is believed."""
-        outcome = bring_up(Script(state(None, detail="POST /api/v1/ask: HTTP 503")), settle=0.08)
+        outcome = bring_up(Script(state(None, detail="POST /api/v1/ask: HTTP 503")), settle=3)
         assert outcome.error is None
-        assert outcome.seconds >= 0.08
+        assert outcome.seconds == pytest.approx(3, abs=0.1)
         assert "HTTP 503" in outcome.said[-1]
 
     def test_more_documents_than_the_vault_has(self, bring_up):
         """An index larger than the vault is that of another vault, or an old one: nothing is asked of it."""
-        assert "50 documents, but the vault has 5 notes" in bring_up(Script(state(50, 90))).error.message
+        assert "6 documents, but the vault has 5 notes" in bring_up(Script(state(6, 9))).error.message
 
     def test_it_moves_with_the_api(self, bring_up):
         """Looks follow the base URL when the API moves to another port."""
@@ -216,12 +258,12 @@ class TestReady:
         def look(client: httpx.Client, ready: Readiness) -> IndexState:
             if api.base_url.endswith(":9"):
                 api.base_url = "http://127.0.0.1:10"
-                time.sleep(0.9)
+                raise Hangs
             return DONE
 
         outcome = bring_up(look, api=api)
         assert outcome.error is None
-        assert outcome.seconds < 0.8
+        assert outcome.seconds < 1
 
     def test_url_starts_nothing(self, bring_up):
         """With `api.url` no backend is used and nothing is torn down."""
@@ -230,9 +272,11 @@ class TestReady:
         assert outcome.api.closed is False
 
     def test_news_while_it_takes_long(self, bring_up):
-        """A long wait says now and then how far the API is."""
-        outcome = bring_up(Script(*[state(2, 3, indexing=True)] * 12, DONE))
-        assert any("still indexing, 2 of 5 documents" in line for line in outcome.said)
+        """A long wait says every five seconds how far the API is."""
+        outcome = bring_up(Script(*[state(2, 3, indexing=True)] * 110, DONE))
+        assert outcome.said[1:-1] == [
+            f"waiting for {seconds} s: it is still indexing, 2 of 5 documents, 3 chunks" for seconds in (5, 10)
+        ]
 
 
 class TestDeath:
@@ -245,20 +289,19 @@ class TestDeath:
         )
         assert outcome.message == "the API exited with code 3 before it was ready"
         assert outcome.error.log == ("starting", "panic: no vault")
-        assert outcome.seconds < 5
+        assert outcome.seconds < 1
         assert outcome.api.closed
 
     def test_during_a_look_that_hangs(self, bring_up):
         """A process that dies while a request hangs is noticed without waiting for the request."""
 
         def hang(client: httpx.Client, ready: Readiness) -> IndexState:
-            time.sleep(0.9)
-            return DONE
+            raise Hangs
 
         outcome = bring_up(hang, api=FakeApi(deaths=[None, None, "was killed by SIGKILL"]))
         assert outcome.message == "the API was killed by SIGKILL before it was ready"
         assert "memory" in outcome.error.hint
-        assert outcome.seconds < 0.8
+        assert outcome.seconds < 1
 
     def test_going_to_the_background(self, bring_up):
         """A command that ends well before it serves is told to stay in the foreground."""
@@ -271,57 +314,58 @@ class TestTimeout:
 
     def test_not_listening(self, bring_up):
         """Nothing on the port is told apart from bad answers, with the key of the timeout and the log."""
-        outcome = bring_up(timeout=0.2, index_state=Script(httpx.ConnectError("[Errno 111] Connection refused")))
-        assert outcome.message.startswith("the API was not ready after 0.2 s: it is not listening")
+        outcome = bring_up(timeout=2, index_state=Script(httpx.ConnectError("[Errno 111] Connection refused")))
+        assert outcome.message.startswith("the API was not ready after 2 s: it is not listening")
+        assert outcome.seconds == pytest.approx(2)
         assert "http://127.0.0.1:9" in outcome.message
         assert "api.ready.timeout" in outcome.error.hint
         assert outcome.error.log
 
     def test_not_listening_elsewhere(self, bring_up):
         """An API that somebody else should have started is said to need starting."""
-        outcome = bring_up(timeout=0.2, index_state=Script(httpx.ConnectError("refused")), url="http://rag.test:9000")
+        outcome = bring_up(timeout=2, index_state=Script(httpx.ConnectError("refused")), url="http://rag.test:9000")
         assert "must be started before raggate" in outcome.error.hint
 
     def test_unhealthy(self, bring_up):
         """A bad status is shown with the beginning of the body, harmless."""
         outcome = bring_up(
-            timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(503, text="no \x1b[31mvector\nstore")
+            timeout=2, index_state=asking, respond=lambda _: httpx.Response(503, text="no \x1b[31mvector\nstore")
         )
         assert "not healthy, GET /api/health answers 503: no [31mvector store" in outcome.message
 
     def test_unhealthy_in_its_own_words(self, bring_up):
         """What the adapter says of the health is shown."""
         outcome = bring_up(
-            timeout=0.2, index_state=Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"'))
+            timeout=2, index_state=Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"'))
         )
         assert 'it is not healthy, status "sick "' in outcome.message
 
     def test_another_protocol(self, bring_up):
         """An answer of the wrong shape is told apart from a bad status."""
-        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, json=[1, 2]))
+        outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, json=[1, 2]))
         assert "does not follow the protocol, expected a mapping, found a list" in outcome.message
         assert "answers 200: [1,2]" in outcome.message
 
     def test_not_json(self, bring_up):
         """An answer that is not JSON breaks the protocol, too."""
-        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, text="<html>"))
+        outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, text="<html>"))
         assert "does not follow the protocol" in outcome.message
         assert "<html>" in outcome.message
 
     def test_still_indexing(self, bring_up):
         """An index that is not finished in time is told with how far it came."""
-        outcome = bring_up(timeout=0.2, index_state=Script(state(3, 8, indexing=True)))
+        outcome = bring_up(timeout=2, index_state=Script(state(3, 8, indexing=True)))
         assert "it is still indexing, 3 of 5 documents, 8 chunks" in outcome.message
 
     def test_an_index_that_never_settles(self, bring_up):
         """An index that grew and has not settled in time is not taken as final, and is said to change."""
-        outcome = bring_up(timeout=0.2, index_state=Script(state(2, 4), state(3, 8)), settle=10)
+        outcome = bring_up(timeout=2, index_state=Script(state(2, 4), state(3, 8)), settle=3)
         assert "its index still changes, 3 of 5 documents" in outcome.message
 
     @pytest.mark.parametrize(
         ("seen", "said"),
         [
-            (state(3, 8), "its index is incomplete, 3 of 5 documents, 8 chunks"),
+            (state(4, 8), "its index is incomplete, 4 of 5 documents, 8 chunks"),
             (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 chunks"),
             (
                 state(None, detail="POST /ask: no answer in time"),
@@ -331,22 +375,22 @@ class TestTimeout:
     )
     def test_an_index_that_was_not_seen_to_change(self, bring_up, seen, said):
         """One that stays as it is, but not for long enough yet, is not said to change."""
-        outcome = bring_up(timeout=0.1, index_state=Script(seen), settle=10)
-        assert outcome.message == f"the API was not ready after 0.1 s: {said}"
+        outcome = bring_up(timeout=2, index_state=Script(seen), settle=3)
+        assert outcome.message == f"the API was not ready after 2 s: {said}"
 
-    @pytest.mark.parametrize("body_rate", [0.01, 0.06])
-    def test_a_dripping_body_does_not_outlast_the_deadline(self, bring_up, body_rate):
+    @pytest.mark.parametrize("pause", [0.25, 3])
+    def test_a_dripping_body_does_not_outlast_the_deadline(self, bring_up, clock, pause):
         """A body that comes byte by byte ends with the deadline, however short the pauses are."""
 
         class Drip(httpx.SyncByteStream):
             def __iter__(self) -> Iterator[bytes]:
                 while True:
-                    time.sleep(body_rate)
+                    clock.sleep(pause)
                     yield b" "
 
-        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Drip()))
+        outcome = bring_up(timeout=15, index_state=asking, respond=lambda _: httpx.Response(200, stream=Drip()))
         assert "GET /api/health is not answered in time" in outcome.message
-        assert outcome.seconds < 2
+        assert 15 <= outcome.seconds <= 15 + pause
 
     def test_a_huge_body_is_not_read(self, bring_up):
         """A body beyond the limit is given up, not collected."""
@@ -359,27 +403,44 @@ class TestTimeout:
                     sent[-1] += 1
                     yield b" " * (1 << 18)
 
-        outcome = bring_up(timeout=0.2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Huge()))
+        outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, stream=Huge()))
         assert "larger than 1048576 bytes" in outcome.message
         assert max(sent) == 5
 
     def test_a_compressed_bomb_is_not_unpacked(self, bring_up):
         """A compressed answer nobody asked for is not decoded."""
         bomb = httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"\x1f\x8b bomb"))
-        assert (
-            "does not follow the protocol" in bring_up(timeout=0.2, index_state=asking, respond=lambda _: bomb).message
-        )
+        assert "does not follow the protocol" in bring_up(timeout=2, index_state=asking, respond=lambda _: bomb).message
 
-    def test_a_look_that_never_ends(self, bring_up):
+    @pytest.mark.parametrize(
+        ("seconds", "words"), [(0.3, "has not answered"), (30, "a request is not answered in time")]
+    )
+    def test_a_look_that_never_ends(self, bring_up, seconds, words):
         """A look that no timeout of the client ends, such as a dripping header, ends with the deadline all the same."""
 
         def hang(client: httpx.Client, ready: Readiness) -> IndexState:
-            time.sleep(0.9)
-            return DONE
+            raise Hangs
 
-        outcome = bring_up(timeout=0.2, index_state=hang)
-        assert "accepts connections but has not answered" in outcome.message
-        assert outcome.seconds < 0.8
+        outcome = bring_up(timeout=seconds, index_state=hang)
+        assert f"it accepts connections but {words}" in outcome.message
+        assert outcome.seconds == pytest.approx(seconds, abs=0.2)
+
+
+def test_a_hanging_look_is_left_on_a_real_clock(place: Place) -> None:
+    """A look works in a thread of its own: one that is not answered at all does not keep the wait from ending."""
+    answered = threading.Event()
+
+    def hang(client: httpx.Client, ready: Readiness) -> IndexState:
+        answered.wait(60)
+        return DONE
+
+    settings = Api(command=CommandBackend(run=["x"]), ready=Readiness(timeout=0.05))
+    wait = boot.up(settings, place, index_state=hang, expected=FIVE, say=lambda _: None, start=FakeApi().start)
+    try:
+        with pytest.raises(CannotTell, match="has not answered"), wait:
+            pass
+    finally:
+        answered.set()
 
 
 class TestHopeless:
@@ -390,18 +451,25 @@ class TestHopeless:
         """A status that waiting does not change ends the wait long before the timeout, and names the key to check."""
         outcome = bring_up(asking, respond=lambda _: httpx.Response(status))
         assert f"cannot become ready: GET /api/health answers {status}" in outcome.message
+        assert outcome.message.endswith("and has done so for 5 s")
         assert "api.ready.health_path" in outcome.error.hint
-        assert outcome.seconds < 5
+        assert outcome.seconds == pytest.approx(5, abs=0.1)
 
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_not_given_up(self, bring_up, status):
         """A status that may get better is waited for."""
-        outcome = bring_up(asking, respond=lambda _: httpx.Response(status), timeout=0.2)
-        assert f"not ready after 0.2 s: it is not healthy, GET /api/health answers {status}" in outcome.message
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(status), timeout=2)
+        assert f"not ready after 2 s: it is not healthy, GET /api/health answers {status}" in outcome.message
 
     def test_a_short_404_is_forgiven(self, bring_up):
         """An API that registers its paths a moment late comes up."""
-        statuses = iter([404, 404, 404])
+        statuses = iter([404] * 49)
+        outcome = bring_up(asking, respond=lambda _: httpx.Response(next(statuses, 200), json={}))
+        assert outcome.error is None
+
+    def test_patience_starts_over(self, bring_up):
+        """Only what has lasted without a pause for all the patience is hopeless."""
+        statuses = iter([*[404] * 26, 503, *[404] * 26])
         outcome = bring_up(asking, respond=lambda _: httpx.Response(next(statuses, 200), json={}))
         assert outcome.error is None
 
@@ -429,7 +497,7 @@ def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
         api = Api(url=f"http://{host}:{taken.getsockname()[1]}")
     with (
         pytest.raises(UsageError, match="is the container that raggate runs in") as caught,
-        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, say=lambda _: None, pace=FAST),
+        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, say=lambda _: None, clock=FakeClock()),
     ):
         pass
     assert "service's name" in caught.value.hint
@@ -443,7 +511,7 @@ def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -
     looks = Script(state(5))
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         api = Api(url=f"http://127.0.0.1:{server.getsockname()[1]}")
-        with boot.up(api, place, index_state=looks, expected=FIVE, say=lambda _: None, pace=FAST) as started:
+        with boot.up(api, place, index_state=looks, expected=FIVE, say=lambda _: None, clock=FakeClock()) as started:
             assert started.base_url == api.url
     assert looks.count
 
@@ -454,5 +522,5 @@ def test_localhost_outside_the_action(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
     looks = Script(httpx.ConnectError("refused"), state(5))
-    with boot.up(api, place, index_state=looks, expected=FIVE, say=lambda _: None, pace=FAST):
+    with boot.up(api, place, index_state=looks, expected=FIVE, say=lambda _: None, clock=FakeClock()):
         assert looks.count == 3
