@@ -81,18 +81,18 @@ def measure(words: Sequence[str], folder: Path) -> tuple[float, float]:
 
 def tools(peer: str) -> dict[str, list[str]]:
     """Give the commands to compare, pytrec_eval first."""
-    found = {
+    commands = {
         "pytrec_eval, TREC": [sys.executable, "-c", PYTREC_EVAL, "qrels", "run"],
         "raggate, TREC": [*RAGGATE, "--qrels", "qrels", "--run", "run"],
         "raggate, JSON lines": [*RAGGATE, "--qrels", "qrels", "--lists", "lists.jsonl"],
     }
     probe = subprocess.run([peer, "-c", "import ir_measures"], capture_output=True, check=False)
     if probe.returncode == 0:
-        found["ir_measures, TREC"] = [peer, "-c", IR_MEASURES, "qrels", "run"]
+        commands["ir_measures, TREC"] = [peer, "-c", IR_MEASURES, "qrels", "run"]
     if shutil.which("trec_eval"):
         names = ("map", "recip_rank", "success.1,3,5,10", "recall.1,3,5,10", "P.1,3,5,10", "ndcg_cut.1,3,5,10")
-        found["trec_eval, TREC"] = ["trec_eval", *(word for name in names for word in ("-m", name)), "qrels", "run"]
-    return found
+        commands["trec_eval, TREC"] = ["trec_eval", *(word for name in names for word in ("-m", name)), "qrels", "run"]
+    return commands
 
 
 def compare(queries: int, depth: int, commands: dict[str, list[str]]) -> None:

@@ -88,7 +88,7 @@ OTHER_NUMBERS: tuple[tuple[str, str, dict[str, Definition]], ...] = (
         "Result lists against judgements",
         "What `raggate evaluate` computes, see [evaluate.md](evaluate.md). A case is a judged query, and its list "
         "is of documents.",
-        {name if name == "map" else f"{name}_at_<k>": told for name, told in EVALUATED.items()},
+        {name if name == "map" else f"{name}_at_<k>": definition for name, definition in EVALUATED.items()},
     ),
     (
         "As kebab computes them",
@@ -146,7 +146,11 @@ def metrics_page() -> str:
     ]
     parts += [_label_metric(name, metric) for name, metric in LABEL_METRICS.items()]
     for title, intro, definitions in OTHER_NUMBERS:
-        parts += [f"## {title}", intro, *(_definition(f"`{name}`", told) for name, told in definitions.items())]
+        parts += [
+            f"## {title}",
+            intro,
+            *(_definition(f"`{name}`", definition) for name, definition in definitions.items()),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -207,13 +211,13 @@ FACTS = ("Formula", "Null", "Also", "Source")
 def metric_facts(metric: Metric) -> dict[str, str]:
     """Give what the docstring of a metric says: the summary, and the paragraphs of `FACTS`."""
     summary, _, rest = (inspect.getdoc(metric.function) or "").partition("\n")
-    found = re.findall(rf"^({'|'.join(FACTS)}): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL)
-    return {"Summary": summary, **dict(found)}
+    paragraphs = re.findall(rf"^({'|'.join(FACTS)}): (.+?)(?=^\w+: |\Z)", rest, re.MULTILINE | re.DOTALL)
+    return {"Summary": summary, **dict(paragraphs)}
 
 
 def _metric(name: str, metric: Metric) -> str:
     facts = metric_facts(metric)
-    told = Definition(
+    definition = Definition(
         summary=facts["Summary"],
         formula=facts.get("Formula", ""),
         null=facts.get("Null", ""),
@@ -222,27 +226,27 @@ def _metric(name: str, metric: Metric) -> str:
         direction=metric.direction,
         binary=metric.binary,
     )
-    return _definition(f"`{name}_at_<k>`" if metric.ranked else f"`{name}`", told, level=2)
+    return _definition(f"`{name}_at_<k>`" if metric.ranked else f"`{name}`", definition, level=2)
 
 
 def _label_metric(name: str, metric: LabelMetric) -> str:
-    told = Definition(
+    definition = Definition(
         summary=f"{metric.question} ({metric.task})",
         **{field: getattr(metric, field) for field in ("formula", "null", "also", "source", "direction", "binary")},
     )
-    return _definition(f"`{name}`", told, level=3)
+    return _definition(f"`{name}`", definition, level=3)
 
 
-def _definition(shown: str, told: Definition, *, level: int = 3) -> str:
+def _definition(heading: str, definition: Definition, *, level: int = 3) -> str:
     rows = [
-        f"| formula | {_cell(told.formula)} |",
-        f"| range | {'0 or 1 per case' if told.binary else '0 to 1 per case'}, mean over cases |",
-        f"| better | {told.direction} |",
-        f"| null | {_cell(told.null)} |",
-        f"| called | {_cell(told.also)} |",
-        f"| source | {_cell(told.source)} |",
+        f"| formula | {_cell(definition.formula)} |",
+        f"| range | {'0 or 1 per case' if definition.binary else '0 to 1 per case'}, mean over cases |",
+        f"| better | {definition.direction} |",
+        f"| null | {_cell(definition.null)} |",
+        f"| called | {_cell(definition.also)} |",
+        f"| source | {_cell(definition.source)} |",
     ]
-    return f"{'#' * level} {shown}\n\n{told.summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)
+    return f"{'#' * level} {heading}\n\n{definition.summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)
 
 
 def _cell(text: str) -> str:

@@ -84,12 +84,12 @@ def trimmed_description(whole: dict[str, Any]) -> dict[str, Any]:
     wanted = set(_references(slim))
     while wanted:
         kind, name = wanted.pop()
-        found = _slim({name: whole["components"][kind][name]}, named=True)
+        component = _slim({name: whole["components"][kind][name]}, named=True)
         if name in HEADED:
             # null once a fork was deleted, which the description does not say
-            found[name]["properties"]["head"]["properties"]["repo"]["$ref"] = NULLABLE_REPOSITORY
-        components.setdefault(kind, {}).update(found)
-        wanted |= {(kind, name) for kind, name in _references(found) if name not in components.get(kind, {})}
+            component[name]["properties"]["head"]["properties"]["repo"]["$ref"] = NULLABLE_REPOSITORY
+        components.setdefault(kind, {}).update(component)
+        wanted |= {(kind, name) for kind, name in _references(component) if name not in components.get(kind, {})}
     info = {"title": whole["info"]["title"], "version": whole["info"]["version"]}
     return {"openapi": whole["openapi"], "info": info, "paths": slim, "components": components}
 
@@ -110,7 +110,7 @@ def _slim(node: Any, *, named: bool = False) -> Any:
             result["anyOf" if key == "oneOf" else key] = _slim(value, named=key in NAMED)
     if not named and result.get("nullable") and "enum" in result:
         # the standard wants null among the values; the description leaves it out
-        result["enum"] = [*(one for one in result["enum"] if one is not None), None]
+        result["enum"] = [*(value for value in result["enum"] if value is not None), None]
     if not named and "responses" not in node and _is_response(node):
         result["description"] = ""
     return result
@@ -171,9 +171,9 @@ def write_descriptions(package: Path) -> None:
 
 def write_events(package: Path) -> None:
     """Write every example of the events that raggate may see, one file each."""
-    known = json.loads((package / "api.github.com" / "index.json").read_text(encoding="utf-8"))
+    events = json.loads((package / "api.github.com" / "index.json").read_text(encoding="utf-8"))
     shutil.rmtree(TARGET / "events", ignore_errors=True)
-    for event in known:
+    for event in events:
         if event["name"] in EVENTS:
             for number, payload in enumerate(event["examples"]):
                 label = "-".join([f"{number:02}", *filter(None, [payload.get("action")])])

@@ -54,28 +54,28 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
     bootstrap = {name: settings.pop(name) for name in ("level", "resamples", "seed")}
     selection = agreement_rows.Selection(**settings)
     sheets = read_sheets(files)
-    agreement_rows.check_names([one for sheet in sheets for one in sheet.judgments], selection.without)
-    found = []
+    agreement_rows.check_names([judgment for sheet in sheets for judgment in sheet.judgments], selection.without)
+    agreements = []
     for task in dict.fromkeys(sheet.task for sheet in sheets):
         judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
         chosen = agreement_rows.selected(judgments, selection)
-        left = "" if len(chosen) == len(judgments) else f" of {len(judgments)}"
-        click.echo(f"{task}: {len(chosen)}{left} judgments{_why(chosen, judgments)}")
+        of_all = "" if len(chosen) == len(judgments) else f" of {len(judgments)}"
+        click.echo(f"{task}: {len(chosen)}{of_all} judgments{_why(chosen, judgments)}")
         if chosen:
             by_label = agreeing.label_agreement(chosen, without_variation=constant, **bootstrap)
-            found.append(TaskAgreement(task=task, labels=by_label, pairs=agreeing.pair_agreement(chosen)))
-            _say_agreement(found[-1])
+            agreements.append(TaskAgreement(task=task, labels=by_label, pairs=agreeing.pair_agreement(chosen)))
+            _say_agreement(agreements[-1])
     if out is not None:
         numbers = {name: bootstrap[name] for name in ("resamples", "level")}
-        click.echo(log_line(f"wrote {write_agreement(found, sheets, out, created_at=now(), **numbers)}"))
-    return int(ExitCode.PASS if found else ExitCode.CANNOT_TELL)
+        click.echo(log_line(f"wrote {write_agreement(agreements, sheets, out, created_at=now(), **numbers)}"))
+    return int(ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
 
 
 def _say_agreement(agreement: TaskAgreement) -> None:
-    for found in agreement.labels:
+    for label in agreement.labels:
         click.echo(
-            f"  {found.label:27} alpha {number(found.alpha)} {interval(found.interval)}  "
-            f"agreement {number(found.percent)}  units={found.items}  annotators={found.annotators}"
+            f"  {label.label:27} alpha {number(label.alpha)} {interval(label.interval)}  "
+            f"agreement {number(label.percent)}  units={label.items}  annotators={label.annotators}"
         )
     for pair in agreement.pairs:
         names = log_line(f"{pair.first} / {pair.second}", limit=60)

@@ -53,12 +53,12 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
     path = baseline_file or config_file.parent / (settings.baseline_path if settings else "")
     content = read_file(path, hint="Name a baseline file with --baseline, or promote a run with `raggate promote`.")
-    found = history.read(content, str(path), _cutoffs(settings))
+    stored = history.read(content, str(path), _cutoffs(settings))
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if as_json:
-        click.echo(_json(_shown(found, now, slices=slices)), nl=False)
+        click.echo(_json(_document(stored, now, slices=slices)), nl=False)
         return
-    click.echo("\n".join([*_origin(found, settings, now), *_values(found, slices=slices), *_accepted(found)]))
+    click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
 
 
 @baseline.command()
@@ -90,24 +90,24 @@ def log(
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
     settings = _settings(config_file)
-    told = history.revisions(
+    past = history.revisions(
         config_file.resolve().parent, settings.baseline_path, limit=limit, cutoffs=_cutoffs(settings)
     )
-    every = history_table.columns(told, lambda _: True)
-    _refuse_unknown(metrics, every, told)
+    every = history_table.columns(past, lambda _: True)
+    _refuse_unknown(metrics, every, past)
     wanted = set(metrics)
-    gated = history_table.columns(told, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
-    shown = every if everything else gated
+    gated = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
+    chosen = every if everything else gated
     if svg is not None:
-        _draw(told, shown, settings.suite, svg)
+        _draw(past, chosen, settings.suite, svg)
     if form == "json":
-        click.echo(_json(_logged(told, every if not wanted else shown)), nl=False)
+        click.echo(_json(_logged(past, every if not wanted else chosen)), nl=False)
     elif form == "markdown":
-        click.echo(history_table.render_markdown(told, shown), nl=False)
+        click.echo(history_table.render_markdown(past, chosen), nl=False)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else LOG_WIDTH
-        click.echo(history_table.render_text(told, shown, width=width), nl=False)
-    if told.shallow:
+        click.echo(history_table.render_text(past, chosen, width=width), nl=False)
+    if past.shallow:
         click.echo(f"raggate: the clone is shallow. {history.DEEPEN}", err=True)
 
 
@@ -124,21 +124,21 @@ def _cutoffs(settings: Config | None) -> Sequence[int]:
     return (settings.score if settings else Score()).k
 
 
-def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], told: History) -> None:
-    known = dict.fromkeys(column.metric for column in every)
+def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: History) -> None:
+    names = dict.fromkeys(column.metric for column in every)
     for name in metrics:
-        if name not in known and any(one.baseline for one in told.revisions):
+        if name not in names and any(revision.baseline for revision in history.revisions):
             raise UsageError(
-                f"--metric {plain(name)!r}: no version of {plain(told.path)} has it",
-                hint=f"Known: {', '.join(known)}.",
+                f"--metric {plain(name)!r}: no version of {plain(history.path)} has it",
+                hint=f"Known: {', '.join(names)}.",
             )
 
 
-def _draw(told: History, shown: Sequence[Column], suite: str, target: Path) -> None:
+def _draw(history: History, columns: Sequence[Column], suite: str, target: Path) -> None:
     from raggate.reports import history_table, plot
     from raggate.text.jsonio import write_atomic
 
-    drawn = plot.render_all(history_table.plots_of(told, shown, f"Baseline of suite {suite}"))
+    drawn = plot.render_all(history_table.plots_of(history, columns, f"Baseline of suite {suite}"))
     try:
         write_atomic(target, drawn.encode())
     except OSError as error:
@@ -151,38 +151,38 @@ def _json(document: object) -> bytes:
     return dumps(document, pretty=True)
 
 
-def _logged(told: History, shown: Sequence[Column]) -> dict[str, Any]:
+def _logged(history: History, columns: Sequence[Column]) -> dict[str, Any]:
     from raggate.reports import history_table
 
-    changed = history_table.other_questions(told)
+    changed = history_table.other_questions(history)
 
-    def version(one: Revision) -> dict[str, Any]:
+    def version(revision: Revision) -> dict[str, Any]:
         values: dict[str, dict[str, Any]] = {}
-        for column in shown:
-            value = history_table.value_of(one, column)
+        for column in columns:
+            value = history_table.value_of(revision, column)
             if value is not None:
                 values.setdefault(column.mode, {})[column.metric] = _pair(value)
-        known = one.baseline.provenance if one.baseline else {}
+        provenance = revision.baseline.provenance if revision.baseline else {}
         return {
-            "commit": one.commit,
-            "date": one.stamp or None,
-            "subject": plain(one.subject),
-            "path": plain(one.path),
-            "problem": plain(one.problem) or None,
-            "run_id": one.baseline.scorecard.run_id if one.baseline else None,
-            "measured": known.get("measured"),
-            "promoted_by": known.get("promoted_by"),
-            "reason": known.get("reason"),
-            "cases": history_table.cases_of(one),
-            "other_questions": one.commit in changed,
+            "commit": revision.commit,
+            "date": revision.stamp or None,
+            "subject": plain(revision.subject),
+            "path": plain(revision.path),
+            "problem": plain(revision.problem) or None,
+            "run_id": revision.baseline.scorecard.run_id if revision.baseline else None,
+            "measured": provenance.get("measured"),
+            "promoted_by": provenance.get("promoted_by"),
+            "reason": provenance.get("reason"),
+            "cases": history_table.cases_of(revision),
+            "other_questions": revision.commit in changed,
             "values": values,
         }
 
     return {
-        "path": told.path,
-        "more": told.more,
-        "shallow": told.shallow,
-        "revisions": [version(one) for one in told.revisions],
+        "path": history.path,
+        "more": history.more,
+        "shallow": history.shallow,
+        "revisions": [version(revision) for revision in history.revisions],
     }
 
 
@@ -190,19 +190,19 @@ def _pair(value: MetricValue) -> dict[str, Any]:
     return {"value": value.value, "n": value.n}
 
 
-def _shown(found: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
+def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
     from raggate.models.scorecard import OVERALL
     from raggate.text import dates
 
-    scorecard = found.scorecard
+    scorecard = baseline.scorecard
     return {
-        "source": found.source,
+        "source": baseline.source,
         "suite": scorecard.suite,
         "run_id": scorecard.run_id,
-        "age_days": dates.days_between(found.provenance.get("measured"), now),
-        "provenance": found.provenance,
+        "age_days": dates.days_between(baseline.provenance.get("measured"), now),
+        "provenance": baseline.provenance,
         "counts": {mode: counts.get(OVERALL) for mode, counts in scorecard.counts.items()},
         "values": {
             mode: {
@@ -214,43 +214,43 @@ def _shown(found: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
         },
         "accepted": {
             mode: {metric: asdict(entry) for metric, entry in metrics.items()}
-            for mode, metrics in found.accepted.items()
+            for mode, metrics in baseline.accepted.items()
         },
     }
 
 
-def _origin(found: Baseline, settings: Config | None, now: str) -> Iterator[str]:
+def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:
     from raggate.models.scorecard import OVERALL
     from raggate.text import dates
 
-    known, scorecard = found.provenance, found.scorecard
-    yield f"{log_line(found.source)}: baseline of suite {log_line(scorecard.suite) or 'unknown'}"
-    measured = known.get("measured")
+    provenance, scorecard = baseline.provenance, baseline.scorecard
+    yield f"{log_line(baseline.source)}: baseline of suite {log_line(scorecard.suite) or 'unknown'}"
+    measured = provenance.get("measured")
     age = dates.days_between(measured, now)
     stale = settings.gate.stale_after_days if settings else None
     when = log_line(str(measured or "unknown"), limit=40)
     if age is not None:
         when += f", {_ago(age)}" + (f", stale after {stale} days" if stale is not None and age > stale else "")
-    checkout = known.get("checkout")
+    checkout = provenance.get("checkout")
     checkout = checkout if isinstance(checkout, dict) else {}
     commit = log_line(str(checkout.get("commit") or "unknown"), limit=64)
     facts = {
         "run": log_line(scorecard.run_id) or "unknown",
         "measured": when,
         "commit": commit + (", with changes that were not committed" if checkout.get("dirty") is True else ""),
-        "image": _said(known, "image"),
-        "judged by": _said(known, "against"),
-        "promoted by": _said(known, "promoted_by"),
-        "reason": _said(known, "reason"),
-        "replaced": _said(known, "previous"),
-        "raggate": _said(known, "raggate_version"),
+        "image": _fact(provenance, "image"),
+        "judged by": _fact(provenance, "against"),
+        "promoted by": _fact(provenance, "promoted_by"),
+        "reason": _fact(provenance, "reason"),
+        "replaced": _fact(provenance, "previous"),
+        "raggate": _fact(provenance, "raggate_version"),
         "cases": ", ".join(f"{counts.get(OVERALL, 0)} ({log_line(mode)})" for mode, counts in scorecard.counts.items()),
     }
     yield from (f"  {name:12}{text}" for name, text in facts.items() if text)
 
 
-def _said(known: dict[str, Any], key: str) -> str:
-    value = known.get(key)
+def _fact(provenance: dict[str, Any], key: str) -> str:
+    value = provenance.get(key)
     return log_line(str(value), limit=500) if value else ""
 
 
@@ -261,10 +261,10 @@ def _ago(days: float) -> str:
     return "today" if whole == 0 else f"{whole} {'day' if whole == 1 else 'days'} ago"
 
 
-def _values(found: Baseline, *, slices: bool) -> Iterator[str]:
+def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
     from raggate.models.scorecard import OVERALL
 
-    for mode, parts in found.scorecard.slices.items():
+    for mode, parts in baseline.scorecard.slices.items():
         for name in sorted(parts, key=lambda name: (name != OVERALL, name)):
             if name != OVERALL and not slices:
                 continue
@@ -274,17 +274,17 @@ def _values(found: Baseline, *, slices: bool) -> Iterator[str]:
                     yield f"  {log_line(metric):32}{_figure(value.value):>8}  n={_number_of_cases(value)}"
 
 
-def _accepted(found: Baseline) -> Iterator[str]:
-    for mode, metrics in found.accepted.items():
+def _accepted(baseline: Baseline) -> Iterator[str]:
+    for mode, metrics in baseline.accepted.items():
         yield f"\n{log_line(mode)}, accepted values (ratchet)"
         for metric, entry in metrics.items():
             since = f" since {log_line(entry.since)}" if entry.since else ""
             yield f"  {log_line(metric):32}best {_figure(entry.best)}{since}, drops {_figure(entry.drops)}"
-            for what, low in (("lowered", entry.lowered), ("moved", entry.moved)):
+            for event, low in (("lowered", entry.lowered), ("moved", entry.moved)):
                 if low is not None:
                     by = f" by {log_line(low.by, limit=100)}" if low.by else ""
                     why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
-                    yield f"    {what} on {log_line(low.on)}{by}, {_figure(low.before)} → {_figure(low.after)}{why}"
+                    yield f"    {event} on {log_line(low.on)}{by}, {_figure(low.before)} → {_figure(low.after)}{why}"
 
 
 def _number_of_cases(value: MetricValue) -> str:

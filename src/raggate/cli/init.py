@@ -8,7 +8,7 @@ from pathlib import Path
 
 from raggate.errors import UsageError
 from raggate.text.jsonio import write_atomic
-from raggate.text.yamlio import shown
+from raggate.text.yamlio import one_line
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -43,12 +43,12 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
     """
     if action and not _ACTION.fullmatch(action):
         raise UsageError(
-            f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {shown(action, limit=80)}",
+            f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {one_line(action, limit=80)}",
             hint="A tag can be moved to other code; the commit of the release you trust cannot.",
         )
     if owners and not _OWNERS.fullmatch(owners):
         raise UsageError(
-            f"--owners: expected @user or @organisation/team, with spaces between; found {shown(owners, limit=80)}",
+            f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
             hint="GitHub asks nobody where an owner is misspelt, and says so only on the page of the file.",
         )
     # a .dockerignore that is there is the owner's to add to

@@ -100,12 +100,12 @@ def show(reports: tuple[Path, ...]) -> None:
     from raggate.interop.pragmata.files import read_report
 
     for path in reports:
-        found = read_report(path)
-        about = "" if found.top_k is None else f", K up to {found.top_k}"
-        click.echo(log_line(f"{path}: {found.task}, {found.n_examples} queries{about}, {found.created_at}"))
-        if found.notes:
-            click.echo(log_line(f"  {found.notes}", limit=400))
-        _say_metrics(found.metrics)
+        report = read_report(path)
+        about = "" if report.top_k is None else f", K up to {report.top_k}"
+        click.echo(log_line(f"{path}: {report.task}, {report.n_examples} queries{about}, {report.created_at}"))
+        if report.notes:
+            click.echo(log_line(f"  {report.notes}", limit=400))
+        _say_metrics(report.metrics)
 
 
 @labels.command()
@@ -120,16 +120,16 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
     from raggate.labels import checks
     from raggate.labels import score as annotations
 
-    known = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
-    unknown = next((name for name in allow if name not in known), None)
+    rules = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
+    unknown = next((name for name in allow if name not in rules), None)
     if unknown is not None:
-        raise UsageError(f"--allow: {unknown!r} is not a finding", hint=f"Known are {', '.join(known)}.")
+        raise UsageError(f"--allow: {unknown!r} is not a finding", hint=f"Known are {', '.join(rules)}.")
     sheets = read_sheets(files)
     judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
     discarded = [row for sheet in sheets for row in sheet.discarded]
     panels = checks.panels(judgments, discarded)
-    found = (*checks.violations(judgments), *checks.duplicates(judgments), *checks.incomplete(panels))
-    for item in found:
+    findings = (*checks.violations(judgments), *checks.duplicates(judgments), *checks.incomplete(panels))
+    for item in findings:
         unusual = " (unusual, may be meant)" if item.unusual else ""
         where = item.place or f"record {item.record}"
         click.echo(log_line(f"{where}: {item.rule}: {item.message}{unusual}"))
@@ -137,9 +137,11 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
     click.echo(
         f"{len(judgments)} judgments by {len(annotations.annotators(judgments))} annotators, "
         f"{len(discarded)} discarded; {complete} of {len(panels)} retrieval panels known to be complete; "
-        f"{len(found)} findings"
+        f"{len(findings)} findings"
     )
-    return int(ExitCode.INVARIANT) if strict and any(item.rule not in allow for item in found) else int(ExitCode.PASS)
+    return (
+        int(ExitCode.INVARIANT) if strict and any(item.rule not in allow for item in findings) else int(ExitCode.PASS)
+    )
 
 
 @labels.command()
@@ -179,8 +181,8 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     from raggate.labels import score as annotations
     from raggate.labels.models import RetrievalJudgment
 
-    found = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
-    judgments = [judgment for judgment in found if isinstance(judgment, RetrievalJudgment)]
+    labelled = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
+    judgments = [judgment for judgment in labelled if isinstance(judgment, RetrievalJudgment)]
     policy = {name: settings.pop(name) for name in ("k", "unjudged", "limit", "ideal")}
     current = annotations.join(judgments, result_lists(directory, judgments, mode), **policy)
     _say_joined(current, directory)
@@ -205,11 +207,11 @@ def _say_scores(scores: LabelScores, annotators: int) -> None:
 
 
 def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
-    for name, found in metrics.items():
-        if found is None:
+    for name, score in metrics.items():
+        if score is None:
             click.echo(f"  {name:29}      –  does not apply to any query")
         else:
-            click.echo(f"  {name:29} {written(found.point)}  {interval(found.interval)}  {found.method}  n={found.n}")
+            click.echo(f"  {name:29} {written(score.point)}  {interval(score.interval)}  {score.method}  n={score.n}")
 
 
 def _say_joined(joined: Joined, directory: Path) -> None:
@@ -221,13 +223,13 @@ def _say_joined(joined: Joined, directory: Path) -> None:
     for query, share in worst:
         if share > 0:
             click.echo(log_line(f"    {share:.0%} unjudged: {query}", limit=160))
-    for what, queries in (
+    for consequence, queries in (
         ("have no labels at all and are not scored", joined.unlabelled),
         ("are labelled, but the run does not have them", joined.absent),
         ("failed: they count as misses", joined.failed),
     ):
         if queries:
-            click.echo(log_line(f"  {len(queries)} queries {what}: {'; '.join(queries[:_EXAMPLES])}", limit=400))
+            click.echo(log_line(f"  {len(queries)} queries {consequence}: {'; '.join(queries[:_EXAMPLES])}", limit=400))
 
 
 def _say_delta(delta: LabelDelta) -> None:

@@ -24,14 +24,14 @@ class _Forgiving(io.FileIO):
     def __init__(self, descriptor: int, forgiven: type[OSError]) -> None:
         super().__init__(descriptor, "wb", closefd=False)
         self._forgiven = forgiven
-        self._told = False
+        self._reported = False
 
     def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError as error:
-            if not self._told and not isinstance(error, self._forgiven):
-                self._told = True
+            if not self._reported and not isinstance(error, self._forgiven):
+                self._reported = True
                 raise
             return memoryview(data).nbytes
 

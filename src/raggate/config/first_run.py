@@ -50,7 +50,7 @@ class FirstRun:
         """
         asked = [(setting, key) for setting, key in _asked(settings) if setting not in self.allowed]
         if asked:
-            needed = [setting for setting in SETTINGS if setting in {one for one, _ in asked}]
+            needed = [setting for setting in SETTINGS if setting in dict(asked)]
             raise UsageError(
                 f"{plain(name)}: {', '.join(plain(key) for _, key in asked)}: refused in a first run, where the base "
                 "commit has no configuration and the change's own counts",

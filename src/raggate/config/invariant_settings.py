@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
-from raggate.config.service_settings import Slice
+from raggate.config.service_settings import SettingsModel
 
 Level = Literal["error", "warn", "off"]
 
 
-class Invariants(Slice):
+class Invariants(SettingsModel):
     """What must hold of the API's answers: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
 
     # its descriptions are the messages of findings, so these are parsed at the start, unlike those of the others

@@ -20,11 +20,11 @@ def loosened(before: Config, now: Config, keys: Iterable[str]) -> tuple[str, ...
         now: the one that would.
         keys: the keys whose values differ, written with dots.
     """
-    found = set(_found(before, now))
-    return tuple(key for key in keys if key in found)
+    looser = set(_looser_keys(before, now))
+    return tuple(key for key in keys if key in looser)
 
 
-def _found(before: Config, now: Config) -> Iterator[str]:
+def _looser_keys(before: Config, now: Config) -> Iterator[str]:
     for name in _LEVELS:
         if _weaker(getattr(before.gate, name), getattr(now.gate, name)):
             yield f"gate.{name}"
@@ -43,8 +43,8 @@ def _found(before: Config, now: Config) -> Iterator[str]:
     for name in type(before.invariants).model_fields:
         if _weaker(getattr(before.invariants, name), getattr(now.invariants, name)):
             yield f"invariants.{name}"
-    ends = {_what(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
-    if any(waiver.expires > ends.get(_what(waiver), "") for waiver in now.waivers):
+    ends = {_scope(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
+    if any(waiver.expires > ends.get(_scope(waiver), "") for waiver in now.waivers):
         yield "waivers"
 
 
@@ -68,13 +68,13 @@ def _lax(before: Rule, now: Rule | None) -> tuple[str, ...]:
     """Name what of a metric's rule, defaults filled in, allows more than before; a rule that is gone allows all."""
     if now is None:
         return ("tolerance", "floor", "ceiling")
-    found = {
+    allows_more = {
         "tolerance": (now.tolerance or 0.0) > (before.tolerance or 0.0),
         "floor": before.floor is not None and (now.floor is None or now.floor < before.floor),
         "ceiling": before.ceiling is not None and (now.ceiling is None or now.ceiling > before.ceiling),
     }
-    return tuple(key for key, looser in found.items() if looser)
+    return tuple(key for key, looser in allows_more.items() if looser)
 
 
-def _what(waiver: Waiver) -> tuple[str | None, str | None, str | None]:
+def _scope(waiver: Waiver) -> tuple[str | None, str | None, str | None]:
     return waiver.metric, waiver.case, waiver.mode

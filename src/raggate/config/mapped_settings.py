@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from raggate.config.service_settings import Name, Slice, Text, Variable
+from raggate.config.service_settings import Name, SettingsModel, Text, Variable
 from raggate.text import field_paths
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
@@ -63,8 +63,8 @@ def names(template: str) -> Iterator[str]:
 def _check_template(template: str, allowed: tuple[str, ...]) -> None:
     for name in names(template):
         if name not in allowed:
-            known = ", ".join(f"{{{one}}}" for one in allowed)
-            raise ValueError(f"expected placeholders among {known}, found {{{name}}}")
+            placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in allowed)
+            raise ValueError(f"expected placeholders among {placeholders}, found {{{name}}}")
 
 
 def _template(text: str) -> str:
@@ -116,7 +116,7 @@ Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["strin
 StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
 
 
-class Condition(Slice):
+class Condition(SettingsModel):
     """When something in an answer means yes. Without `equals` and `empty` it must be true or false itself."""
 
     path: OnePath
@@ -133,7 +133,7 @@ class Condition(Slice):
         return self
 
 
-class HealthRequest(Slice):
+class HealthRequest(SettingsModel):
     """A request that a healthy API answers with 200."""
 
     path: UrlPath
@@ -142,7 +142,7 @@ class HealthRequest(Slice):
     """What must hold of the body as well."""
 
 
-class IndexRequest(Slice):
+class IndexRequest(SettingsModel):
     """A request that tells how the index stands. Each path is optional, but one must be there."""
 
     path: UrlPath
@@ -165,7 +165,7 @@ class IndexRequest(Slice):
         return self
 
 
-class AskRequest(Slice):
+class AskRequest(SettingsModel):
     """The request that asks a question.
 
     `{question}`, `{k}`, `{mode}`, `{vaults}`, `{folders}`, `{detail}` and `{case_id}` stand for what is asked. In the
@@ -191,7 +191,7 @@ class AskRequest(Slice):
         return self
 
 
-class ChunkFields(Slice):
+class ChunkFields(SettingsModel):
     """Where the parts of a retrieved chunk stand, each path from the chunk."""
 
     list: FieldPath
@@ -233,7 +233,7 @@ class ChunkFields(Slice):
         return self
 
 
-class ReferenceFields(Slice):
+class ReferenceFields(SettingsModel):
     """Where the places that an answer cites stand, each path from the reference."""
 
     list: FieldPath
@@ -250,7 +250,7 @@ class ReferenceFields(Slice):
     """The vault. Missing or null is unknown."""
 
 
-class Duration(Slice):
+class Duration(SettingsModel):
     """Where a time stands, and in what unit."""
 
     path: OnePath
@@ -259,7 +259,7 @@ class Duration(Slice):
     """The unit."""
 
 
-class ResponseFields(Slice):
+class ResponseFields(SettingsModel):
     """Where the parts of an answer stand in the body of a response with status 200.
 
     A path is keys set apart by dots, `[n]` for one item of a list from 0, and `[*]` for all. `$` is the value itself,
@@ -288,7 +288,7 @@ class ResponseFields(Slice):
     """What the API tells of its index, such as `docs_processed` and `index_version`: numbers or text."""
 
 
-class Mapped(Slice):
+class Mapped(SettingsModel):
     """Any JSON API, by field paths: what is sent, and where in the answer everything stands."""
 
     health: HealthRequest | None = None
@@ -312,7 +312,11 @@ class Mapped(Slice):
                 raise ValueError(f"headers: expected the name of a header that raggate does not set, found {name!r}")
             if not _HEADER_VALUE.fullmatch(value):
                 raise ValueError(f"headers: {name}: expected printable ASCII characters")
-            unlisted = [found for found in names(value) if found.startswith(ENVIRONMENT) and found not in allowed]
+            unlisted = [
+                placeholder
+                for placeholder in names(value)
+                if placeholder.startswith(ENVIRONMENT) and placeholder not in allowed
+            ]
             if unlisted:
                 variable = unlisted[0].removeprefix(ENVIRONMENT)
                 raise ValueError(f"headers: {name}: expected {variable!r} in 'pass_env' as well")

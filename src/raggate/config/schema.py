@@ -17,7 +17,7 @@ from pydantic import (
 
 from raggate.config.invariant_settings import Invariants
 from raggate.config.mapped_settings import Mapped
-from raggate.config.service_settings import Api, Name, RelativePath, Seconds, Slice, Text, described
+from raggate.config.service_settings import Api, Name, RelativePath, Seconds, SettingsModel, Text, described
 from raggate.errors import UsageError
 from raggate.models.retrieval_modes import told_apart
 from raggate.text.yamlio import Document, explain, parse
@@ -32,15 +32,15 @@ def _off_is_none(value: object) -> object:
 
 def _day(value: object) -> object:
     try:
-        known = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+        valid = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
     except ValueError:
-        known = False
-    if not known:
+        valid = False
+    if not valid:
         raise ValueError("expected a date such as 2026-12-31")
     return value
 
 
-def _said(text: str) -> str:
+def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("expected some text")
     return text
@@ -53,7 +53,7 @@ Days = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["off", False]}]}),
 ]
 Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
-Said = Annotated[Text, AfterValidator(_said)]
+NotBlank = Annotated[Text, AfterValidator(_not_blank)]
 
 SHOWN_PROBLEMS = 10
 DEFAULT_TOLERANCE = 0.05
@@ -72,7 +72,7 @@ DEFAULT_GATED = (
 )
 
 
-class Ask(Slice):
+class Ask(SettingsModel):
     """How the questions are asked."""
 
     adapter: Name = "ask"
@@ -109,7 +109,7 @@ class Ask(Slice):
         return self
 
 
-class Score(Slice):
+class Score(SettingsModel):
     """What is computed from the answers."""
 
     k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
@@ -124,7 +124,7 @@ class Score(Slice):
         return self
 
 
-class Rule(Slice):
+class Rule(SettingsModel):
     """How one metric is gated."""
 
     tolerance: Tolerance | None = None
@@ -135,7 +135,7 @@ class Rule(Slice):
     """Value a lower-is-better metric must not rise above, whatever the baseline."""
 
 
-class Gate(Slice):
+class Gate(SettingsModel):
     """What makes the verdict red."""
 
     tolerance: Tolerance = DEFAULT_TOLERANCE
@@ -164,8 +164,8 @@ class Gate(Slice):
 
     def rules(self) -> dict[str, Rule]:
         """Give every gated metric with its rule, defaults filled in."""
-        found = {name: self.rule(name) for name in dict.fromkeys((*DEFAULT_GATED, *self.metrics))}
-        return {name: rule for name, rule in found.items() if rule is not None}
+        rules = {name: self.rule(name) for name in dict.fromkeys((*DEFAULT_GATED, *self.metrics))}
+        return {name: rule for name, rule in rules.items() if rule is not None}
 
     def rule(self, name: str) -> Rule | None:
         """Give the rule of one metric, defaults filled in; None when it is not gated."""
@@ -178,7 +178,7 @@ class Gate(Slice):
         return rule.model_copy(update={"tolerance": self.tolerance})
 
 
-class Waiver(Slice):
+class Waiver(SettingsModel):
     """A metric or a case that may be worse until a day, because somebody answers for it."""
 
     metric: Text | None = None
@@ -187,9 +187,9 @@ class Waiver(Slice):
     """Or the case that is left out of the means, and may miss though it must pass."""
     mode: Name | None = None
     """The only mode it is for. Default: all."""
-    owner: Said
+    owner: NotBlank
     """Who answers for it."""
-    reason: Said
+    reason: NotBlank
     """Why it may be so."""
     expires: Day
     """Its last day, YYYY-MM-DD. After it the waiver makes the gate red until it is removed or renewed."""
@@ -201,7 +201,7 @@ class Waiver(Slice):
         return self
 
 
-class Config(Slice):
+class Config(SettingsModel):
     """The whole of raggate.yml. Paths are relative to the directory of the file."""
 
     version: Literal[1] = 1
@@ -264,7 +264,7 @@ def load(data: bytes, name: str) -> Config:
 def json_schema() -> dict[str, Any]:
     """Build the JSON Schema of raggate.yml, for editors."""
     schema = Config.model_json_schema()
-    models = {model.__name__: model for model in _models(Slice)}
+    models = {model.__name__: model for model in _models(SettingsModel)}
     for name, definition in [("Config", schema), *schema["$defs"].items()]:
         for key, text in described(models[name]).items():
             definition["properties"][key]["description"] = text
@@ -282,14 +282,14 @@ def _describe(error: ValidationError, document: Document) -> str:
     # of the branches of a union the one that got furthest is the one that was meant
     meant = [(where, problem) for where, problem in zip(places, problems, strict=True) if where not in enclosing]
     meant.sort(key=lambda item: document.line(item[0]))
-    shown: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for done, (where, problem) in enumerate(meant):
         # explaining takes longer than finding, and a file can be wrong in thousands of places
-        if len(shown) == SHOWN_PROBLEMS:
-            return "\n".join([*shown, f"… and {len({place for place, _ in meant[done:]})} more"])
-        known = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
-        shown[explain(document, where, problem, known)] = None
-    return "\n".join(shown)
+        if len(sentences) == SHOWN_PROBLEMS:
+            return "\n".join([*sentences, f"… and {len({place for place, _ in meant[done:]})} more"])
+        known_keys = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
+        sentences[explain(document, where, problem, known_keys)] = None
+    return "\n".join(sentences)
 
 
 def _is_union_tag(part: int | str) -> bool:

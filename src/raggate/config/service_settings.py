@@ -107,7 +107,7 @@ Capability = Literal[
 # fmt: on
 
 
-class Slice(BaseModel):
+class SettingsModel(BaseModel):
     """A section of the configuration: frozen, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -118,17 +118,17 @@ def described(model: type[BaseModel]) -> dict[str, str]:
 
     It is read from the source when it is asked for: pydantic's own way parses every model at every start.
     """
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for part in reversed(model.__mro__):
-        if issubclass(part, Slice) and part is not Slice:
+        if issubclass(part, SettingsModel) and part is not SettingsModel:
             statements = ast.parse(inspect.getsource(part)).body[0]
             for key, text in pairwise(getattr(statements, "body", [])):
                 if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name) and isinstance(text, ast.Expr):
-                    found[key.target.id] = inspect.cleandoc(str(ast.literal_eval(text.value)))
-    return found
+                    descriptions[key.target.id] = inspect.cleandoc(str(ast.literal_eval(text.value)))
+    return descriptions
 
 
-class Build(Slice):
+class Build(SettingsModel):
     """Build the image with the engine's own builder. Its output is in build.log of the run directory."""
 
     context: RelativePath = "."
@@ -143,7 +143,7 @@ class Build(Slice):
     """Seconds for the whole build."""
 
 
-class Contained(Slice):
+class Contained(SettingsModel):
     """What every container has: an image, words and variables, and limits of which each can be relaxed by name."""
 
     image: ImageName | None = None
@@ -185,7 +185,7 @@ class Contained(Slice):
         kept = Contained.model_fields
         names = ("pass_env", "user", "read_only", "tmpfs", "cap_add", "memory", "cpus", "pids")
         return [
-            f"{name}: {_shown(getattr(self, name))} (default {_shown(kept[name].default)})"
+            f"{name}: {_written(getattr(self, name))} (default {_written(kept[name].default)})"
             for name in names
             if getattr(self, name) != kept[name].default
         ]
@@ -199,7 +199,7 @@ class Contained(Slice):
         return self
 
 
-class HttpReady(Slice):
+class HttpReady(SettingsModel):
     """A service counts as up when this path answers 200 to 299."""
 
     port: Port
@@ -208,7 +208,7 @@ class HttpReady(Slice):
     """The path."""
 
 
-class ServiceReady(Slice):
+class ServiceReady(SettingsModel):
     """When a service counts as up; without `tcp` and `http`, as soon as it has started."""
 
     tcp: Port | None = None
@@ -232,7 +232,7 @@ class Service(Contained):
     """When it counts as up; the API is started after that."""
 
 
-class CommandBackend(Slice):
+class CommandBackend(SettingsModel):
     """Start the API as a child process.
 
     `{port}`, `{root}`, `{out}` and `{vault.NAME}` stand for the chosen port, the directory of raggate.yml, the run
@@ -285,7 +285,7 @@ class ContainerBackend(Contained):
         return self
 
 
-class Readiness(Slice):
+class Readiness(SettingsModel):
     """When the API counts as up: health answers, and its index is complete or has stopped growing."""
 
     timeout: Seconds = 60
@@ -298,7 +298,7 @@ class Readiness(Slice):
     """Seconds an index that grew, or is not known to be complete, must stay unchanged to be taken as final."""
 
 
-class Program(Slice):
+class Program(SettingsModel):
     """A program that is run for the questions, as the adapter `kebab` does; nothing has to be brought up."""
 
     run: Annotated[list[Text], Field(min_length=1)] = ["kebab"]
@@ -313,7 +313,7 @@ class Program(Slice):
     """Names of variables it gets from raggate's own environment."""
 
 
-class Api(Slice):
+class Api(SettingsModel):
     """How to bring the API up: exactly one of `command`, `container`, `url` and `program`."""
 
     command: CommandBackend | None = None
@@ -329,20 +329,20 @@ class Api(Slice):
 
     def containers(self) -> dict[str, Contained]:
         """Give every container that is to be started, by its key."""
-        found: dict[str, Contained] = {} if self.container is None else {"api.container": self.container}
+        containers: dict[str, Contained] = {} if self.container is None else {"api.container": self.container}
         for name, backend in (("command", self.command), ("container", self.container)):
             for service, settings in (backend.services if backend else {}).items():
-                found[f"api.{name}.services.{service}"] = settings
-        return found
+                containers[f"api.{name}.services.{service}"] = settings
+        return containers
 
     @model_validator(mode="after")
     def _one_backend(self) -> Api:
-        if sum(one is not None for one in (self.command, self.container, self.url, self.program)) != 1:
+        if sum(backend is not None for backend in (self.command, self.container, self.url, self.program)) != 1:
             raise ValueError("expected exactly one of 'command', 'container', 'url' and 'program'")
         return self
 
 
-def _shown(value: object) -> str:
+def _written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

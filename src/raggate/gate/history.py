@@ -164,4 +164,4 @@ def _moment(seconds: str) -> tuple[int | None, str]:
 
 
 def _message(done: subprocess.CompletedProcess[bytes]) -> str:
-    return git.said(done) or f"git ended with {done.returncode}"
+    return git.stderr_line(done) or f"git ended with {done.returncode}"

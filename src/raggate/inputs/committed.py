@@ -191,15 +191,15 @@ class Commit:
             if not Path(os.path.realpath(target / name)).is_relative_to(os.path.realpath(target)):
                 raise self._link_out(_joined(path, name))
 
-    def _leads_to(self, shown: str, name: str, entry: Entry) -> str:
+    def _leads_to(self, path: str, name: str, entry: Entry) -> str:
         leads = os.fsdecode(self._objects.blob(entry, limit=_MOST_LINK_BYTES))
         meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
         if not leads or "\0" in leads or meant.startswith("/") or meant.split("/")[0] == "..":
-            raise self._link_out(shown)
+            raise self._link_out(path)
         return leads
 
-    def _link_out(self, shown: str) -> UsageError:
-        where = plain(self.describe(shown))
+    def _link_out(self, path: str) -> UsageError:
+        where = plain(self.describe(path))
         return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:

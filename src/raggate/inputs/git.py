@@ -224,7 +224,7 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
         yield Reader(checkout, scratch, purpose)
 
 
-def said(done: subprocess.CompletedProcess[bytes]) -> str:
+def stderr_line(done: subprocess.CompletedProcess[bytes]) -> str:
     """Give what git wrote about a failure, as one harmless line; empty when it wrote nothing."""
     return plain(done.stderr.decode(errors="replace"))
 

@@ -94,13 +94,13 @@ def find(objects: Store, tree_id: str, path: str) -> Entry | None:
     whole = posixpath.normpath(path)
     if whole.startswith("/") or whole.split("/")[0] == "..":
         return None
-    found = Entry(mode="40000", id=tree_id)
+    entry = Entry(mode="40000", id=tree_id)
     for name in () if whole == "." else whole.split("/"):
-        inner = objects.tree(found.id).get(name) if found.kind == "tree" else None
+        inner = objects.tree(entry.id).get(name) if entry.kind == "tree" else None
         if inner is None:
             return None
-        found = inner
-    return found
+        entry = inner
+    return entry
 
 
 def is_id(value: object) -> bool:

@@ -133,8 +133,8 @@ def write_case(case: Case) -> bytes:
 
 
 def _written(support: Support) -> dict[str, Any]:
-    said = {key: value for key, value in asdict(support).items() if value is not None}
-    return said if support.rel_path else {key: value for key, value in said.items() if value not in ("", ())}
+    row = {key: value for key, value in asdict(support).items() if value is not None}
+    return row if support.rel_path else {key: value for key, value in row.items() if value not in ("", ())}
 
 
 def check_anchors(golden: Golden, vault: Vault) -> None:
@@ -143,7 +143,7 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
     Raises:
         UsageError: listing up to ten supports that do not, each with the nearest thing that does.
     """
-    known: dict[tuple[str, str], frozenset[headings.Section]] = {}
+    sections: dict[tuple[str, str], frozenset[headings.Section]] = {}
     problems: list[str] = []
     for case in golden.cases:
         named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
@@ -155,7 +155,7 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
         for support in case.gold_supports:
             # what is named by an id alone is the API's own, and not in the vault
             hints = len(problems) < SHOWN_PROBLEMS
-            problem = support.rel_path and _missing(support, case, vault, known, hints=hints)
+            problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
             if problem:
                 problems.append(f"{golden.name}:{case.line}: case {plain(case.id)!r}: {problem}")
     _raise_all(problems)
@@ -165,7 +165,7 @@ def _missing(
     support: Support,
     case: Case,
     vault: Vault,
-    known: dict[tuple[str, str], frozenset[headings.Section]],
+    sections: dict[tuple[str, str], frozenset[headings.Section]],
     *,
     hints: bool,
 ) -> str | None:
@@ -179,11 +179,11 @@ def _missing(
     where, wanted = repr(support.rel_path), support.heading_path
     if wanted is not None:
         for key in keys:
-            if key not in known:
-                known[key] = headings.sections(vault.texts[key], support.rel_path)
-        texts = [text for key in keys for text in _sections(vault.texts[key], known[key], wanted)]
+            if key not in sections:
+                sections[key] = headings.sections(vault.texts[key], support.rel_path)
+        texts = [text for key in keys for text in _sections(vault.texts[key], sections[key], wanted)]
         if not texts:
-            paths = [" > ".join(section.path) for key in keys for section in known[key]] if hints else []
+            paths = [" > ".join(section.path) for key in keys for section in sections[key]] if hints else []
             near = _nearest(" > ".join(anchors.elements(wanted)), paths)
             return f"{where} has no heading {plain(wanted)!r}{near}"
         where = f"the section {plain(wanted)!r} of {where}"
@@ -194,13 +194,13 @@ def _missing(
     return None
 
 
-def _sections(text: str, known: Iterable[headings.Section], wanted: str) -> list[str]:
+def _sections(text: str, sections: Iterable[headings.Section], wanted: str) -> list[str]:
     """Give the texts of the sections that a heading path names, each with its subsections."""
     marked = wanted.lstrip().startswith("#")
     lines = headings.lines_of(text)
     return [
         "\n".join(lines[section.begin : section.end])
-        for section in known
+        for section in sections
         if anchors.covers(wanted, anchors.written(section.path) if marked else " > ".join(section.path))
     ]
 
@@ -211,8 +211,8 @@ def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
     return "" if line is None else f", but in line {line} of the note; name the section it stands in"
 
 
-def _nearest(wanted: str, known: list[str]) -> str:
-    close = nearest(wanted, known, cutoff=0.5)
+def _nearest(wanted: str, candidates: list[str]) -> str:
+    close = nearest(wanted, candidates, cutoff=0.5)
     return f"; nearest: {plain(close)!r}" if close else ""
 
 
@@ -236,19 +236,19 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
         raise ValueError(f"not valid JSON: {plain(str(error))}") from None
     _refuse_duplicate_keys(line)
     if not isinstance(value, dict):
-        raise ValueError(f"expected a JSON object, found {yamlio.shown(value, limit=40)}")
-    shown = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
+        raise ValueError(f"expected a JSON object, found {yamlio.one_line(value, limit=40)}")
+    prefix = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
     try:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
-        raise ValueError("\n".join(shown + text for text in _explain(error))) from None
+        raise ValueError("\n".join(prefix + text for text in _explain(error))) from None
     broken = next(filter(None, map(broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
     if broken:
-        raise ValueError(shown + broken)
+        raise ValueError(prefix + broken)
     case = _to_case(row, number)
     broken = broken_rule(case) if rules else None
     if broken:
-        raise ValueError(shown + broken)
+        raise ValueError(prefix + broken)
     return case
 
 
@@ -328,7 +328,7 @@ def complete(case: Case) -> Case:
 
 def _raise_all(problems: list[str]) -> None:
     if problems:
-        shown = problems[:SHOWN_PROBLEMS]
-        if len(problems) > len(shown):
-            shown.append(f"… and {len(problems) - len(shown)} more")
-        raise UsageError("\n".join(shown), hint="docs/golden-set.md describes every key.")
+        lines = problems[:SHOWN_PROBLEMS]
+        if len(problems) > len(lines):
+            lines.append(f"… and {len(problems) - len(lines)} more")
+        raise UsageError("\n".join(lines), hint="docs/golden-set.md describes every key.")

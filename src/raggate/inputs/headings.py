@@ -44,7 +44,7 @@ def sections(text: str, rel_path: str) -> frozenset[Section]:
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
     reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
     """
-    found: set[Section] = set()
+    result: set[Section] = set()
     front_matter = _FRONT_MATTER.match(text)
     last = len(lines_of(text))
     for start in {0, front_matter.end()} if front_matter else {0}:
@@ -53,13 +53,13 @@ def sections(text: str, rel_path: str) -> frozenset[Section]:
         tokens = _block_parser().parse(text[start:], environment)
         for raw in (False, True):
             marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, raw=raw)
-            found |= {*_bounded(marks, last), *_before(marks)}
+            result |= {*_bounded(marks, last), *_before(marks)}
     stem = PurePosixPath(rel_path).stem
     capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
-    known = {section.path for section in found}
+    paths = {section.path for section in result}
     # some file all of a note under its name
-    names = {(stem,), (fold(capitals),)} - known
-    return frozenset(found | {Section(path, 0, last) for path in names})
+    names = {(stem,), (fold(capitals),)} - paths
+    return frozenset(result | {Section(path, 0, last) for path in names})
 
 
 def line_of(text: str, heading_path: str | None) -> int:

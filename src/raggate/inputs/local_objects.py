@@ -107,14 +107,14 @@ class LocalObjects:
         if self._talk is None:
             self._talk = _Talk(self._reader.start("cat-file", "--batch"))
         try:
-            found, content = self._talk.ask(object_name, limit)
+            actual_kind, content = self._talk.ask(object_name, limit)
         except (OSError, ValueError) as error:
             self._hang_up()
             raise UsageError(f"git cannot read {object_name[:12]}: {error}") from None
         if content is None:
             raise Missing(f"git does not have {object_name}", hint=_HINT)
         # git takes the content of a loose object for what its file's name says
-        if found != kind or object_id(kind, content, like=object_name) != object_name:
+        if actual_kind != kind or object_id(kind, content, like=object_name) != object_name:
             raise UsageError(
                 f"git has something else as {object_name} than this id says: the repository is damaged, or was "
                 "tampered with",

@@ -30,11 +30,11 @@ class NoteTitles:
         self._text = text
         self._vault = vault
         self._rel_path = rel_path
-        self._known: dict[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
+        self._spellings: dict[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     def holds(self, heading_path: str) -> bool:
         """Say whether the note has these headings below each other; also where the path names none."""
-        variants = {_letters(told) for told in (heading_path, bare(heading_path), _ATTRIBUTES.sub("", heading_path))}
+        variants = {_letters(path) for path in (heading_path, bare(heading_path), _ATTRIBUTES.sub("", heading_path))}
         return "" in variants or any(self._composed(variant) for variant in variants)
 
     def names(self) -> Iterator[str]:
@@ -64,15 +64,15 @@ class NoteTitles:
 
     def _spelled(self, paths: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
         """Give each path in letters, after what APIs put before it."""
-        if paths not in self._known:
+        if paths not in self._spellings:
             folders = self._rel_path.split("/")
             title = _FRONT_TITLE.match(self._text)
             about = (self._vault, *folders, folders[-1].rpartition(".")[0], title[1] if title else "")
             # the first heading is the note's title, and may stand before itself as that
-            self._known[paths] = frozenset(
+            self._spellings[paths] = frozenset(
                 tuple(filter(None, map(_letters, chain(about, path[:1], path)))) for path in paths
             )
-        return self._known[paths]
+        return self._spellings[paths]
 
 
 def _put_together(letters: str, path: tuple[str, ...]) -> bool:

@@ -79,10 +79,10 @@ class WorkTree:
         return self._at(path).resolve()
 
     def _at(self, path: str) -> Path:
-        found = self.root / path
-        if self.confined and not found.resolve().is_relative_to(self.root.resolve()):
+        target = self.root / path
+        if self.confined and not target.resolve().is_relative_to(self.root.resolve()):
             raise UsageError(f"{plain(path)}: leads out of {self.root.name or 'the repository'}")
-        return found
+        return target
 
     def describe(self, path: str) -> str:
         """Name a file; see `Source`."""

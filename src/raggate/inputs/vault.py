@@ -84,9 +84,9 @@ def _check_name(rel_path: Path, name: str) -> None:
     try:
         written.decode()
     except UnicodeDecodeError as error:
-        shown = ascii(written)[2:-1]
+        path = ascii(written)[2:-1]
         raise UsageError(
-            f"vault {name!r}: the name of note {shown} is not UTF-8 at byte {error.start}; no API can tell it in JSON",
+            f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}; no API can tell it in JSON",
             hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
         ) from None
 

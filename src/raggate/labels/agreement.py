@@ -134,10 +134,10 @@ def label_agreement(
     """
     by_unit = _by_unit(judgments)
     annotators = {name for votes in by_unit.values() for name in votes}
-    found = []
+    rows = []
     for label in LABELS[judgments[0].task] if judgments else ():
         units = [[judgment.labels[label] for judgment in votes.values()] for votes in by_unit.values()]
-        found.append(
+        rows.append(
             LabelAgreement(
                 label=label,
                 alpha=krippendorff_alpha(units, without_variation=without_variation),
@@ -149,7 +149,7 @@ def label_agreement(
                 annotators=len(annotators),
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def pair_agreement(judgments: Sequence[Judgment]) -> tuple[PairAgreement, ...]:

@@ -50,12 +50,12 @@ def check_names(judgments: Sequence[Judgment], without: Sequence[str]) -> None:
     Raises:
         UsageError: naming those who are.
     """
-    known = sorted({judgment.annotator for judgment in judgments if judgment.annotator is not None})
-    unknown = next((name for name in without if name not in known), None)
+    annotators = sorted({judgment.annotator for judgment in judgments if judgment.annotator is not None})
+    unknown = next((name for name in without if name not in annotators), None)
     if unknown is not None:
         raise UsageError(
             f"--exclude-annotator: no row is by {plain(unknown)!r}",
-            hint=f"Annotators here are {plain(', '.join(known), limit=400) or 'not named'}.",
+            hint=f"Annotators here are {plain(', '.join(annotators), limit=400) or 'not named'}.",
         )
 
 

@@ -69,7 +69,7 @@ def duplicates(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
     That is: one annotator judging a unit twice, two chunks of a record at one rank, and one record with two queries.
     Rows without an annotator are never repeated: they cannot be told apart.
     """
-    found = []
+    violations = []
     voters: dict[tuple[str, ...], Judgment] = {}
     ranks: dict[tuple[str, int], RetrievalJudgment] = {}
     queries: dict[str, RetrievalJudgment] = {}
@@ -78,21 +78,21 @@ def duplicates(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
             first = voters.setdefault((judgment.task, judgment.annotator, *judgment.unit), judgment)
             if first is not judgment:
                 message = f"{plain(judgment.annotator)} judged this at {plain(first.place)} already"
-                found.append(_violation(REPEATED, judgment, message))
+                violations.append(_violation(REPEATED, judgment, message))
         if isinstance(judgment, RetrievalJudgment):
             other = ranks.setdefault((judgment.record, judgment.rank), judgment)
             if other.chunk_id != judgment.chunk_id:
                 message = f"rank {judgment.rank} is chunk {plain(other.chunk_id)!r} at {plain(other.place)}"
-                found.append(_violation(SHARED_RANK, judgment, message))
+                violations.append(_violation(SHARED_RANK, judgment, message))
             earlier = queries.setdefault(judgment.record, judgment)
             if fold(earlier.query) != fold(judgment.query):
-                found.append(_violation(OTHER_QUERY, judgment, f"another query than at {plain(earlier.place)}"))
-    return tuple(found)
+                violations.append(_violation(OTHER_QUERY, judgment, f"another query than at {plain(earlier.place)}"))
+    return tuple(violations)
 
 
 def repeated(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
     """Name the rows in which an annotator judges a unit again."""
-    return tuple(found for found in duplicates(judgments) if found.rule == REPEATED)
+    return tuple(violation for violation in duplicates(judgments) if violation.rule == REPEATED)
 
 
 def panels(judgments: Iterable[Judgment], discarded: Iterable[Discarded] = ()) -> tuple[Panel, ...]:
@@ -124,7 +124,7 @@ def panels(judgments: Iterable[Judgment], discarded: Iterable[Discarded] = ()) -
     )
 
 
-def incomplete(found: Iterable[Panel]) -> tuple[Violation, ...]:
+def incomplete(panels: Iterable[Panel]) -> tuple[Violation, ...]:
     """Name the panels that are known to lack judgments."""
     return tuple(
         Violation(
@@ -134,7 +134,7 @@ def incomplete(found: Iterable[Panel]) -> tuple[Violation, ...]:
             place="",
             message=f"{panel.judged} of {panel.expected} chunks judged, {panel.discarded} discarded",
         )
-        for panel in found
+        for panel in panels
         if panel.complete is False
     )
 

@@ -95,15 +95,15 @@ def bootstrap_mean(
         # every resample has the same mean; adding and dividing would only blur it
         _check_level(level)
         return Interval(values[0], values[0])
-    found = bootstrap(
+    interval = bootstrap(
         n,
         lambda drawn: fsum(map(values.__getitem__, drawn)) / n,
         level=level,
         resamples=resamples,
         seed=seed,
     )
-    assert found is not None  # noqa: S101 - a mean is always defined
-    return found
+    assert interval is not None  # noqa: S101 - a mean is always defined
+    return interval
 
 
 def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | None]) -> dict[str, float]:

@@ -127,14 +127,14 @@ def score(
         depth = k or max(row.rank for row in rows)
     else:
         per_record = {unit.record: {name: answer_value(name, unit.labels) for name in METRICS[task]} for unit in units}
-    values = {name: {record: found[name] for record, found in per_record.items()} for name in METRICS[task]}
+    values = {name: {record: by_metric[name] for record, by_metric in per_record.items()} for name in METRICS[task]}
     return LabelScores(
         task=task,
         n_examples=len(per_record),
         level=level,
         metrics={
-            name: estimate(name, tuple(found.values()), level=level, resamples=resamples, seed=seed)
-            for name, found in values.items()
+            name: estimate(name, tuple(by_metric.values()), level=level, resamples=resamples, seed=seed)
+            for name, by_metric in values.items()
         },
         values=values,
         k=k if task == "retrieval" else None,
@@ -150,15 +150,15 @@ def estimate(
 
     Metrics that are 0 or 1 per query have Wilson's interval, the others a percentile bootstrap over queries.
     """
-    known = [value for value in values if value is not None]
-    if not known:
+    applicable = [value for value in values if value is not None]
+    if not applicable:
         return None
-    n = len(known)
+    n = len(applicable)
     if LABEL_METRICS[metric].binary:
-        total = int(sum(known))
+        total = int(sum(applicable))
         return MetricScore(point=total / n, interval=wilson(total, n, level=level), method="wilson", n=n)
-    interval = bootstrap_mean(known, level=level, resamples=resamples, seed=seed)
-    return MetricScore(point=fsum(known) / n, interval=interval, method="bootstrap", n=n)
+    interval = bootstrap_mean(applicable, level=level, resamples=resamples, seed=seed)
+    return MetricScore(point=fsum(applicable) / n, interval=interval, method="bootstrap", n=n)
 
 
 def _retrieval(
@@ -169,14 +169,14 @@ def _retrieval(
     for row in rows:
         records.setdefault(row.record, []).append(row)
     values, unjudged = {}, 0
-    for record, found in records.items():
-        ranked: list[ChunkLabels | None] = [row.labels for row in sorted(found, key=lambda row: row.rank)]
+    for record, members in records.items():
+        ranked: list[ChunkLabels | None] = [row.labels for row in sorted(members, key=lambda row: row.rank)]
         if k is not None:
-            at = {row.rank: row.labels for row in found}
+            at = {row.rank: row.labels for row in members}
             ranked = [at.get(rank) for rank in range(1, k + 1)]
-            retrieved = max((row.retrieved or 0 for row in found), default=0) or max(at)
+            retrieved = max((row.retrieved or 0 for row in members), default=0) or max(at)
             unjudged += sum(labels is None for labels in ranked[:retrieved])
-        best = [row.labels for row in found] if ideal == "judged" else None
+        best = [row.labels for row in members] if ideal == "judged" else None
         values[record] = retrieval_values(ranked, k, ideal=best)
     return values, unjudged
 
@@ -209,21 +209,21 @@ def join(
         UsageError: when two keys of `lists` name the same query.
     """
     by_record, labelled = _labelled(judgments, lists)
-    ranked = {key: [known.get(chunk) for chunk in dict.fromkeys(lists[key] or ())] for key, known in labelled.items()}
-    missing = {key: sum(labels is None for labels in found[:k]) for key, found in ranked.items()}
-    total = sum(len(found[:k]) for found in ranked.values())
+    ranked = {key: [chunks.get(chunk) for chunk in dict.fromkeys(lists[key] or ())] for key, chunks in labelled.items()}
+    missing = {key: sum(labels is None for labels in chunks[:k]) for key, chunks in ranked.items()}
+    total = sum(len(chunks[:k]) for chunks in ranked.values())
     rows = {
-        key: _joined_values(None if lists[key] is None else ranked[key], k, known, unjudged=unjudged, ideal=ideal)
-        for key, known in labelled.items()
+        key: _joined_values(None if lists[key] is None else ranked[key], k, chunks, unjudged=unjudged, ideal=ideal)
+        for key, chunks in labelled.items()
     }
-    values = {name: {key: found[name] for key, found in rows.items()} for name in METRICS["retrieval"]}
-    reached = {row.record for known in labelled.values() for row in known.rows}
+    values = {name: {key: row[name] for key, row in rows.items()} for name in METRICS["retrieval"]}
+    reached = {row.record for chunks in labelled.values() for row in chunks.rows}
     return Joined(
         k=k,
         unjudged_as=unjudged,
         values=values,
-        means={name: _mean(name, tuple(found.values())) for name, found in values.items()},
-        unjudged={key: missing[key] / len(found[:k]) for key, found in ranked.items() if found},
+        means={name: _mean(name, tuple(by_query.values())) for name, by_query in values.items()},
+        unjudged={key: missing[key] / len(chunks[:k]) for key, chunks in ranked.items() if chunks},
         unjudged_share=sum(missing.values()) / total if total else None,
         unlabelled=tuple(key for key in lists if key not in labelled),
         absent=tuple(record for record in by_record if record not in reached),
@@ -232,33 +232,38 @@ def join(
     )
 
 
-class _Known(dict[str, ChunkLabels]):
+class _Labels(dict[str, ChunkLabels]):
     """The labels of one query by chunk id, and the judgments they come from."""
 
     rows: tuple[RetrievalJudgment, ...] = ()
 
 
-def _known(judgments: Sequence[RetrievalJudgment], key: Callable[[RetrievalJudgment], str]) -> dict[str, _Known]:
+def _group_labels(
+    judgments: Sequence[RetrievalJudgment], key: Callable[[RetrievalJudgment], str]
+) -> dict[str, _Labels]:
     groups: dict[str, list[RetrievalJudgment]] = {}
     for judgment in judgments:
         groups.setdefault(key(judgment), []).append(judgment)
-    found = {}
+    by_key = {}
     for name, rows in groups.items():
-        known = _Known((row.chunk_id, row.labels) for row in _majorities(rows, lambda row: row.chunk_id))
-        known.rows = tuple(rows)
-        found[name] = known
-    return found
+        chunks = _Labels((row.chunk_id, row.labels) for row in _majorities(rows, lambda row: row.chunk_id))
+        chunks.rows = tuple(rows)
+        by_key[name] = chunks
+    return by_key
 
 
-def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dict[str, _Known], dict[str, _Known]]:
+def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dict[str, _Labels], dict[str, _Labels]]:
     """Give what is known per record, and per query of the lists that has labels."""
-    by_record, by_text = _known(judgments, lambda row: row.record), _known(judgments, lambda row: fold(row.query))
+    by_record, by_text = (
+        _group_labels(judgments, lambda row: row.record),
+        _group_labels(judgments, lambda row: fold(row.query)),
+    )
     labelled = {
         key: by_record.get(key) or by_text[fold(key)] for key in lists if key in by_record or fold(key) in by_text
     }
     seen: dict[str, str] = {}
-    for key, known in labelled.items():
-        for record in {row.record for row in known.rows}:
+    for key, chunks in labelled.items():
+        for record in {row.record for row in chunks.rows}:
             other = seen.setdefault(record, key)
             if other != key:
                 raise UsageError(
@@ -269,9 +274,9 @@ def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dic
 
 
 def _joined_values(
-    ranked: Sequence[ChunkLabels | None] | None, k: int, known: _Known, *, unjudged: Unjudged, ideal: Ideal
+    ranked: Sequence[ChunkLabels | None] | None, k: int, chunks: _Labels, *, unjudged: Unjudged, ideal: Ideal
 ) -> dict[str, float | None]:
-    best = list(known.values()) if ideal == "judged" else None
+    best = list(chunks.values()) if ideal == "judged" else None
     if ranked is None:
         return {**retrieval_values([], k, ideal=best), "misleading_context_rate_at_k": None}
     if unjudged == "irrelevant":
@@ -288,11 +293,11 @@ def _joined_values(
 
 
 def _mean(metric: str, values: Sequence[float | None]) -> MetricValue:
-    known = [value for value in values if value is not None]
+    applicable = [value for value in values if value is not None]
     return MetricValue(
-        value=fsum(known) / len(known) if known else None,
-        n=len(known),
-        unscored=len(values) - len(known),
+        value=fsum(applicable) / len(applicable) if applicable else None,
+        n=len(applicable),
+        unscored=len(values) - len(applicable),
         direction=LABEL_METRICS[metric].direction,
     )
 

@@ -150,7 +150,7 @@ def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence
     if not questions:
         return None
     again = suite.ask(questions, adapter, api, inputs.config.ask, on_result=lambda *_: None)
-    return repeats.held(first, again.results)
+    return repeats.compare(first, again.results)
 
 
 def _changed_vault(notes: Vault) -> str | None:

@@ -58,7 +58,7 @@ def counts(results: Sequence[Labelled]) -> Counts:
         if item.result.response is None:
             continue
         fields = counted.setdefault(item.result.mode, {})
-        for name, is_told in _told(item, item.result.response):
+        for name, is_told in _fields_of(item, item.result.response):
             entry = fields.setdefault(name, [0, 0])
             entry[0] += is_told
             entry[1] += 1
@@ -85,7 +85,7 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
                 yield Lost(mode=mode, field=name, missing=missing, answers=answers)
 
 
-def _told(item: Labelled, response: Response) -> Iterator[tuple[str, bool]]:
+def _fields_of(item: Labelled, response: Response) -> Iterator[tuple[str, bool]]:
     if response.chunks:
         for name, value in _OF_EACH_CHUNK.items():
             yield name, all(map(value, response.chunks))

@@ -42,8 +42,8 @@ class Repeated:
         if not (min(failed, differ) >= 0 and asked > 0 and failed + differ <= asked):
             return None
         names = stored.get("questions")
-        known = names if isinstance(names, list | tuple) else ()
-        return cls(asked=asked, failed=failed, differ=differ, questions=tuple(map(str, known))[:differ])
+        questions = names if isinstance(names, list | tuple) else ()
+        return cls(asked=asked, failed=failed, differ=differ, questions=tuple(map(str, questions))[:differ])
 
     def stored(self) -> dict[str, Any]:
         """Give it as plain JSON values."""
@@ -61,10 +61,12 @@ def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
     return tuple(sorted(answered, key=_lot)[:size])
 
 
-def held(first: Sequence[Result], second: Sequence[Result]) -> Repeated:
+def compare(first: Sequence[Result], second: Sequence[Result]) -> Repeated:
     """Hold the second results against the first; both are of the same questions, in the same order."""
-    pairs = [(one, two) for one, two in zip(first, second, strict=True) if two.response is not None]
-    other = [f"{one.case_id} ({one.mode})" for one, two in pairs if not _same(_chunks(one), _chunks(two))]
+    pairs = [(before, after) for before, after in zip(first, second, strict=True) if after.response is not None]
+    other = [
+        f"{before.case_id} ({before.mode})" for before, after in pairs if not _same(_chunks(before), _chunks(after))
+    ]
     return Repeated(asked=len(first), failed=len(first) - len(pairs), differ=len(other), questions=tuple(other))
 
 

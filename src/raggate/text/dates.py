@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 
 def day(stamp: object) -> str | None:
     """Give the day of an ISO 8601 timestamp in UTC as YYYY-MM-DD, None when it is not one."""
-    found = moment(stamp)
-    return None if found is None else found.date().isoformat()
+    time = moment(stamp)
+    return None if time is None else time.date().isoformat()
 
 
 def days_between(earlier: object, later: object) -> float | None:

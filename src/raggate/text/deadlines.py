@@ -61,7 +61,7 @@ def within(seconds: float, late: RaggateError) -> Iterator[None]:
 
     begun = time.monotonic()
     previous = signal.signal(signal.SIGALRM, ring)
-    left, interval = signal.getitimer(signal.ITIMER_REAL)
+    remaining, interval = signal.getitimer(signal.ITIMER_REAL)
     try:
         try:
             _running.append(late)
@@ -75,7 +75,7 @@ def within(seconds: float, late: RaggateError) -> Iterator[None]:
         # it may have rung before the line that says that nothing is running any more
         _running.clear()
         # an alarm that somebody else had set goes on
-        later = max(left - (time.monotonic() - begun), 0.001) if left else 0.0
+        later = max(remaining - (time.monotonic() - begun), 0.001) if remaining else 0.0
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL if previous is None else previous)
         signal.setitimer(signal.ITIMER_REAL, later, interval)

@@ -21,7 +21,7 @@ def unwritable(error: OSError) -> CannotTell | None:
     if error.errno not in FULL | _CLOSED:
         return None
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-    message = f"{plain(str(path)) if path else 'the output'}: {error.strerror or error}{_left(path)}"
+    message = f"{plain(str(path)) if path else 'the output'}: {error.strerror or error}{_space_left(path)}"
     if error.errno == errno.EFBIG:
         return CannotTell(message, hint=f"Raise the limit on the size of files (`ulimit -f`), {_ELSEWHERE}")
     if error.errno in FULL:
@@ -34,12 +34,12 @@ def naming(error: OSError, path: Path) -> OSError:
     return OSError(error.errno, error.strerror or str(error), str(path))
 
 
-def _left(path: Path | None) -> str:
+def _space_left(path: Path | None) -> str:
     place = next((parent for parent in path.absolute().parents if parent.is_dir()), None) if path else None
     if place is None:
         return ""
     try:
-        found = os.statvfs(place)
+        disk = os.statvfs(place)
     except OSError:
         return ""
-    return f"; {found.f_bavail * found.f_frsize / (1 << 20):.1f} MiB and {found.f_favail} files are left there"
+    return f"; {disk.f_bavail * disk.f_frsize / (1 << 20):.1f} MiB and {disk.f_favail} files are left there"

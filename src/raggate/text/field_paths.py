@@ -68,9 +68,9 @@ class WrongShape(ValueError):
     Where nothing is there, `beside` says what is; see `nearest_there`.
     """
 
-    def __init__(self, where: str, expected: str, found: object, beside: str = "") -> None:
-        more = f"; {beside}" if beside and found is ABSENT else ""
-        super().__init__(f"{where}: expected {expected}, found {told(found)}{more}")
+    def __init__(self, where: str, expected: str, value: object, beside: str = "") -> None:
+        more = f"; {beside}" if beside and value is ABSENT else ""
+        super().__init__(f"{where}: expected {expected}, found {kind_of(value)}{more}")
 
 
 @lru_cache(maxsize=1000)
@@ -142,12 +142,12 @@ def find_all(path: FieldPath, value: object, where: str = "", *, limit: int) -> 
         return None
     for step in steps[:first]:
         where = joined(where, step)
-    found: list[tuple[str, Any]] = []
+    entries: list[tuple[str, Any]] = []
     for item in _walk(steps[first:], start, where or "the body"):
-        if len(found) == limit:
+        if len(entries) == limit:
             raise ValueError(f"{path.written}: expected at most {limit} entries, found more")
-        found.append(item)
-    return found
+        entries.append(item)
+    return entries
 
 
 def _walk(steps: tuple[Step, ...], value: object, where: str) -> Iterator[tuple[str, Any]]:
@@ -209,21 +209,21 @@ def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
         return f"{name} has {_keys(value)}"
     if isinstance(value, list):
         return f"{name} has {len(value)} item{'' if len(value) == 1 else 's'}"
-    return f"{name} is {told(value)}"
+    return f"{name} is {kind_of(value)}"
 
 
-def _keys(found: dict[str, object]) -> str:
-    if not found:
+def _keys(mapping: dict[str, object]) -> str:
+    if not mapping:
         return "no keys"
-    shown = ", ".join(plain(key, limit=30) for key in islice(found, SHOWN_KEYS))
-    more = f" and {len(found) - SHOWN_KEYS} more" if len(found) > SHOWN_KEYS else ""
-    return f"the key{'' if len(found) == 1 else 's'} {shown}{more}"
+    names = ", ".join(plain(key, limit=30) for key in islice(mapping, SHOWN_KEYS))
+    more = f" and {len(mapping) - SHOWN_KEYS} more" if len(mapping) > SHOWN_KEYS else ""
+    return f"the key{'' if len(mapping) == 1 else 's'} {names}{more}"
 
 
-def told(found: object) -> str:
+def kind_of(value: object) -> str:
     """Say what was found, in a few harmless words."""
-    if found is ABSENT:
+    if value is ABSENT:
         return "nothing"
-    if isinstance(found, list):
+    if isinstance(value, list):
         return "a list"
-    return f"a mapping with {_keys(found)}" if isinstance(found, dict) else plain(dumps(found).decode(), limit=60)
+    return f"a mapping with {_keys(value)}" if isinstance(value, dict) else plain(dumps(value).decode(), limit=60)

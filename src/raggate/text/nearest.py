@@ -10,7 +10,7 @@ MAX_LENGTH = 300
 MAX_KNOWN = 5_000
 
 
-def nearest(wanted: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def nearest(wanted: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Give the known word that is most like the wanted one, if any is.
 
     Comparing takes the product of the lengths, so a word of more than `MAX_LENGTH` characters is like no other, and
@@ -18,5 +18,5 @@ def nearest(wanted: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | 
     """
     if len(wanted) > MAX_LENGTH:
         return None
-    short = [word for word in islice(known, MAX_KNOWN) if len(word) <= MAX_LENGTH]
+    short = [word for word in islice(candidates, MAX_KNOWN) if len(word) <= MAX_LENGTH]
     return next(iter(difflib.get_close_matches(wanted, short, n=1, cutoff=cutoff)), None)

@@ -50,11 +50,11 @@ def forms(value: str) -> tuple[str, ...]:
     """
     if len(value) < SHORTEST:
         return ()
-    found: set[str] = set()
+    shapes: set[str] = set()
     for text in {value, value.strip(), *(line.strip() for line in value.splitlines())}:
         if len(text) >= SHORTEST:
-            found |= {text, *_base64(text), *_url_encoded(text), *_json(text)}
-    return tuple(sorted((form for form in found if len(form) >= SHORTEST), key=lambda form: (-len(form), form)))
+            shapes |= {text, *_base64(text), *_url_encoded(text), *_json(text)}
+    return tuple(sorted((form for form in shapes if len(form) >= SHORTEST), key=lambda form: (-len(form), form)))
 
 
 def redact(text: str, values: Iterable[str]) -> str:
@@ -159,18 +159,18 @@ def _bytes(text: str) -> bytes:
 
 
 def _base64(text: str) -> set[str]:
-    found = set()
+    shapes = set()
     for before in range(3):
         data = bytes(before) + _bytes(text)
         # a character is six bits: those that share bits with what stands before or after are not the secret's alone
         kept = slice(math.ceil(before * 8 / 6), len(data) * 8 // 6)
-        found |= {base64.b64encode(data).decode()[kept], base64.urlsafe_b64encode(data).decode()[kept]}
-    return found
+        shapes |= {base64.b64encode(data).decode()[kept], base64.urlsafe_b64encode(data).decode()[kept]}
+    return shapes
 
 
 def _url_encoded(text: str) -> set[str]:
-    found = {quote(_bytes(text), safe=""), quote(_bytes(text)), quote_plus(_bytes(text))}
-    return found | {_ESCAPED_BYTE.sub(lambda match: match[0].lower(), form) for form in found}
+    shapes = {quote(_bytes(text), safe=""), quote(_bytes(text)), quote_plus(_bytes(text))}
+    return shapes | {_ESCAPED_BYTE.sub(lambda match: match[0].lower(), form) for form in shapes}
 
 
 def _json(text: str) -> set[str]:

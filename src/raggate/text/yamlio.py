@@ -130,24 +130,24 @@ def _node(data: bytes) -> yaml.Node | None:
         raise _Refused(None, f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
 
 
-def explain(document: Document, path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> str:
+def explain(document: Document, path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
     """Turn one pydantic problem into `file:line: key: what was expected; what was found`."""
-    return f"{document.name}:{document.line(path)}: {sentence(path, problem, known)}"
+    return f"{document.name}:{document.line(path)}: {sentence(path, problem, known_keys)}"
 
 
-def sentence(path: Path, problem: Mapping[str, Any], known: tuple[str, ...]) -> str:
+def sentence(path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
     """Say what is wrong with one key: what was expected, what was found, and the nearest of the known keys."""
     key = plain(dotted(path))
     if problem["type"] == "extra_forbidden":
-        close = nearest(str(path[-1]), known)
-        advice = f"did you mean {close!r}?" if close else f"known here: {', '.join(known)}"
+        close = nearest(str(path[-1]), known_keys)
+        advice = f"did you mean {close!r}?" if close else f"known here: {', '.join(known_keys)}"
         return f"unknown key {key!r}; {advice}"
     if problem["type"] == "missing":
         return f"key {key!r} is missing"
-    return f"{key}: {_expectation(problem)}; found {shown(problem['input'], limit=80)}"
+    return f"{key}: {_expectation(problem)}; found {one_line(problem['input'], limit=80)}"
 
 
-def shown(value: object, *, limit: int) -> str:
+def one_line(value: object, *, limit: int) -> str:
     """Show a value that was found, in one line."""
     try:
         return plain(repr(value), limit=limit)

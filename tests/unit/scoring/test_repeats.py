@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders import make_chunk, make_failure, make_result
 from raggate.models.run import Chunk, Result
-from raggate.scoring.repeats import KEY, Repeated, held, sample
+from raggate.scoring.repeats import KEY, Repeated, compare, sample
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
@@ -56,7 +56,7 @@ def test_what_got_no_answer_is_not_asked_again() -> None:
 )
 def test_what_is_another_ranking(first: tuple[Chunk, ...], second: tuple[Chunk, ...], differ: int) -> None:
     """Two rankings are one by their ids, or by what their chunks are; scores do not matter."""
-    found = held([make_result("q1", *first)], [make_result("q1", *second)])
+    found = compare([make_result("q1", *first)], [make_result("q1", *second)])
     assert (found.asked, found.failed, found.differ) == (1, 0, differ)
     assert found.questions == (("q1 (hybrid)",) if differ else ())
 
@@ -64,7 +64,7 @@ def test_what_is_another_ranking(first: tuple[Chunk, ...], second: tuple[Chunk, 
 def test_a_second_call_that_fails_is_counted_apart() -> None:
     """It is neither the same nor another ranking."""
     pair: tuple[Result, ...] = (make_result("q1", A), make_result("q2", A))
-    found = held(pair, (make_result("q1", failure=make_failure()), make_result("q2", B)))
+    found = compare(pair, (make_result("q1", failure=make_failure()), make_result("q2", B)))
     assert (found.asked, found.failed, found.compared, found.differ) == (2, 1, 1, 1)
 
 

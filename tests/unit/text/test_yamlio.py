@@ -177,11 +177,11 @@ def test_dotted(path: yamlio.Path, expected: str) -> None:
     assert yamlio.dotted(path) == expected
 
 
-def test_shown_survives_any_depth() -> None:
+def test_a_line_survives_any_depth() -> None:
     """A value nested too deeply to print is described all the same."""
     value: list[object] = []
     for _ in range(100_000):
         value = [value]
-    assert yamlio.shown(value, limit=80) == "something nested too deeply"
+    assert yamlio.one_line(value, limit=80) == "something nested too deeply"
     while value:  # taken apart by hand, as freeing it at once would go as deep
         value = value.pop()  # type: ignore[assignment]

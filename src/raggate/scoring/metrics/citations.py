@@ -37,10 +37,10 @@ def parse(answer: str) -> Iterator[Citation]:
     A path may hold commas and a section brackets. In brackets `File:` may be missing before a path that ends in
     `.md`. A section ends at the bracket that closes the citation, else at the end of its line.
     """
-    for found in _CITATION.finditer(answer):
-        path = (found["file"] or found["path"]).strip(_QUOTES)
-        section = answer[found.end() : found.end() + MAX_SECTION].partition("\n")[0]
-        section = _until_closed(section, found["open"] or found["bare"] or "")
+    for match in _CITATION.finditer(answer):
+        path = (match["file"] or match["path"]).strip(_QUOTES)
+        section = answer[match.end() : match.end() + MAX_SECTION].partition("\n")[0]
+        section = _until_closed(section, match["open"] or match["bare"] or "")
         yield Citation(path, section.strip(_QUOTES).rstrip(".").rstrip(_QUOTES))
 
 
@@ -49,7 +49,7 @@ def has_citation(response: Response) -> bool:
     answer = response.answer or ""
     if next(parse(answer), None) is not None:
         return True
-    numbers = (int(number) for found in _MARKER.finditer(answer) for number in found[1].split(","))
+    numbers = (int(number) for match in _MARKER.finditer(answer) for number in match[1].split(","))
     return any(1 <= number <= len(response.references) for number in numbers)
 
 
@@ -85,8 +85,8 @@ def _names(citation: Citation, support: Support) -> bool:
         return False
     if support.heading_path is None or covers(support.heading_path, citation.heading_path):
         return True
-    wanted, told = elements(support.heading_path), elements(citation.heading_path)
-    return bool(told) and wanted[-len(told) :] == told
+    wanted, cited = elements(support.heading_path), elements(citation.heading_path)
+    return bool(cited) and wanted[-len(cited) :] == cited
 
 
 def _until_closed(section: str, opening: str) -> str:

@@ -32,8 +32,8 @@ def document_precision(item: Labelled, k: int) -> float | None:
     documents = list(dict.fromkeys(_document(chunk) for chunk in chunks))
     relevant = {
         _document(chunk)
-        for chunk, found in zip(chunks, item.labels.matches, strict=True)
-        if found or _is_named(chunk, item.case)
+        for chunk, supports in zip(chunks, item.labels.matches, strict=True)
+        if supports or _is_named(chunk, item.case)
     }
     return sum(document in relevant for document in documents[:k]) / k
 
@@ -81,9 +81,9 @@ def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, 
     types = sorted(chunks.keys() - {"unknown"}, key=lambda kind: (-len(documents[kind]), kind))
     counts: dict[str, dict[str, int]] = {}
     for kind in sorted(chunks):
-        shown = counts.setdefault("other" if kind in types[MAX_TYPES:] else kind, {"documents": 0, "chunks": 0})
-        shown["documents"] += len(documents[kind])
-        shown["chunks"] += chunks[kind]
+        entry = counts.setdefault("other" if kind in types[MAX_TYPES:] else kind, {"documents": 0, "chunks": 0})
+        entry["documents"] += len(documents[kind])
+        entry["chunks"] += chunks[kind]
     return dict(sorted(counts.items()))
 
 

@@ -20,7 +20,7 @@ def heading_only_hit(item: Labelled, k: int) -> float | None:
     Also: heading_only_hit_rate (the search-improver).
     Source: the search-improver's heading_only_hit_rate.
     """
-    chunks = _told(item, k)
+    chunks = _bodiless_chunks(item, k)
     return sum(bodiless for _, bodiless in chunks) / len(chunks) if chunks else None
 
 
@@ -52,7 +52,7 @@ def heading_first(item: Labelled, k: int) -> float | None:
     Source: heading_dominance_rate as the search-improver's heading_bias has it.
     """
     documents: dict[tuple[str | None, str], list[bool]] = {}
-    for chunk, bodiless in _told(item, k):
+    for chunk, bodiless in _bodiless_chunks(item, k):
         name = chunk.rel_path if chunk.doc_id is None else chunk.doc_id
         documents.setdefault((chunk.vault, name), []).append(bodiless)
     several = [chunks for chunks in documents.values() if len(chunks) > 1]
@@ -63,8 +63,8 @@ def _chunks(item: Labelled) -> tuple[Chunk, ...]:
     return item.result.response.chunks if item.result.response else ()
 
 
-def _told(item: Labelled, k: int) -> tuple[tuple[Chunk, bool], ...]:
+def _bodiless_chunks(item: Labelled, k: int) -> tuple[tuple[Chunk, bool], ...]:
     """Give the first k chunks, and whether each is bodiless; none where the API returns no text at all."""
     chunks = _chunks(item)
-    told = any(chunk.text for chunk in chunks)
-    return tuple(zip(chunks, item.labels.bodiless, strict=True))[:k] if told else ()
+    has_text = any(chunk.text for chunk in chunks)
+    return tuple(zip(chunks, item.labels.bodiless, strict=True))[:k] if has_text else ()

@@ -42,7 +42,7 @@ def operations(results: Sequence[Result], *, retrieval_only: bool = False) -> Op
         latency=_latency(results),
         coverage=coverage,
         failures=dict(sorted(failures.items())),
-        said=_said([result.failure for result in results if result.failure is not None]),
+        said=_most_common([result.failure for result in results if result.failure is not None]),
         document_types=coverage_by_document_type(results),
         cost=_cost(responses),
     )
@@ -59,7 +59,7 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(ceil(share * len(values)), 1) - 1]
 
 
-def _said(failures: Sequence[Failure]) -> str:
+def _most_common(failures: Sequence[Failure]) -> str:
     """Give the most frequent message, the first of those that are equally frequent."""
     # calls that were given up only say so
     made = [failure.message for failure in failures if failure.kind != "aborted"]
@@ -96,8 +96,8 @@ def _cost(responses: Sequence[Response]) -> dict[str, dict[str, float]]:
 def _coverage_rates(coverage: dict[str, object]) -> dict[str, MetricValue]:
     def share(part: str, whole: str) -> MetricValue:
         value, total = coverage.get(part), coverage.get(whole)
-        known = isinstance(value, int) and isinstance(total, int) and not isinstance(value, bool)
-        return _rate(value, total) if known else _rate(0, 0)  # type: ignore[arg-type]
+        counted = isinstance(value, int) and isinstance(total, int) and not isinstance(value, bool)
+        return _rate(value, total) if counted else _rate(0, 0)  # type: ignore[arg-type]
 
     return {
         "no_chunks_rate": share("docs_with_0_chunks", "docs_processed"),

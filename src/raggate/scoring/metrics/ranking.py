@@ -15,7 +15,7 @@ Ranking = list[tuple[int, ...]]
 def ranking(item: Labelled) -> Ranking:
     """Give the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
-    return [found for position, found in enumerate(item.labels.matches) if position not in dropped]
+    return [supports for position, supports in enumerate(item.labels.matches) if position not in dropped]
 
 
 def labelled(case: Case) -> bool:
@@ -25,15 +25,15 @@ def labelled(case: Case) -> bool:
 
 def first_hit(ranks: Ranking) -> int | None:
     """Give the rank, from 1, of the first chunk that matches a gold support."""
-    return next((rank for rank, found in enumerate(ranks, 1) if found), None)
+    return next((rank for rank, supports in enumerate(ranks, 1) if supports), None)
 
 
 def complete_at(ranks: Ranking, groups: Sequence[Sequence[int]]) -> int | None:
     """Give the depth at which all supports of some group have been seen."""
     seen: set[int] = set()
-    for rank, found in enumerate(ranks, 1):
-        seen.update(found)
-        if found and any(seen.issuperset(group) for group in groups):
+    for rank, supports in enumerate(ranks, 1):
+        seen.update(supports)
+        if supports and any(seen.issuperset(group) for group in groups):
             return rank
     return None
 
@@ -43,17 +43,17 @@ def gains(ranks: Ranking, supports: Sequence[Support]) -> list[int]:
 
     So pieces of one long section, or one chunk that meets two nested anchors, cannot gain more than the ideal.
     """
-    left = set(range(len(supports)))
+    open_supports = set(range(len(supports)))
     gained = []
-    for found in ranks:
-        new = [index for index in found if index in left]
+    for matches in ranks:
+        new = [index for index in matches if index in open_supports]
         best = max(
             new, key=lambda index: (supports[index].grade, len(supports[index].heading_path or "")), default=None
         )
         if best is None:
             gained.append(0)
         else:
-            left.discard(best)
+            open_supports.discard(best)
             gained.append(supports[best].grade)
     return gained
 

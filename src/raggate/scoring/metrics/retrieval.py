@@ -65,7 +65,7 @@ def precision(item: Labelled, k: int) -> float | None:
     """
     if not labelled(item.case):
         return None
-    return sum(bool(found) for found in ranking(item)[:k]) / k
+    return sum(bool(supports) for supports in ranking(item)[:k]) / k
 
 
 def ndcg(item: Labelled, k: int) -> float | None:
@@ -95,10 +95,10 @@ def _ndcg(item: Labelled, k: int, *, exponential: bool) -> float | None:
         return None
     supports = item.case.gold_supports
     ideal = sorted((support.grade for support in supports), reverse=True)[:k]
-    found = gains(ranking(item), supports)[:k]
+    actual = gains(ranking(item), supports)[:k]
     if exponential:
-        ideal, found = [2**grade - 1 for grade in ideal], [2**grade - 1 for grade in found]
-    return discounted(found) / discounted(ideal)
+        ideal, actual = [2**grade - 1 for grade in ideal], [2**grade - 1 for grade in actual]
+    return discounted(actual) / discounted(ideal)
 
 
 def scope_miss(item: Labelled) -> float | None:
