@@ -34,7 +34,7 @@ class Conversion:
     @property
     def lost(self) -> tuple[Note, ...]:
         """What the way back cannot restore."""
-        return tuple(one for one in self.notes if one.lost)
+        return tuple(note for note in self.notes if note.lost)
 
 
 def convert(
@@ -63,7 +63,7 @@ def convert(
     cases, notes = read(source, from_format, options)
     native, losses = through(writer, cases)
     notes = (*notes, *losses)
-    if strict and any(one.lost for one in notes):
+    if strict and any(entry.lost for entry in notes):
         return Conversion(cases=len(cases), written=0, notes=notes, files=())
     _check(native, target, to_format, options)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, .
 
 def compared(before: Mapping[str, Row], after: Mapping[str, Row]) -> tuple[Note, ...]:
     """Hold two sets of rows against each other, case by case."""
-    return tuple(found for name, row in before.items() for found in differences(name, row, after.get(name)))
+    return tuple(note for name, row in before.items() for note in differences(name, row, after.get(name)))
 
 
 def _check(native: Any, target: Path, name: str, options: Options) -> None:

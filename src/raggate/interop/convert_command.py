@@ -55,41 +55,45 @@ def convert(source: Path, target: Path, **settings: Any) -> int:
     flags = {name: settings.pop(name) for name in ("as_json", "strict", "force")}
     formats = {name: settings.pop(name) for name in ("from_format", "to_format")}
     try:
-        found = run(
+        conversion = run(
             source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
         )
     except OSError as error:
         raise UsageError(f"cannot write {target}: {error.strerror or error}") from None
     if flags["as_json"]:
-        click.echo(_json(found), nl=False)
+        click.echo(_json(conversion), nl=False)
     else:
-        _say(found)
-    return ExitCode.USAGE if flags["strict"] and found.lost else ExitCode.PASS
+        _say(conversion)
+    return ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS
 
 
-def _say(found: Conversion) -> None:
-    for one in found.lost[:SHOWN_NOTES]:
-        where = ": ".join(part for part in (one.case, one.key) if part)
-        click.echo(log_line(f"{one.kind}: {where}: {one.message}" if where else f"{one.kind}: {one.message}"))
-    if len(found.lost) > SHOWN_NOTES:
-        click.echo(f"… and {len(found.lost) - SHOWN_NOTES} more; --json lists all")
-    filled = len(found.notes) - len(found.lost)
-    count = f"{found.written} of {found.cases}" if found.files and found.written < found.cases else f"{found.cases}"
-    about = f"{count} cases, {len(found.lost)} losses, {filled} defaults filled in"
-    written = ", ".join(str(path) for path in found.files)
+def _say(conversion: Conversion) -> None:
+    for note in conversion.lost[:SHOWN_NOTES]:
+        where = ": ".join(part for part in (note.case, note.key) if part)
+        click.echo(log_line(f"{note.kind}: {where}: {note.message}" if where else f"{note.kind}: {note.message}"))
+    if len(conversion.lost) > SHOWN_NOTES:
+        click.echo(f"… and {len(conversion.lost) - SHOWN_NOTES} more; --json lists all")
+    filled = len(conversion.notes) - len(conversion.lost)
+    count = (
+        f"{conversion.written} of {conversion.cases}"
+        if conversion.files and conversion.written < conversion.cases
+        else f"{conversion.cases}"
+    )
+    about = f"{count} cases, {len(conversion.lost)} losses, {filled} defaults filled in"
+    written = ", ".join(str(path) for path in conversion.files)
     click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
 
 
-def _json(found: Conversion) -> bytes:
+def _json(conversion: Conversion) -> bytes:
     from dataclasses import asdict
 
     from raggate.text.jsonio import dumps
 
     document = {
-        "cases": found.cases,
-        "written": found.written,
-        "files": [path.as_posix() for path in found.files],
-        "lost": [asdict(one) for one in found.lost],
-        "filled": [asdict(one) for one in found.notes if not one.lost],
+        "cases": conversion.cases,
+        "written": conversion.written,
+        "files": [path.as_posix() for path in conversion.files],
+        "lost": [asdict(note) for note in conversion.lost],
+        "filled": [asdict(note) for note in conversion.notes if not note.lost],
     }
     return dumps(document, pretty=True)

@@ -172,19 +172,19 @@ class _Judgements:
         """Give the judgements of a query, once; None when there are none (left)."""
         if query_id in self.given:
             return None
-        found = self._waiting.pop(query_id, None)
-        while found is None:
+        judged = self._waiting.pop(query_id, None)
+        while judged is None:
             group = next(self._groups, None)
             if group is None:
                 return None
             if group.query_id in self.given or group.query_id in self._waiting:
                 raise Scattered
             if group.query_id == query_id:
-                found = group
+                judged = group
             else:
                 self._waiting[group.query_id] = group
         self.given.add(query_id)
-        return found.grades
+        return judged.grades
 
     def rest(self) -> Iterator[Judged]:
         """Give what was not taken."""
@@ -239,13 +239,13 @@ class _Totals:
     def means(self) -> dict[str, Mean]:
         """Divide."""
         queries, filled = self.counts.queries, self._filled
-        found = {
+        means = {
             name: Mean(total / queries, queries) for name, total in zip(self._measures.names, self._values, strict=True)
         }
         for k, total in zip(self._measures.cutoffs, self._judged, strict=True):
-            found[f"judged_at_{k}"] = Mean(total / filled if filled else None, filled)
-            found[f"unjudged_at_{k}"] = Mean(1 - total / filled if filled else None, filled)
-        return found
+            means[f"judged_at_{k}"] = Mean(total / filled if filled else None, filled)
+            means[f"unjudged_at_{k}"] = Mean(1 - total / filled if filled else None, filled)
+        return means
 
     def _count(self, ranking: Ranking, length: int) -> None:
         counts, tied = self.counts, ranking.tied
@@ -289,18 +289,18 @@ def evaluate(
         Scattered: when a query comes twice on either side.
         UsageError: when there is nothing to average: no query with a relevant document, or none of them with a list.
     """
-    measures, known = Measures(cutoffs), _Judgements(judgements)
+    measures, lookup = Measures(cutoffs), _Judgements(judgements)
     totals = _Totals(measures, per_query=per_query)
     extra: set[str] = set()
     for ranking in rankings:
-        grades = known.take(ranking.query_id)
+        grades = lookup.take(ranking.query_id)
         if grades is not None:
             totals.add(ranking, grades)
-        elif ranking.query_id in known.given or ranking.query_id in extra:
+        elif ranking.query_id in lookup.given or ranking.query_id in extra:
             raise Scattered(ranking)
         else:
             extra.add(ranking.query_id)
-    for judged in known.rest():
+    for judged in lookup.rest():
         totals.add_missing(judged)
     counts = totals.counts
     counts.extra = len(extra)

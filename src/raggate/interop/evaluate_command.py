@@ -72,17 +72,17 @@ def _json(evaluation: Evaluation) -> bytes:
     from raggate.text.jsonio import STORED_DECIMALS, dumps, rounded
 
     @cache
-    def shown(value: float | None) -> float | None:
+    def stored(value: float | None) -> float | None:
         return None if value is None else rounded(value, STORED_DECIMALS)
 
     document: dict[str, object] = {
         "cutoffs": evaluation.cutoffs,
         "counts": asdict(evaluation.counts),
-        "metrics": {name: {"value": shown(mean.value), "n": mean.n} for name, mean in evaluation.means.items()},
+        "metrics": {name: {"value": stored(mean.value), "n": mean.n} for name, mean in evaluation.means.items()},
     }
     if evaluation.per_query:
         document["per_query"] = {
-            query_id: {name: shown(value) for name, value in values.items()}
+            query_id: {name: stored(value) for name, value in values.items()}
             for query_id, values in evaluation.per_query.items()
         }
     return dumps(document, pretty=True)
@@ -94,13 +94,13 @@ def _table(evaluation: Evaluation) -> list[str]:
     if evaluation.per_query:
         lines.append("\t".join(["query", *evaluation.means]))
         for query_id, values in evaluation.per_query.items():
-            lines.append("\t".join([log_line(query_id), *(_shown(values[name]) for name in evaluation.means)]))
+            lines.append("\t".join([log_line(query_id), *(_formatted(values[name]) for name in evaluation.means)]))
         lines.append("")
     lines.append(f"{'':9}" + "".join(f"{f'@{k}':>9}" for k in cutoffs))
     for metric in dict.fromkeys(name.rpartition("_at_")[0] for name in evaluation.means if name != "map"):
         row = (evaluation.means[f"{metric}_at_{k}"].value for k in cutoffs)
-        lines.append(f"{metric:9}" + "".join(f"{_shown(value):>9}" for value in row))
-    lines.append(f"{'map':9}{_shown(evaluation.means['map'].value):>9}")
+        lines.append(f"{metric:9}" + "".join(f"{_formatted(value):>9}" for value in row))
+    lines.append(f"{'map':9}{_formatted(evaluation.means['map'].value):>9}")
     lines += [
         "",
         f"{counts.queries} queries with a relevant document; means are over all, judged over lists that hold any",
@@ -115,10 +115,10 @@ def _table(evaluation: Evaluation) -> list[str]:
         "whose ranks disagree with their scores": counts.rank_disagrees,
         "entries left out, as their document stands further up": counts.repeated,
     }
-    return lines + [f"  {number} {what}" for what, number in odd.items() if number]
+    return lines + [f"  {number} {description}" for description, number in odd.items() if number]
 
 
-def _shown(value: float | None) -> str:
+def _formatted(value: float | None) -> str:
     from raggate.text.jsonio import written
 
     return written(value)

@@ -29,14 +29,14 @@ def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, 
         UsageError: when the directory cannot be read, the mode is not there or not given, or a chunk has no id.
         CannotTell: when the run was cut short.
     """
-    found: dict[str, tuple[str, ...] | None] = {}
+    lists: dict[str, tuple[str, ...] | None] = {}
     for item in run_lists.results(directory, mode):
         response = item.result.response
         names = None if response is None else tuple(dict.fromkeys(_name(chunk, unit) for chunk in response.chunks))
         if names is not None and "" in names:
             raise UsageError(f"case {plain(item.case.id)!r}: the API returned a {unit} without a name")
-        found[item.case.id] = names
-    return found
+        lists[item.case.id] = names
+    return lists
 
 
 def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> None:
@@ -50,12 +50,12 @@ def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> N
         OSError: when the file cannot be written.
     """
     if form == "trec":
-        trec.write_run(target, ((name, trec.falling(found)) for name, found in lists.items() if found))
+        trec.write_run(target, ((name, trec.falling(doc_ids)) for name, doc_ids in lists.items() if doc_ids))
         return
     with write_whole(target) as stream:
-        for name, found in lists.items():
-            if found is not None:
-                stream.write(dumps({"query_id": name, "doc_ids": list(found)}) + b"\n")
+        for name, doc_ids in lists.items():
+            if doc_ids is not None:
+                stream.write(dumps({"query_id": name, "doc_ids": list(doc_ids)}) + b"\n")
 
 
 def corpus_of(source: Path) -> Iterable[Document]:

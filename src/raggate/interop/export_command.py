@@ -39,12 +39,12 @@ def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str
     _refuse(target, force=force)
     lists = lists_of(directory, unit, mode)
     _written(lambda: write_lists(lists, target, form), target)
-    failed = sum(found is None for found in lists.values())
-    empty = sum(found is not None and not found for found in lists.values()) if form == "trec" else 0
+    failed = sum(doc_ids is None for doc_ids in lists.values())
+    empty = sum(doc_ids is not None and not doc_ids for doc_ids in lists.values()) if form == "trec" else 0
     click.echo(log_line(f"wrote {target}: {len(lists) - failed - empty} lists"))
     if failed or empty:
-        left = f"{failed} failed calls and {empty} empty lists are not in the file: count them as misses"
-        click.echo(log_line(f"raggate: {left}"), err=True)
+        warning = f"{failed} failed calls and {empty} empty lists are not in the file: count them as misses"
+        click.echo(log_line(f"raggate: {warning}"), err=True)
 
 
 @export.command("corpus")

@@ -104,8 +104,8 @@ class _Raggate(_OneFile):
     def load(self, path: Path) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
         if not self.options.lenient:
             return golden.load(read_bytes(path), plain(str(path))).cases, ()
-        found, notes = lenient_golden.load(read_bytes(path), plain(str(path)), rules=True)
-        return found.cases, tuple(note("", "", "dropped", text) for text in notes)
+        cases, notes = lenient_golden.load(read_bytes(path), plain(str(path)), rules=True)
+        return cases.cases, tuple(note("", "", "dropped", text) for text in notes)
 
     def decode(self, native: tuple[Case, ...]) -> tuple[Case, ...]:
         return native
@@ -136,23 +136,23 @@ class _Kebab(_OneFile):
     """kebab's golden YAML."""
 
     def load(self, path: Path) -> tuple[GoldenFile, tuple[Note, ...]]:
-        found = kebab.read_golden(read_bytes(path), plain(str(path)))
-        return found, tuple(note("", "", "dropped", text) for text in found.ignored)
+        native = kebab.read_golden(read_bytes(path), plain(str(path)))
+        return native, tuple(note("", "", "dropped", text) for text in native.ignored)
 
     def decode(self, native: GoldenFile) -> tuple[Case, ...]:
         return kebab.to_cases(native, golden.complete, unlabelled=self.options.unlabelled)
 
     def encode(self, cases: Sequence[Case]) -> GoldenFile:
         # without labels an entry is one to refuse there, whatever it says of itself
-        said = [kebab.from_case(case)[0] for case in cases]
-        queries = tuple(one for one in said if not one.answerable or one.labelled or one.forbidden)
+        entries = [kebab.from_case(case)[0] for case in cases]
+        queries = tuple(entry for entry in entries if not entry.answerable or entry.labelled or entry.forbidden)
         return GoldenFile(name=_TARGET, queries=queries, hash=kebab.digest(queries), ignored=())
 
     def rows(self, native: GoldenFile) -> Mapping[str, Row]:
-        said = {query.id: query.model_dump(exclude_defaults=True) for query in native.queries}
+        written = {query.id: query.model_dump(exclude_defaults=True) for query in native.queries}
         return {
             name: {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
-            for name, row in said.items()
+            for name, row in written.items()
         }
 
     def save(self, native: GoldenFile, path: Path) -> None:
@@ -165,19 +165,21 @@ class _Substrate(_OneFile):
     bare = False
 
     def load(self, path: Path) -> tuple[QuerySet, tuple[Note, ...]]:
-        found = substrate.read_queries(path)
-        said = {"version": found.version, "description": found.description, **found.extra}
-        return found, tuple(
-            note("", key, "dropped", plain(str(value), limit=60)) for key, value in said.items() if value
+        native = substrate.read_queries(path)
+        about = {"version": native.version, "description": native.description, **native.extra}
+        return native, tuple(
+            note("", key, "dropped", plain(str(value), limit=60)) for key, value in about.items() if value
         )
 
     def decode(self, native: QuerySet) -> tuple[Case, ...]:
         return substrate_cases.to_cases(native, golden.complete)[0]
 
     def encode(self, cases: Sequence[Case]) -> QuerySet:
-        found = substrate_cases.from_cases(cases)[0]
-        pairs = zip(cases, found.queries, strict=True)
-        return replace(found, queries=tuple(one for case, one in pairs if one.expected_docs or not case.answerable))
+        native = substrate_cases.from_cases(cases)[0]
+        pairs = zip(cases, native.queries, strict=True)
+        return replace(
+            native, queries=tuple(query for case, query in pairs if query.expected_docs or not case.answerable)
+        )
 
     def rows(self, native: QuerySet) -> Mapping[str, Row]:
         # queries without an id are known by the one that their case gets
@@ -214,8 +216,8 @@ class _Trec(_Graded):
     """A TREC qrels file with its topics."""
 
     def load(self, path: Path) -> tuple[Graded, tuple[Note, ...]]:
-        found = golden_graded.read_trec(path, self._topics(self.options.topics, "--topics"))
-        return found, golden_graded.refused(found, self.options.unit)
+        native = golden_graded.read_trec(path, self._topics(self.options.topics, "--topics"))
+        return native, golden_graded.refused(native, self.options.unit)
 
     def save(self, native: Graded, path: Path) -> None:
         golden_graded.refuse_unjudged(native, self.options.unit)
@@ -234,8 +236,8 @@ class _Beir(_Graded):
     """Queries and judgements of a BEIR folder."""
 
     def load(self, path: Path) -> tuple[Graded, tuple[Note, ...]]:
-        found = golden_graded.read_beir(path, self.options.split)
-        return found, golden_graded.refused(found, self.options.unit)
+        native = golden_graded.read_beir(path, self.options.split)
+        return native, golden_graded.refused(native, self.options.unit)
 
     def save(self, native: Graded, path: Path) -> None:
         golden_graded.refuse_unjudged(native, self.options.unit)
@@ -276,11 +278,11 @@ def read_pragmata(
             hint="Give the CSV of retrieval labels as SOURCE, and this file with --records.",
         )
     if path.is_dir():
-        found = [pragmata.read_sheet(read_bytes(one), str(one)) for one in sorted(path.glob("*.csv"))]
+        sheets = [pragmata.read_sheet(read_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
     else:
-        found = [pragmata.read_sheet(read_bytes(path), str(path), task="retrieval")]
-    sheets = [sheet for sheet in found if sheet.task == "retrieval"]
-    judgments = [one for sheet in sheets for one in sheet.judgments if isinstance(one, RetrievalJudgment)]
+        sheets = [pragmata.read_sheet(read_bytes(path), str(path), task="retrieval")]
+    sheets = [sheet for sheet in sheets if sheet.task == "retrieval"]
+    judgments = [row for sheet in sheets for row in sheet.judgments if isinstance(row, RetrievalJudgment)]
     if not judgments:
         raise UsageError(f"{plain(str(path))}: no retrieval labels here")
     records: tuple[Record, ...] = ()

@@ -67,11 +67,11 @@ def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[
         cases[case.id] = case
         if len(cases) > golden.MAX_CASES:
             raise UsageError(f"{name}: expected at most {golden.MAX_CASES} cases")
-    notes = _told(passed, name)
+    notes = _notes(passed, name)
     if not cases:
         raise UsageError("\n".join([f"{name}: no case is left", *notes]))
-    found = list(cases.values())
-    return Golden(name=name, cases=tuple(found), hash=digest(found)), notes
+    kept = list(cases.values())
+    return Golden(name=name, cases=tuple(kept), hash=digest(kept)), notes
 
 
 def _case(line: bytes, number: int, passed: _Passed, *, rules: bool) -> Case:
@@ -84,12 +84,12 @@ def _case(line: bytes, number: int, passed: _Passed, *, rules: bool) -> Case:
         raise ValueError(f"not valid JSON: {plain(str(error))}") from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    kept, left = _without_faults({"answerable": True, **value})
+    kept, removed = _without_faults({"answerable": True, **value})
     case = replace(golden.read_case(dumps(kept), number, rules=False), line=number)
     broken = broken_rule(case)
     if broken and rules:
         raise ValueError(broken)
-    passed.leave(left)
+    passed.leave(removed)
     if broken:
         passed.rules[broken] = passed.rules.get(broken, 0) + 1
     return case
@@ -100,20 +100,20 @@ def _without_faults(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, No
     kept = {**value}
     supports = value.get("gold_supports")
     if isinstance(supports, list):
-        kept["gold_supports"] = [{**one} if isinstance(one, dict) else one for one in supports]
-    left: dict[str, None] = {}
+        kept["gold_supports"] = [{**support} if isinstance(support, dict) else support for support in supports]
+    removed: dict[str, None] = {}
     for path in golden.faults(value):
         if path[0] == "gold_supports" and len(path) > 2 and isinstance(kept["gold_supports"][path[1]], dict):
             # a support stays where it stands, as groups name it by its place
             if path[2] != "rel_path" and kept["gold_supports"][path[1]].pop(path[2], None) is not None:
-                left[f"gold_supports.{path[2]}"] = None
+                removed[f"gold_supports.{path[2]}"] = None
         elif path[0] not in (*_NEEDED, "gold_supports") and str(path[0]) in kept:
             del kept[str(path[0])]
-            left[str(path[0])] = None
-    return kept, left
+            removed[str(path[0])] = None
+    return kept, removed
 
 
-def _told(passed: _Passed, name: str) -> tuple[str, ...]:
+def _notes(passed: _Passed, name: str) -> tuple[str, ...]:
     notes = [f"{name}: {_count(count)} that the gate refuses: {rule}" for rule, count in passed.rules.items()]
     notes += [f"{name}: key {plain(key)!r} is left out of {_count(count)}" for key, count in passed.keys.items()]
     if passed.lines:

@@ -29,11 +29,12 @@ def compat_scores(run: Run, systems: Iterable[Compat], *, full_text: bool) -> di
     """
     modes = list(dict.fromkeys(item.result.mode for item in run.results))
     return {
-        system: {mode: _told(_SYSTEMS[system], run, mode, full_text=full_text) for mode in modes} for system in systems
+        system: {mode: _scores(_SYSTEMS[system], run, mode, full_text=full_text) for mode in modes}
+        for system in systems
     }
 
 
-def _told(scored: _Scored, run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
+def _scores(scored: _Scored, run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
     try:
         return scored(run, mode, full_text=full_text)
     except UsageError as error:

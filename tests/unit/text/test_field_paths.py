@@ -12,7 +12,7 @@ from raggate.text.field_paths import ABSENT, EVERY, WrongShape, below, find, fin
 
 BODY = {"a": {"b": [{"c": 1}, {"c": 2}]}, "odd.key": {"x y": 3}, "n": None, "@t": 4}
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=12,
 )

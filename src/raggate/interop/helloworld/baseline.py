@@ -38,8 +38,8 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     config = read_config(beside / "config.json") if beside is not None else {}
     k = metrics.get("k") or config.get("k")
     run_id = str(metrics.get("run_id") or "")
-    found = bare_metrics(RunFiles(run_id=run_id, config={"k": k} if k else {}, metrics=metrics, rows=()))
-    overall = found["by_retriever"][MODE][OVERALL]
+    content = bare_metrics(RunFiles(run_id=run_id, config={"k": k} if k else {}, metrics=metrics, rows=()))
+    overall = content["by_retriever"][MODE][OVERALL]
     if not overall["n"]:
         raise UsageError(
             f"{source}: holds no scores that can be compared",
@@ -51,7 +51,7 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
             f"{source}: does not tell at which K it was scored",
             hint='Keep its config.json beside it, or write "k" (as in "k": 5) beside aggregate_metrics.',
         )
-    return found
+    return content
 
 
 def bare_metrics(files: RunFiles) -> dict[str, Any]:
@@ -70,14 +70,14 @@ def bare_metrics(files: RunFiles) -> dict[str, Any]:
     rates = aggregates.get("operational_metrics") or {}
     rows = answerable + unanswerable
     bucket: dict[str, Any] = {}
-    known: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for theirs, name in _NAMES.items():
         if aggregates.get(theirs) is not None:
             ours = f"{name}_at_{files.k}" if theirs in _AT_K else name
             bucket[ours] = aggregates[theirs]
-            known[ours] = unanswerable if theirs in _UNANSWERABLE else rows
+            counts[ours] = unanswerable if theirs in _UNANSWERABLE else rows
     parts = {"true": {"count": answerable}, "false": {"count": unanswerable}}
-    overall = {**bucket, "count": rows + failed_calls(rows, rates.get("error_rate") or 0.0), "n": known}
+    overall = {**bucket, "count": rows + failed_calls(rows, rates.get("error_rate") or 0.0), "n": counts}
     return {"run_id": files.run_id, "by_retriever": {MODE: {OVERALL: overall, "by_answerable": parts}}}
 
 

@@ -36,10 +36,10 @@ def citations(answer: str) -> tuple[tuple[str, str], ...]:
     text = answer[:MAX_ANSWER]
     listed = _section(text)
     body = text[listed[1] : listed[2]] if listed else ""
-    found = [*_bracketed(_LISTED, body), *_bracketed(_WITHOUT_FILE, body, extension=".md")]
+    places = [*_bracketed(_LISTED, body), *_bracketed(_WITHOUT_FILE, body, extension=".md")]
     # with nothing in the section, nothing is taken for listed there
-    found += _elsewhere(text, listed[0] if listed and body else None)
-    return tuple(dict.fromkeys(_cleaned(path, section) for path, section in found))
+    places += _elsewhere(text, listed[0] if listed and body else None)
+    return tuple(dict.fromkeys(_cleaned(path, section) for path, section in places))
 
 
 def _elsewhere(text: str, listed_from: int | None) -> Iterator[tuple[str, str]]:
@@ -57,15 +57,15 @@ def _elsewhere(text: str, listed_from: int | None) -> Iterator[tuple[str, str]]:
 
 def _section(text: str) -> tuple[int, int, int] | None:
     """Find the first "Citations:" section: where its heading starts, and where its body starts and ends."""
-    for found in _HEADER.finditer(text):
-        before = found["before"]
-        if before is None or (found.start() and "\n" not in before):
+    for match in _HEADER.finditer(text):
+        before = match["before"]
+        if before is None or (match.start() and "\n" not in before):
             continue
         # the last line end behind the word, or else the colon, ends the heading
-        line = max(text.rfind("\n", *found.span("first")), text.rfind("\n", *found.span("second")))
+        line = max(text.rfind("\n", *match.span("first")), text.rfind("\n", *match.span("second")))
         if line >= 0:
             end = _HEADER_END.search(text, line + 1)
-            start = found.start() + (before.index("\n") if found.start() else 0)
+            start = match.start() + (before.index("\n") if match.start() else 0)
             return start, line + 1, end.start() if end else len(text)
     return None
 
@@ -141,8 +141,8 @@ def _ends(path: str, extension: str) -> bool:
 
 
 def _past_spaces(text: str, position: int) -> int:
-    found = _SPACES.match(text, position)
-    return found.end() if found else position
+    match = _SPACES.match(text, position)
+    return match.end() if match else position
 
 
 def _is_listed(text: str, written: str, listed_from: int | None) -> bool:

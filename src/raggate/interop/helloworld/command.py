@@ -47,7 +47,7 @@ def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> di
     """Read `NAME=LEVEL` of every --invariant."""
     from raggate.interop.helloworld.compare import LEVELS, Level
 
-    found: dict[str, Level] = {}
+    levels: dict[str, Level] = {}
     for text in given:
         name, _equals, written = text.partition("=")
         level = next((level for level in get_args(Level) if level == written), None)
@@ -56,8 +56,8 @@ def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> di
                 f"--invariant: expected NAME=LEVEL, found {text!r}",
                 hint=f"Names: {', '.join(LEVELS)}. Levels: error, warn, off.",
             )
-        found[name] = level
-    return found
+        levels[name] = level
+    return levels
 
 
 @click.group()
@@ -102,8 +102,8 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         }
         rates = scorecard.operations.rates if scorecard.operations else {}
         ours["operational_metrics"] = {name: rate.value for name, rate in rates.items()}
-        found = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
-        click.echo(json.dumps(found, indent=2, sort_keys=True))
+        document = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
+        click.echo(json.dumps(document, indent=2, sort_keys=True))
         return
     for line in _score_table(files, theirs, scorecard):
         click.echo(line)
@@ -151,8 +151,8 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
     sides = inputs.sides((baseline, new), golden_file, _note, lenient=settings.pop("lenient"))
     comparison = compat.compare(sides[0], sides[1], levels)
     for invariant in comparison.invariants:
-        what = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
-        _note(f"invariant {invariant.name} {what}: {invariant.baseline} in the baseline, {invariant.new} now")
+        problem = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
+        _note(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
         _note("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
         return ExitCode.CANNOT_TELL
@@ -292,8 +292,8 @@ def _comparison_lines(comparison: RunComparison) -> Iterator[str]:
     for title, cases in (("only in the baseline", comparison.vanished), ("only in the new run", comparison.added)):
         if cases:
             more = f", … {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else ""
-            shown = ", ".join(case[:SHOWN_ID] for case in cases[:SHOWN_CASES])
-            yield log_line(f"{title}: {len(cases)} questions: {shown}{more}", limit=1200)
+            examples = ", ".join(case[:SHOWN_ID] for case in cases[:SHOWN_CASES])
+            yield log_line(f"{title}: {len(cases)} questions: {examples}{more}", limit=1200)
 
 
 def _delta_line(delta: MetricDelta) -> str:

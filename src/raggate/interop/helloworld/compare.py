@@ -142,10 +142,10 @@ def compare(baseline: Side, new: Side, levels: Mapping[str, Level] | None = None
     """Compare two runs; `levels` overrides `LEVELS`, by name."""
     regressions, improvements = _flips(baseline.rows, new.rows)
     asked = [dict.fromkeys(str(row.get("test_case_id")) for row in side.rows) for side in (baseline, new)]
-    told = all(asked)
+    named = all(asked)
     return RunComparison(
-        vanished=tuple(case for case in asked[0] if told and case not in asked[1]),
-        added=tuple(case for case in asked[1] if told and case not in asked[0]),
+        vanished=tuple(case for case in asked[0] if named and case not in asked[1]),
+        added=tuple(case for case in asked[1] if named and case not in asked[0]),
         invariants=tuple(check_invariants(baseline, new, levels)),
         deltas=tuple(_deltas(baseline.metrics, new.metrics)),
         regressions=regressions,
@@ -169,8 +169,8 @@ def setting(side: Side, name: str) -> Any:
     if kept is not None and name not in (*INDEX, *_SCORED_BY):
         return kept
     part = "indexing_coverage" if name in INDEX else "config"
-    told = [value for row in side.rows if (value := (row.get(part) or {}).get(name)) is not None]
-    values = {value if isinstance(value, str | int | float) else json.dumps(value): value for value in told}
+    recorded = [value for row in side.rows if (value := (row.get(part) or {}).get(name)) is not None]
+    values = {value if isinstance(value, str | int | float) else json.dumps(value): value for value in recorded}
     if len(values) > 1:
         return ", ".join(sorted(str(value) for value in values))
     return next(iter(values.values()), kept)
@@ -189,13 +189,13 @@ def check_invariants(baseline: Side, new: Side, levels: Mapping[str, Level] | No
                 # without a retrieved chunk nothing is known of its fields
                 continue
         number = name in ("judge_temperature", "k")
-        said = [value is not None if number else bool(value) for value in (before, now)]
+        present = [value is not None if number else bool(value) for value in (before, now)]
         if level == "off":
             continue
-        if all(said):
+        if all(present):
             if _differ(name, before, now):
                 yield Invariant(name=name, level=level, baseline=before, new=now)
-        elif any(said) and (name == commit or (before is None) != (now is None)):
+        elif any(present) and (name == commit or (before is None) != (now is None)):
             yield Invariant(name=name, level="warn", baseline=before, new=now)
 
 
@@ -215,14 +215,14 @@ def check_regressions(comparison: RunComparison, thresholds: Thresholds) -> tupl
     """Apply the thresholds of their plan. Returns what fell too far, and the gated metrics that a side lacks."""
     deltas = {delta.metric: delta for delta in comparison.deltas}
     limits = dict(zip(GATED, (thresholds.recall, thresholds.scope_miss, thresholds.groundedness), strict=True))
-    found = []
+    regressions = []
     for metric, limit in limits.items():
         delta = deltas.get(metric)
         if delta is not None:
             worse = delta.delta if DIRECTIONS[metric] == "lower" else -delta.delta
             if worse > limit + EPSILON:
-                found.append(Regression(delta=delta, threshold=limit))
-    return found, [metric for metric in limits if metric not in deltas]
+                regressions.append(Regression(delta=delta, threshold=limit))
+    return regressions, [metric for metric in limits if metric not in deltas]
 
 
 def _deltas(baseline: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[MetricDelta]:

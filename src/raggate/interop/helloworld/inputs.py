@@ -51,7 +51,7 @@ def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, le
     cases = {case.id: case for case in labels}
     asked = [{row["test_case_id"] for row in files.rows} for files in runs if files.rows]
     common = set(cases).intersection(*asked)
-    found = []
+    result = []
     for files in runs:
         rows: Sequence[Mapping[str, Any]] = files.rows
         aggregates = files.aggregates
@@ -63,20 +63,21 @@ def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, le
         elif not files.scored:
             say(f"{files.run_id}: metrics.json holds no scores; with --golden they are computed from results.jsonl")
         metrics = {**files.metrics, "aggregate_metrics": aggregates}
-        found.append(Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows))
-    return found
+        result.append(Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows))
+    return result
 
 
 def _rescored(
     files: RunFiles, cases: Mapping[str, Case], common: Collection[str], say: Say
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Give the scored rows of the golden set's cases, and the means over those of them that are `common`."""
-    known = [row for row in files.rows if row["test_case_id"] in cases]
-    if not known:
+    labelled = [row for row in files.rows if row["test_case_id"] in cases]
+    if not labelled:
         raise UsageError(f"no row of {files.run_id} is of a case in the golden set", hint=_RIGHT_SET)
-    if len(known) < len(files.rows):
-        say(f"{files.run_id}: {len(files.rows) - len(known)} rows are left out, of cases the golden set does not have")
-    rows = compat.scored(known, cases)
+    if len(labelled) < len(files.rows):
+        count = len(files.rows) - len(labelled)
+        say(f"{files.run_id}: {count} rows are left out, of cases the golden set does not have")
+    rows = compat.scored(labelled, cases)
     means = compat.aggregate([row for row in rows if row["test_case_id"] in common], cases)
     # what was stored is of other questions, or by other labels
     return rows, {**dict.fromkeys(compat.MEANS.values()), **means}
@@ -89,8 +90,8 @@ def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
             f"run {files.run_id}: results.jsonl is missing or empty, so there is nothing to score",
             hint="It is kept out of git there: run this where the run was made.",
         )
-    known = {case.id for case in cases.cases}
-    strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in known]
+    ids = {case.id for case in cases.cases}
+    strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in ids]
     if strangers:
         say(f"{len(strangers)} rows are left out, of cases that {cases.name} does not have: {strangers[0]}")
     rates = files.aggregates.get("operational_metrics") or {}
@@ -107,7 +108,7 @@ def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
 def _load(golden_file: Path, say: Say, *, lenient: bool) -> Golden:
     if not lenient:
         return golden.load(read_file(golden_file), str(golden_file))
-    found, notes = lenient_golden.load(read_file(golden_file), str(golden_file))
+    cases, notes = lenient_golden.load(read_file(golden_file), str(golden_file))
     for note in notes:
         say(note)
-    return found
+    return cases

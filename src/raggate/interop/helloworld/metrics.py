@@ -65,15 +65,15 @@ def retrieval_metrics(row: Row, case: Case) -> dict[str, Any]:
     config = row.get("config") or {}
     k = config.get("k", DEFAULT_K)
     supports = _supports(case)
-    found: dict[str, Any] = {"recall_at_k": _recall(chunks[:k], supports)}
+    metrics: dict[str, Any] = {"recall_at_k": _recall(chunks[:k], supports)}
     if case.category == "multi_hop" and case.required_support_groups:
-        found["recall_all_at_k"] = _recall_all(chunks[:k], supports, case.required_support_groups)
-    found["mrr"] = _reciprocal_rank(chunks[:k], supports, case.id)
-    found["precision_at_k"] = sum(_meets(chunk, supports) for chunk in chunks[:k]) / k if k else 0.0
+        metrics["recall_all_at_k"] = _recall_all(chunks[:k], supports, case.required_support_groups)
+    metrics["mrr"] = _reciprocal_rank(chunks[:k], supports, case.id)
+    metrics["precision_at_k"] = sum(_meets(chunk, supports) for chunk in chunks[:k]) / k if k else 0.0
     scoped = config.get("folder_mode", DEFAULT_FOLDER_MODE) in SCOPED_MODES
-    found["scope_miss"] = bool(scoped and supports and not _recall(chunks, supports))
-    found["attribution_hit"] = case.answerable and _attributed(row, supports)
-    return found
+    metrics["scope_miss"] = bool(scoped and supports and not _recall(chunks, supports))
+    metrics["attribution_hit"] = case.answerable and _attributed(row, supports)
+    return metrics
 
 
 def abstention(row: Row, case: Case) -> dict[str, bool] | None:
@@ -122,12 +122,12 @@ def _retrieval(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, 
         case = cases.get(row.get("test_case_id", ""))
         if case is None:
             continue
-        found = (stored and row.get("retrieval_metrics")) or retrieval_metrics(row, case)
+        scores = (stored and row.get("retrieval_metrics")) or retrieval_metrics(row, case)
         for name, mean in MEANS.items():
-            value = found.get(name)
+            value = scores.get(name)
             if value is not None and (case.answerable or name != "attribution_hit"):
                 values[mean].append(value)
-    return {name: sum(known) / len(known) for name, known in values.items() if known}
+    return {name: sum(numbers) / len(numbers) for name, numbers in values.items() if numbers}
 
 
 MEANS = {
@@ -162,17 +162,17 @@ def _share(judged: Sequence[Row], key: str) -> float | None:
 
 def _judged(rows: Sequence[Row]) -> dict[str, Any]:
     """Average the judges' scores that the rows hold, and sum what judging cost."""
-    found: dict[str, Any] = {}
+    means: dict[str, Any] = {}
     for name in ("groundedness", "correctness"):
         scores = [verdict.get("score", 0.0) for row in rows if (verdict := row.get(name))]
         if scores:
-            found[f"{name}_avg"] = sum(scores) / len(scores)
+            means[f"{name}_avg"] = sum(scores) / len(scores)
     costs = [cost for row in rows if (cost := row.get("cost"))]
-    found["cost"] = {
+    means["cost"] = {
         "judge_total_usd": sum((cost.get("judge_cost_usd", 0.0) for cost in costs), 0.0),
         "judge_total_tokens": sum(cost.get("judge_tokens", 0) for cost in costs),
     }
-    return found
+    return means
 
 
 def operational_metrics(results: Sequence[Result]) -> dict[str, Any]:
@@ -248,15 +248,15 @@ def aggregate_metrics(results: Sequence[Result], rows: Sequence[Row], cases: Cas
         rows: the same results as their rows, without the failed calls.
         cases: the golden set by id.
     """
-    found: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         "operational_metrics": operational_metrics(results),
         "latency": latency([result.elapsed_ms for result in results]),
     }
     coverage = indexing_coverage(rows)
     if coverage is not None:
-        found["indexing_coverage"] = coverage
+        metrics["indexing_coverage"] = coverage
     # a null breaks the formatting of their summary
-    return {**found, **{name: value for name, value in aggregate(rows, cases).items() if value is not None}}
+    return {**metrics, **{name: value for name, value in aggregate(rows, cases).items() if value is not None}}
 
 
 def _supports(case: Case) -> tuple[Support, ...]:

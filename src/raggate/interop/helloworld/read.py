@@ -203,9 +203,9 @@ def _reference(item: dict[str, Any]) -> Reference:
 
 def _started(files: RunFiles) -> str:
     """Give the start from the run id, `YYYYMMDD_HHMMSS` in UTC, else the time that metrics.json tells."""
-    found = re.fullmatch(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", files.run_id, re.ASCII)
-    if found:
-        return "{}-{}-{}T{}:{}:{}Z".format(*found.groups())
+    match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", files.run_id, re.ASCII)
+    if match:
+        return "{}-{}-{}T{}:{}:{}Z".format(*match.groups())
     return str(files.metrics.get("timestamp", ""))
 
 

@@ -88,7 +88,7 @@ def summary(files: RunFiles, *, description: str, eval_set: str, previous: RunFi
     """
     parts = [
         "# Evaluation Run Summary\n",
-        f"**Run ID**: {_code(files.run_id)}\n**Timestamp**: {_shown(files.metrics.get('timestamp'))}\n",
+        f"**Run ID**: {_code(files.run_id)}\n**Timestamp**: {_text(files.metrics.get('timestamp'))}\n",
         "## Run Description\n",
         f"{markdown(description, limit=2000) or 'No description provided'}\n",
         "## Configuration\n",
@@ -111,21 +111,21 @@ def _configuration(config: Mapping[str, Any], eval_set: str) -> Iterator[str]:
     weights = config.get("rerank_weights") or {}
     yield "### RAG Parameters\n"
     yield (
-        f"- **K**: {_shown(config.get('k'))}\n"
-        f"- **Rerank Weights**: Vector={_shown(weights.get('vector'))}, Lexical={_shown(weights.get('lexical'))}\n"
-        f"- **Folder Mode**: {_shown(config.get('folder_mode'))}\n"
+        f"- **K**: {_text(config.get('k'))}\n"
+        f"- **Rerank Weights**: Vector={_text(weights.get('vector'))}, Lexical={_text(weights.get('lexical'))}\n"
+        f"- **Folder Mode**: {_text(config.get('folder_mode'))}\n"
     )
     yield "### Models\n"
     judge = "- **Judge Model**: Not used"
     if config.get("judge_model"):
         judge = (
-            f"- **Judge Model**: {_shown(config['judge_model'])}\n"
-            f"- **Judge Prompt Version**: {_shown(config.get('judge_prompt_version'))}\n"
-            f"- **Judge Temperature**: {_shown(config.get('judge_temperature'))}"
+            f"- **Judge Model**: {_text(config['judge_model'])}\n"
+            f"- **Judge Prompt Version**: {_text(config.get('judge_prompt_version'))}\n"
+            f"- **Judge Temperature**: {_text(config.get('judge_temperature'))}"
         )
     yield (
-        f"- **LLM Model**: {_shown(config.get('llm_model'), 'Not specified')}\n"
-        f"- **Embedding Model**: {_shown(config.get('embedding_model'), 'Not specified')}\n{judge}\n"
+        f"- **LLM Model**: {_text(config.get('llm_model'), 'Not specified')}\n"
+        f"- **Embedding Model**: {_text(config.get('embedding_model'), 'Not specified')}\n{judge}\n"
     )
     yield "### Dataset\n"
     version = config.get("dataset_version")
@@ -136,14 +136,14 @@ def _configuration(config: Mapping[str, Any], eval_set: str) -> Iterator[str]:
 def _results(aggregates: Mapping[str, Any]) -> Iterator[str]:
     values = {**aggregates, **(aggregates.get("operational_metrics") or {}), **(aggregates.get("latency") or {})}
     for title, lines in _SECTIONS:
-        shown = [
+        items = [
             f"- **{label}**: {_number(values[key], spec)}\n"
             for key, label, spec in lines
             if _is_number(values.get(key))
         ]
-        if shown:
+        if items:
             yield f"### {title}\n"
-            yield "".join(shown)
+            yield "".join(items)
 
 
 def _changes(files: RunFiles, previous: RunFiles) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _changes(files: RunFiles, previous: RunFiles) -> Iterator[str]:
     for key, label in _CHANGED_SETTINGS.items():
         before, now = previous.config.get(key), files.config.get(key)
         if before != now:
-            yield f"- **{label}**: {_shown(before)} → {_shown(now)}"
+            yield f"- **{label}**: {_text(before)} → {_text(now)}"
     yield "\n### Metric Changes\n"
     for key, (label, spec) in _CHANGED_METRICS.items():
         before, now = previous.aggregates.get(key), files.aggregates.get(key)
@@ -170,7 +170,7 @@ def _number(value: float, spec: str) -> str:
     return f"{value:{layout}}{unit}"
 
 
-def _shown(value: object, missing: str = "N/A") -> str:
+def _text(value: object, missing: str = "N/A") -> str:
     # a name in a code span is its own letters in the file too; a number needs no mark
     return missing if value in (None, "") else str(value) if _is_number(value) else _code(str(value))
 

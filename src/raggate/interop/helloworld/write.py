@@ -77,9 +77,9 @@ def to_rows(
         config: the content of `config.json`.
         full_text: whether chunk texts stay whole; their scripts cut them before scoring.
     """
-    shown = {key: value for key, value in config.items() if key != _COMMIT}
+    settings = {key: value for key, value in config.items() if key != _COMMIT}
     return [
-        _row(result, result.response, questions[result.case_id], shown, full_text=full_text)
+        _row(result, result.response, questions[result.case_id], settings, full_text=full_text)
         for result in results
         if result.response is not None
     ]

@@ -186,11 +186,11 @@ def runs(*, database: Path, as_json: bool) -> None:
     from raggate.text.jsonio import dumps
 
     with open_store(database) as store:
-        found = store.runs()
+        lines = store.runs()
     if as_json:
-        click.echo(dumps([asdict(run) for run in found], pretty=True), nl=False)
+        click.echo(dumps([asdict(run) for run in lines], pretty=True), nl=False)
         return
-    for run in found:
+    for run in lines:
         click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {run.queries} queries"))
 
 
@@ -220,13 +220,13 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
         _say(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
     hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]
-    for count, what in (
+    for count, problem in (
         (len(rows.keys() - asked), "rows are left out, of queries that are no cases"),
         (len(asked - rows.keys()), "cases have no row and count as failed calls"),
         (len(hidden), "queries failed after their search: their hits stay behind"),
     ):
         if count:
-            _say(f"{count} {what}")
+            _say(f"{count} {problem}")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
 
 

@@ -25,7 +25,7 @@ from raggate.interop.kebab.metrics import (
     first_rank,
     ranked,
 )
-from raggate.interop.kebab.spans import Place, carry_spans, known_places, span_rank
+from raggate.interop.kebab.spans import ChunkSpans, carry_spans, labelled_spans, span_rank
 from raggate.text.escape import plain
 
 Match = Literal["exact", "fallback_doc", "fallback_doc_span"]
@@ -65,7 +65,7 @@ class Options:
     strict_chunker_version: bool = False
     fallback: Literal["auto", "doc"] = "auto"
     kinds: Literal["code", "spec"] = "code"
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, ChunkSpans] = field(default_factory=dict)
 
 
 def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) -> Report:
@@ -76,7 +76,7 @@ def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) 
     """
     options = options or Options()
     both = [*a.rows, *b.rows]
-    places = known_places(both, queries.values(), options.places)
+    places = labelled_spans(both, queries.values(), options.places)
     match = _match(a, b, queries, places, options)
     per_query = _per_query(a, b, queries, match, places, options)
     aggregates = [aggregate(side.rows, queries, options.rules) for side in (a, b)]
@@ -88,7 +88,7 @@ def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) 
         "deltas": {**_deltas(*aggregates), "chunker_version_match": match},
         "per_query": per_query,
         "raggate": {
-            **_told_beside(a, b, queries, match, per_query),
+            **_extras(a, b, queries, match, per_query),
             "common": _common(a, b, queries, match, per_query, options.rules),
         },
     }
@@ -96,12 +96,15 @@ def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) 
 
 def chunker_version(side: Side) -> str | None:
     """Name the chunker of a run: what its snapshot says, or else every version that its hits name, set apart."""
-    said = side.snapshot.get("chunker_version")
-    if isinstance(said, str):
-        return said
-    found = _chunkers(side)
-    named = [*sorted(one for one in found if one is not None), *(["unknown"] if None in found else [])]
-    return ", ".join(named) if found != {None} and named else None
+    recorded = side.snapshot.get("chunker_version")
+    if isinstance(recorded, str):
+        return recorded
+    versions = _chunkers(side)
+    named = [
+        *sorted(version for version in versions if version is not None),
+        *(["unknown"] if None in versions else []),
+    ]
+    return ", ".join(named) if versions != {None} and named else None
 
 
 def same_chunkers(a: Side, b: Side) -> bool:
@@ -109,27 +112,27 @@ def same_chunkers(a: Side, b: Side) -> bool:
 
     What no hit names is taken to be the same only where no hit of either run names any.
     """
-    said = [side.snapshot.get("chunker_version") for side in (a, b)]
-    if all(isinstance(one, str) for one in said):
-        return bool(said[0] == said[1])
-    found = [_chunkers(side) for side in (a, b)]
-    if not any(found[0] | found[1]):
+    recorded = [side.snapshot.get("chunker_version") for side in (a, b)]
+    if all(isinstance(version, str) for version in recorded):
+        return bool(recorded[0] == recorded[1])
+    versions = [_chunkers(side) for side in (a, b)]
+    if not any(versions[0] | versions[1]):
         return True
-    return found[0] == found[1] and None not in found[0]
+    return versions[0] == versions[1] and None not in versions[0]
 
 
 def _chunkers(side: Side) -> frozenset[str | None]:
     """Give the versions that hits name, None among them for a hit that names none; without any, the snapshot's."""
-    found = {
+    versions = {
         version if isinstance(version := hit.get("chunker_version"), str) else None
         for row in side.rows
         for hit in row["hits_top_k"]
     }
-    said = side.snapshot.get("chunker_version")
-    return frozenset([said]) if isinstance(said, str) and not any(found) else frozenset(found)
+    recorded = side.snapshot.get("chunker_version")
+    return frozenset([recorded]) if isinstance(recorded, str) and not any(versions) else frozenset(versions)
 
 
-def _match(a: Side, b: Side, queries: Queries, places: Mapping[str, Place], options: Options) -> Match:
+def _match(a: Side, b: Side, queries: Queries, places: Mapping[str, ChunkSpans], options: Options) -> Match:
     if same_chunkers(a, b):
         return "exact"
     if options.strict_chunker_version:
@@ -143,7 +146,7 @@ def _match(a: Side, b: Side, queries: Queries, places: Mapping[str, Place], opti
     return "fallback_doc_span" if spans and places else "fallback_doc"
 
 
-def _rank(row: Row | None, query: Query | None, match: Match, places: Mapping[str, Place]) -> int | None:
+def _rank(row: Row | None, query: Query | None, match: Match, places: Mapping[str, ChunkSpans]) -> int | None:
     if row is None or query is None:
         return None
     if match == "exact" and query.expected_chunk_ids:
@@ -154,10 +157,10 @@ def _rank(row: Row | None, query: Query | None, match: Match, places: Mapping[st
 
 
 def _per_query(
-    a: Side, b: Side, queries: Queries, match: Match, places: Mapping[str, Place], options: Options
+    a: Side, b: Side, queries: Queries, match: Match, places: Mapping[str, ChunkSpans], options: Options
 ) -> list[dict[str, Any]]:
     sides = [{row["query_id"]: row for row in side.rows} for side in (a, b)]
-    found = []
+    entries = []
     for query_id in sorted(sides[0].keys() | sides[1].keys()):
         query = queries.get(query_id)
         rows = [side.get(query_id) for side in sides]
@@ -166,10 +169,10 @@ def _per_query(
         if not lost and match == "exact" and query is not None and rows[0] is not None:
             lost = _lost_chunk(rows[0], rows[1], query)
         kind, note = _classify(before, after, lost=lost, spec=options.kinds == "spec")
-        found.append(
+        entries.append(
             {"query_id": query_id, "kind": kind, "a_hit_rank": before, "b_hit_rank": after, "note": note}
         )  # fmt: skip
-    return found
+    return entries
 
 
 def _lost_chunk(before: Row, after: Row | None, query: Query) -> bool:
@@ -201,11 +204,9 @@ def _deltas(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told_beside(
-    a: Side, b: Side, queries: Queries, match: Match, per_query: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _extras(a: Side, b: Side, queries: Queries, match: Match, per_query: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ids = [{row["query_id"] for row in side.rows} for side in (a, b)]
-    told: dict[str, Any] = {
+    extras: dict[str, Any] = {
         "not_comparable": [] if match == "exact" else list(CHUNK_LEVEL),
         "only_in_a": sorted(ids[0] - ids[1]),
         "only_in_b": sorted(ids[1] - ids[0]),
@@ -220,9 +221,9 @@ def _told_beside(
     if match != "exact":
         # of the questions that can be matched this way, on both sides
         matched = [row for row in per_query if _is_labelled(queries.get(row["query_id"]), match)]
-        told["fallback_a"] = ranked([row["a_hit_rank"] for row in matched if row["query_id"] in ids[0]])
-        told["fallback_b"] = ranked([row["b_hit_rank"] for row in matched if row["query_id"] in ids[1]])
-    return told
+        extras["fallback_a"] = ranked([row["a_hit_rank"] for row in matched if row["query_id"] in ids[0]])
+        extras["fallback_b"] = ranked([row["b_hit_rank"] for row in matched if row["query_id"] in ids[1]])
+    return extras
 
 
 def _common(
@@ -231,27 +232,27 @@ def _common(
     """Say what can be told of the queries that are in both runs: how many, what of them is measured, and the change."""
     sides = [{row["query_id"]: row for row in side.rows} for side in (a, b)]
     both = sides[0].keys() & sides[1].keys()
-    known = {query_id: queries[query_id] for query_id in sorted(both & queries.keys())}
+    labelled = {query_id: queries[query_id] for query_id in sorted(both & queries.keys())}
     rows = [[row for row in side.rows if row["query_id"] in both] for side in (a, b)]
-    matched = [row for row in per_query if _is_labelled(known.get(row["query_id"]), match)]
+    matched = [row for row in per_query if _is_labelled(labelled.get(row["query_id"]), match)]
     ranks = [ranked([row[f"{side}_hit_rank"] for row in matched]) for side in "ab"]
     return {
-        "queries": len(known),
+        "queries": len(labelled),
         "matched": len(matched),
         "unmatchable": [
             query_id
-            for query_id, query in known.items()
+            for query_id, query in labelled.items()
             if _is_labelled(query, "exact") and not _is_labelled(query, match)
         ],
         "unanswered": [
             query_id
-            for query_id in known
+            for query_id in labelled
             if sides[0][query_id].get("answer") is not None
             and sides[1][query_id].get("answer") is None
             and sides[1][query_id].get("error") is None
         ],
-        **{f"counts_{name}": counts(found, queries, rules) for name, found in zip("ab", rows, strict=True)},
-        "deltas": _deltas(*(aggregate(found, queries, rules) for found in rows)),
+        **{f"counts_{name}": counts(side_rows, queries, rules) for name, side_rows in zip("ab", rows, strict=True)},
+        "deltas": _deltas(*(aggregate(side_rows, queries, rules) for side_rows in rows)),
         "fallback_deltas": {} if match == "exact" else _deltas(*ranks),
     }
 

@@ -49,11 +49,11 @@ def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:
 def _row(item: Labelled, run: Run, mode: str) -> dict[str, Any]:
     response, failure = item.result.response, item.result.failure
     chunks = response.chunks if response else ()
-    said = {
+    recorded = {
         **{name: run.fingerprint.get(name) for name in VERSIONS},
         **((response.coverage if response else None) or {}),
     }
-    versions = {name: value if isinstance(value := said.get(name), str) else UNKNOWN for name in VERSIONS}
+    versions = {name: value if isinstance(value := recorded.get(name), str) else UNKNOWN for name in VERSIONS}
     time = _time(run.started)
     return {
         "query_id": item.case.id,
@@ -103,7 +103,7 @@ def _answer(response: Response, run: Run, mode: str, item: Labelled) -> dict[str
     scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
     return {
         "answer": response.answer,
-        "citations": [{"marker": None, "citation": _cited(one), **time} for one in response.references],
+        "citations": [{"marker": None, "citation": _cited(reference), **time} for reference in response.references],
         "grounded": grounded,
         "refusal_reason": response.abstain_reason if response.abstain_reason in _REASONS else None,
         "model": _model(settings.get("llm")),
@@ -117,7 +117,12 @@ def _answer(response: Response, run: Run, mode: str, item: Labelled) -> dict[str
             "top_score": max(scores, default=0.0),
             "chunks_returned": len(response.chunks),
             # which of them were shown to the model is not told; what was cited was
-            "chunks_used": len({(one.rel_path, one.heading_path, one.chunk_index) for one in response.references}),
+            "chunks_used": len(
+                {
+                    (reference.rel_path, reference.heading_path, reference.chunk_index)
+                    for reference in response.references
+                }
+            ),
         },
         "usage": {
             "prompt_tokens": 0,
@@ -128,9 +133,9 @@ def _answer(response: Response, run: Run, mode: str, item: Labelled) -> dict[str
     }
 
 
-def _model(said: object) -> dict[str, Any]:
-    known = said if isinstance(said, dict) else {}
-    names = {"id": known.get("model_id"), "provider": known.get("provider")}
+def _model(stored: object) -> dict[str, Any]:
+    model = stored if isinstance(stored, dict) else {}
+    names = {"id": model.get("model_id"), "provider": model.get("provider")}
     return {
         **{name: value if isinstance(value, str) else UNKNOWN for name, value in names.items()},
         "dimensions": None,
@@ -141,8 +146,8 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
-def _cited(one: Reference) -> dict[str, Any]:
-    return _place(one.rel_path, one.heading_path or None)
+def _cited(reference: Reference) -> dict[str, Any]:
+    return _place(reference.rel_path, reference.heading_path or None)
 
 
 def _place(path: str, section: str | None) -> dict[str, Any]:
@@ -152,10 +157,10 @@ def _place(path: str, section: str | None) -> dict[str, Any]:
 def _time(started: str) -> dict[str, Any]:
     """Give when something was indexed at the latest; whether it has become stale by then, nobody said."""
     try:
-        known = datetime.fromisoformat(started).tzinfo is not None and "T" in started
+        valid = datetime.fromisoformat(started).tzinfo is not None and "T" in started
     except ValueError:
-        known = False
-    return {"indexed_at": started if known else NO_TIME, "stale": False}
+        valid = False
+    return {"indexed_at": started if valid else NO_TIME, "stale": False}
 
 
 def _count(value: float) -> int:

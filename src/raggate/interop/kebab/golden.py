@@ -98,10 +98,10 @@ def read_golden(data: bytes, name: str) -> GoldenFile:
 
 def digest(queries: Iterable[GoldenQuery]) -> str:
     """Hash what queries say; their order and the layout of the file do not count, nor does the order of ids."""
-    said = [
+    entries = [
         {**query.model_dump(), **{name: sorted(set(getattr(query, name))) for name in _SETS}} for query in queries
     ]  # fmt: skip
-    return hashlib.sha256(dumps(sorted(said, key=lambda item: str(item["id"])))).hexdigest()[:16]
+    return hashlib.sha256(dumps(sorted(entries, key=lambda item: str(item["id"])))).hexdigest()[:16]
 
 
 _SETS = ("expected_doc_ids", "expected_chunk_ids")
@@ -117,8 +117,8 @@ def check_ids(queries: Iterable[GoldenQuery], documents: Collection[str], chunks
     lost_documents = sorted({name for query in queries for name in query.expected_doc_ids if name not in documents})
     lost_chunks = sorted({name for query in queries for name in query.expected_chunk_ids if name not in chunks})
     parts = [
-        f"missing {what}: {', '.join(plain(name, limit=64) for name in names)}"
-        for what, names in (("doc_ids", lost_documents), ("chunk_ids", lost_chunks))
+        f"missing {kind}: {', '.join(plain(name, limit=64) for name in names)}"
+        for kind, names in (("doc_ids", lost_documents), ("chunk_ids", lost_chunks))
         if names
     ]
     if parts:
@@ -132,8 +132,8 @@ def write_golden(queries: Iterable[GoldenQuery]) -> bytes:
     """Write a golden YAML that `read_golden` reads back to equal queries. kebab ignores the key `answerable`."""
     entries = []
     for query in queries:
-        said = query.model_dump(exclude_defaults=True)
-        entries.append({key: list(value) if isinstance(value, tuple) else value for key, value in said.items()})
+        entry = query.model_dump(exclude_defaults=True)
+        entries.append({key: list(value) if isinstance(value, tuple) else value for key, value in entry.items()})
     text = yaml.dump(entries, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
     return text.encode()
 
@@ -179,7 +179,7 @@ def to_cases(
 def from_case(case: Case) -> tuple[GoldenQuery, tuple[str, ...]]:
     """Make a golden query of a case. Also names the keys of the case that kebab has no word for."""
     # what raggate writes for kebab has the path of a note in place of an id
-    whole = [one.rel_path for one in case.gold_supports if one.rel_path and one.heading_path is None]
+    whole = [support.rel_path for support in case.gold_supports if support.rel_path and support.heading_path is None]
     query = GoldenQuery(
         id=case.id,
         query=case.question,
@@ -223,13 +223,13 @@ def _query(entry: object, path: yamlio.Path, document: yamlio.Document) -> Golde
     if refuse is not None and (not isinstance(refuse, bool) or entry.get("answerable") not in (None, not refuse)):
         where = f"{document.name}:{document.line((*path, 'should_refuse'))}"
         raise ValueError(f"{where}: should_refuse: expected true or false, and not the same as 'answerable'")
-    known = {
+    fields = {
         key: _as_text(key, value, (*path, key), document)
         for key, value in entry.items()
         if key in GoldenQuery.model_fields
     }
     try:
-        query = GoldenQuery.model_validate(known)
+        query = GoldenQuery.model_validate(fields)
     except ValidationError as error:
         problems = error.errors(include_url=False)
         raise ValueError(
@@ -252,19 +252,21 @@ def _letters(value: object, path: yamlio.Path, document: yamlio.Document) -> obj
 
 
 def _unknown_keys(entry: dict[str, Any], index: int, document: yamlio.Document) -> list[str]:
-    found = []
+    notes = []
     for key in entry:
         if key not in _KEYS:
             close = nearest(key, _KEYS)
             advice = f"; did you mean {close!r}?" if close else ""
-            found.append(f"{document.name}:{document.line((index, key))}: key {plain(key)!r} is ignored{advice}")
-    return found
+            notes.append(f"{document.name}:{document.line((index, key))}: key {plain(key)!r} is ignored{advice}")
+    return notes
 
 
 def _duplicates(queries: Sequence[GoldenQuery], name: str) -> list[str]:
     ids = [query.id for query in queries]
-    twice = sorted({one for one in ids if ids.count(one) > 1}) if len(set(ids)) < len(ids) else []
-    return [f"{name}: duplicate query ids: {', '.join(plain(one, limit=60) for one in twice)}"] if twice else []
+    twice = sorted({query_id for query_id in ids if ids.count(query_id) > 1}) if len(set(ids)) < len(ids) else []
+    return (
+        [f"{name}: duplicate query ids: {', '.join(plain(query_id, limit=60) for query_id in twice)}"] if twice else []
+    )
 
 
 def _torn_groups(queries: Sequence[GoldenQuery], name: str) -> list[str]:
@@ -276,9 +278,9 @@ def _torn_groups(queries: Sequence[GoldenQuery], name: str) -> list[str]:
     for group, members in sorted(groups.items()):
         odd = [query.id for query in members if set(query.expected_doc_ids) != set(members[0].expected_doc_ids)]
         if odd:
-            shown = ", ".join(plain(one, limit=60) for one in odd[:SHOWN_PROBLEMS])
+            examples = ", ".join(plain(query_id, limit=60) for query_id in odd[:SHOWN_PROBLEMS])
             first = plain(members[0].id)
-            problems.append(f"{name}: group {plain(group)!r}: other expected_doc_ids than {first!r}: {shown}")
+            problems.append(f"{name}: group {plain(group)!r}: other expected_doc_ids than {first!r}: {examples}")
     return problems
 
 

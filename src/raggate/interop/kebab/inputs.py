@@ -16,7 +16,7 @@ from raggate.interop.kebab.compare import Side
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
 from raggate.interop.kebab.metrics import Queries, Rules
 from raggate.interop.kebab.rows import StoredRun, read_rows
-from raggate.interop.kebab.spans import Place, read_spans
+from raggate.interop.kebab.spans import ChunkSpans, read_spans
 from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
@@ -34,8 +34,8 @@ def golden(path: Path) -> tuple[GoldenFile, Queries]:
     Raises:
         UsageError: when it cannot be read.
     """
-    found = golden_yaml.read_golden(read_file(path), str(path))
-    return found, {query.id: query for query in found.queries}
+    content = golden_yaml.read_golden(read_file(path), str(path))
+    return content, {query.id: query for query in content.queries}
 
 
 def stored(source: str) -> StoredRun:
@@ -54,14 +54,14 @@ def stored(source: str) -> StoredRun:
     with open_store(path) as store:
         if run_id:
             return store.run(run_id)
-        known = store.runs()
-        if len(known) != 1:
-            names = ", ".join(log_line(run.run_id, limit=60) for run in known[-5:])
+        runs = store.runs()
+        if len(runs) != 1:
+            names = ", ".join(log_line(run.run_id, limit=60) for run in runs[-5:])
             raise UsageError(
-                f"{path}: {len(known)} runs, expected one to be named as {path}#RUN_ID",
-                hint=f"The newest: {names}." if known else "",
+                f"{path}: {len(runs)} runs, expected one to be named as {path}#RUN_ID",
+                hint=f"The newest: {names}." if runs else "",
             )
-        return store.run(known[0].run_id)
+        return store.run(runs[0].run_id)
 
 
 def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
@@ -106,16 +106,16 @@ def rules(index: Path | None, **settings: Any) -> Rules:
         return Rules(paths=frozenset(store.documents().values()), **settings)
 
 
-def places(sources: tuple[str, str], queries: Queries) -> Mapping[str, Place]:
+def places(sources: tuple[str, str], queries: Queries) -> Mapping[str, ChunkSpans]:
     """Find where labelled chunks stand, as far as a source is a file that tells it."""
     wanted = {name for query in queries.values() for name in query.expected_chunk_ids}
-    found: dict[str, Place] = {}
+    result: dict[str, ChunkSpans] = {}
     for path in dict.fromkeys(_split(source)[0] for source in sources):
         if is_store(path):
             with open_store(path) as store:
                 spans = store.spans(wanted) if store.has_index() else {}
-            found |= {name: Place(document, read_spans(raw)) for name, (document, raw) in spans.items()}
-    return found
+            result |= {name: ChunkSpans(document, read_spans(raw)) for name, (document, raw) in spans.items()}
+    return result
 
 
 def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: int | None) -> Run:

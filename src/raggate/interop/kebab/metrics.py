@@ -101,22 +101,23 @@ def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None)
         else is 0.0.
     """
     rules = rules or Rules()
-    known = _known(rows, queries)
-    labelled = [(row, query) for row, query in known if query.expected_chunk_ids]
+    pairs = _with_query(rows, queries)
+    labelled = [(row, query) for row, query in pairs if query.expected_chunk_ids]
     ranks = [first_rank(row, "chunk_id", query.expected_chunk_ids) for row, query in labelled]
-    documented = [(row, query) for row, query in known if query.expected_doc_ids]
+    documented = [(row, query) for row, query in pairs if query.expected_doc_ids]
     return {
         **ranked(ranks),
         "recall_at_k_doc": {
             str(k): _mean([doc_recall(row, query.expected_doc_ids, k) for row, query in documented]) for k in CUTOFFS
         },
         "precision_at_k_chunk": {
-            str(k): _mean([_found(row, query.expected_chunk_ids, k) / k for row, query in labelled]) for k in CUTOFFS
+            str(k): _mean([_hits_within(row, query.expected_chunk_ids, k) / k for row, query in labelled])
+            for k in CUTOFFS
         },
-        "citation_coverage": _share(_flags(known, "citation_coverage", rules)),
-        "groundedness": _share(_flags(known, "groundedness", rules)) or 0.0,
+        "citation_coverage": _share(_flags(pairs, "citation_coverage", rules)),
+        "groundedness": _share(_flags(pairs, "groundedness", rules)) or 0.0,
         "empty_result_rate": _mean([float(not row["hits_top_k"]) for row in rows]),
-        "refusal_correctness": _share(_flags(known, "refusal_correctness", rules)),
+        "refusal_correctness": _share(_flags(pairs, "refusal_correctness", rules)),
         "total_queries": len(rows),
         "failed_queries": sum(row.get("error") is not None for row in rows),
     }
@@ -125,12 +126,12 @@ def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None)
 def counts(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) -> dict[str, int]:
     """Say of how many rows each metric of `aggregate` is the mean, which its 0.0 over nothing does not tell."""
     rules = rules or Rules()
-    known = _known(rows, queries)
+    pairs = _with_query(rows, queries)
     return {
-        **dict.fromkeys(CHUNK_LEVEL, sum(bool(query.expected_chunk_ids) for _, query in known)),
-        "recall_at_k_doc": sum(bool(query.expected_doc_ids) for _, query in known),
+        **dict.fromkeys(CHUNK_LEVEL, sum(bool(query.expected_chunk_ids) for _, query in pairs)),
+        "recall_at_k_doc": sum(bool(query.expected_doc_ids) for _, query in pairs),
         "empty_result_rate": len(rows),
-        **{name: len(_flags(known, name, rules)) for name in ANSWER_LEVEL},
+        **{name: len(_flags(pairs, name, rules)) for name in ANSWER_LEVEL},
     }
 
 
@@ -192,36 +193,36 @@ def delta(before: float | None, after: float | None) -> float | None:
 
 def differences(stored: Mapping[str, Any], computed: Aggregate) -> list[str]:
     """Name what a stored `aggregate_json` has otherwise, beyond the tolerance; what it lacks is no difference."""
-    found = []
+    lines = []
     for name, now in flat(computed).items():
         before = flat(stored).get(name, now)
         same = before == now if before is None or now is None else abs(before - now) <= TOLERANCE
         if not same:
-            found.append(f"{name}: stored {_shown(before)}, computed {_shown(now)}")
-    return found
+            lines.append(f"{name}: stored {_formatted(before)}, computed {_formatted(now)}")
+    return lines
 
 
 def flat(values: Mapping[str, Any]) -> dict[str, float | None]:
     """Give every number of an aggregate under one name, such as `hit_at_5` or `recall_at_3_doc`."""
-    found: dict[str, float | None] = {}
+    numbers: dict[str, float | None] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
             head, _, tail = name.partition("_at_k")
-            found.update({f"{head}_at_{k}{tail}": number for k, number in value.items() if _is_number(number)})
+            numbers.update({f"{head}_at_{k}{tail}": number for k, number in value.items() if _is_number(number)})
         elif value is None or _is_number(value):
-            found[name] = value
-    return found
+            numbers[name] = value
+    return numbers
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _shown(value: float | None) -> str:
+def _formatted(value: float | None) -> str:
     return "null" if value is None else f"{value:g}"
 
 
-def _found(row: Row, expected: Iterable[str], k: int) -> int:
+def _hits_within(row: Row, expected: Iterable[str], k: int) -> int:
     # hits, not distinct chunks: a chunk that stands twice counts twice, as theirs does
     wanted = frozenset(expected)
     return sum(hit["rank"] <= k and hit["chunk_id"] in wanted for hit in row["hits_top_k"])
@@ -251,18 +252,18 @@ def _to_refuse(query: Query, rules: Rules) -> bool:
     return not query.expected_doc_ids
 
 
-def _known(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, Query]]:
+def _with_query(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, Query]]:
     return [(row, query) for row in rows if (query := queries.get(row["query_id"])) is not None]
 
 
-def _flags(known: Iterable[tuple[Row, Query]], name: str, rules: Rules) -> list[bool]:
+def _flags(pairs: Iterable[tuple[Row, Query]], name: str, rules: Rules) -> list[bool]:
     """Judge the answers by one of the metrics of answers; those it does not apply to are left out."""
     judge: Callable[[Row, Query], bool | None] = {
         "citation_coverage": lambda row, _: _cited(row, rules.paths),
         "groundedness": lambda row, query: _grounded(row, query, rules),
         "refusal_correctness": lambda row, query: _refused(row, query, rules),
     }[name]
-    return [flag for row, query in known if (flag := judge(row, query)) is not None]
+    return [flag for row, query in pairs if (flag := judge(row, query)) is not None]
 
 
 def _share(flags: Sequence[bool]) -> float | None:

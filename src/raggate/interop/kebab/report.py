@@ -82,8 +82,8 @@ def _incomparable(report: Mapping[str, Any]) -> list[str]:
 
 
 def _value(values: Mapping[str, Any], name: str, k: str | None) -> float | None:
-    found = values.get(name)
-    value = found.get(k) if k is not None and isinstance(found, Mapping) else found
+    entry = values.get(name)
+    value = entry.get(k) if k is not None and isinstance(entry, Mapping) else entry
     return None if value is None else single(value)
 
 

@@ -103,17 +103,17 @@ def _depth(stored: StoredRun, wanted: int | None) -> int:
 
 def _made(run_id: str) -> str:
     """Give the time that stands in a run id of theirs, `run_` and a UUID of version 7, to the second; else nothing."""
-    found = _RUN_ID.fullmatch(run_id)
-    if found is None:
+    match = _RUN_ID.fullmatch(run_id)
+    if match is None:
         return ""
-    return datetime.fromtimestamp(int(found[1], 16) // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(int(match[1], 16) // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _versions(stored: StoredRun) -> dict[str, str]:
     """Give the versions that the snapshot, or else every hit, agrees on."""
     names = (*VERSIONS, "prompt_template_version")
-    said = {name: value for name in names if isinstance(value := stored.snapshot.get(name), str)}
-    return {**_agreed(stored.rows), **said}
+    recorded = {name: value for name in names if isinstance(value := stored.snapshot.get(name), str)}
+    return {**_agreed(stored.rows), **recorded}
 
 
 def _result(case: Case, row: dict[str, Any] | None, mode: str) -> Result:
@@ -138,12 +138,12 @@ def _response(row: dict[str, Any]) -> Response:
 def _agreed(rows: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Give the versions that every hit has and that are the same in all."""
     hits = [hit for row in rows for hit in row["hits_top_k"]]
-    found = {}
+    agreed = {}
     for name in VERSIONS:
-        said = {hit.get(name) for hit in hits}
-        if len(said) == 1 and isinstance(only := said.pop(), str) and only != UNKNOWN:
-            found[name] = only
-    return found
+        values = {hit.get(name) for hit in hits}
+        if len(values) == 1 and isinstance(only := values.pop(), str) and only != UNKNOWN:
+            agreed[name] = only
+    return agreed
 
 
 def chunk_of(hit: dict[str, Any]) -> Chunk:
@@ -170,8 +170,13 @@ def answer_of(answer: dict[str, Any], chunks: tuple[Chunk, ...]) -> Response:
         chunks=chunks,
         answer=answer["answer"],
         references=tuple(
-            Reference(vault="", rel_path=one.get("path", ""), heading_path=str(one.get("section") or ""), chunk_index=0)
-            for one in cited
+            Reference(
+                vault="",
+                rel_path=citation.get("path", ""),
+                heading_path=str(citation.get("section") or ""),
+                chunk_index=0,
+            )
+            for citation in cited
         ),
         abstained=not grounded,
         abstain_reason=answer.get("refusal_reason"),

@@ -25,7 +25,7 @@ Span = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChunkSpans:
     """Where a chunk stands: its document and its spans."""
 
     doc_id: str
@@ -34,7 +34,7 @@ class Place:
 
 def read_spans(raw: object) -> tuple[Span, ...]:
     """Read spans that have a beginning and an end; others, and what is no span, are left out."""
-    found = []
+    spans = []
     for item in raw if isinstance(raw, Sequence) else ():
         if not isinstance(item, Mapping) or item.get("kind") not in _ENDS:
             continue
@@ -42,37 +42,39 @@ def read_spans(raw: object) -> tuple[Span, ...]:
         start, end = (item.get(name) for name in _ENDS[kind])
         # lines and pages count from 1, and 0 stands for one that is not known
         if type(start) is int and type(end) is int and start <= end and (start or kind == "time"):
-            found.append((kind, start, end))
-    return tuple(found)
+            spans.append((kind, start, end))
+    return tuple(spans)
 
 
-def place_of(hit: Mapping[str, Any]) -> Place | None:
+def spans_of(hit: Mapping[str, Any]) -> ChunkSpans | None:
     """Give the place of a hit by its `source_spans`, or else by its citation."""
     spans = read_spans(hit.get("source_spans")) or read_spans([hit.get("citation")])
-    return Place(hit["doc_id"], spans) if spans else None
+    return ChunkSpans(hit["doc_id"], spans) if spans else None
 
 
-def known_places(rows: Iterable[Row], queries: Iterable[Query], stored: Mapping[str, Place]) -> dict[str, Place]:
+def labelled_spans(
+    rows: Iterable[Row], queries: Iterable[Query], stored: Mapping[str, ChunkSpans]
+) -> dict[str, ChunkSpans]:
     """Find where the labelled chunks stand: in the stored chunks, or in a hit of any row."""
     wanted = {name for query in queries for name in query.expected_chunk_ids}
-    found = {name: place for name, place in stored.items() if name in wanted and place.spans}
+    by_chunk = {name: place for name, place in stored.items() if name in wanted and place.spans}
     for row in rows:
         for hit in row["hits_top_k"]:
-            if hit["chunk_id"] in wanted and (place := place_of(hit)) is not None:
-                found.setdefault(hit["chunk_id"], place)
-    return found
+            if hit["chunk_id"] in wanted and (place := spans_of(hit)) is not None:
+                by_chunk.setdefault(hit["chunk_id"], place)
+    return by_chunk
 
 
-def carry_spans(rows: Iterable[Row], queries: Mapping[str, Query], places: Mapping[str, Place]) -> bool:
+def carry_spans(rows: Iterable[Row], queries: Mapping[str, Query], places: Mapping[str, ChunkSpans]) -> bool:
     """Say whether spans decide everywhere: every hit has one, and the place of every labelled chunk is known."""
     rows = [row for row in rows if row["query_id"] in queries]
     asked = [queries[row["query_id"]] for row in rows]
-    return all(place_of(hit) is not None for row in rows for hit in row["hits_top_k"]) and all(
+    return all(spans_of(hit) is not None for row in rows for hit in row["hits_top_k"]) and all(
         name in places for query in asked for name in query.expected_chunk_ids
     )
 
 
-def span_rank(row: Row, query: Query, places: Mapping[str, Place]) -> int | None:
+def span_rank(row: Row, query: Query, places: Mapping[str, ChunkSpans]) -> int | None:
     """Give the best rank of a hit of an expected document that overlaps a labelled chunk of it by half or more."""
     gold = [places[name] for name in query.expected_chunk_ids if name in places]
     documents = frozenset(query.expected_doc_ids) or {place.doc_id for place in gold}
@@ -85,15 +87,15 @@ def overlap(hit: Sequence[Span], gold: Sequence[Span]) -> float:
     return sum(_covered(span, hit) for span in gold) / total if total else 0.0
 
 
-def _meets(hit: Mapping[str, Any], gold: Iterable[Place], documents: Iterable[str]) -> bool:
-    place = place_of(hit)
+def _meets(hit: Mapping[str, Any], gold: Iterable[ChunkSpans], documents: Iterable[str]) -> bool:
+    place = spans_of(hit)
     if place is None or place.doc_id not in documents:
         return False
     return any(
         overlap(place.spans, [span]) >= MIN_OVERLAP
-        for known in gold
-        if known.doc_id == place.doc_id
-        for span in known.spans
+        for gold_spans in gold
+        if gold_spans.doc_id == place.doc_id
+        for span in gold_spans.spans
     )
 
 

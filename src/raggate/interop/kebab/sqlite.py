@@ -47,25 +47,25 @@ class Store:
         """List the runs, oldest first."""
         self._need("eval_runs", "run_id", "suite", "created_at")
         self._need("eval_query_results", "run_id")
-        found = self._rows(
+        rows = self._rows(
             "SELECT run_id, suite, created_at, (SELECT count(*) FROM eval_query_results q WHERE q.run_id = r.run_id)"
             " FROM eval_runs r ORDER BY created_at, run_id"
         )
         return tuple(
             RunLine(run_id=self._text(a), suite=self._text(b or ""), created_at=self._text(c or ""), queries=int(n))
-            for a, b, c, n in found
+            for a, b, c, n in rows
         )
 
     def run(self, run_id: str) -> StoredRun:
         """Read one run with its rows, ordered by query."""
         self._need("eval_runs", *_RUN_COLUMNS)
         self._need("eval_query_results", "run_id", "query_id", "result_json")
-        found = self._rows(f"SELECT {', '.join(_RUN_COLUMNS)} FROM eval_runs WHERE run_id = ?", run_id)  # noqa: S608
-        if not found:
+        records = self._rows(f"SELECT {', '.join(_RUN_COLUMNS)} FROM eval_runs WHERE run_id = ?", run_id)  # noqa: S608
+        if not records:
             raise UsageError(
                 f"{self._name}: no run {plain(run_id)!r}", hint="`raggate kebab runs FILE` lists the runs of a file."
             )
-        values = dict(zip(_RUN_COLUMNS, found[0], strict=True))
+        values = dict(zip(_RUN_COLUMNS, records[0], strict=True))
         rows = []
         for query_id, stored in self._rows(
             "SELECT query_id, result_json FROM eval_query_results WHERE run_id = ? ORDER BY query_id", run_id
@@ -102,12 +102,12 @@ class Store:
     def spans(self, chunk_ids: Iterable[str]) -> dict[str, tuple[str, Any]]:
         """Map those of the chunks that are indexed to their document and their `source_spans_json`, parsed."""
         self._need("chunks", "chunk_id", "doc_id", "source_spans_json")
-        found = {}
+        by_chunk = {}
         for chunk_id in sorted(set(chunk_ids)):
             query = "SELECT doc_id, source_spans_json FROM chunks WHERE chunk_id = ?"
             for doc_id, spans in self._rows(query, chunk_id):
-                found[chunk_id] = (self._text(doc_id), self._json(spans, "source_spans_json"))
-        return found
+                by_chunk[chunk_id] = (self._text(doc_id), self._json(spans, "source_spans_json"))
+        return by_chunk
 
     def _columns(self, table: str) -> frozenset[str]:
         # only a table is read: a view of the same name could compute for ever
@@ -116,12 +116,12 @@ class Store:
         return frozenset(row[1] for row in self._rows(f"PRAGMA table_info({table})"))
 
     def _need(self, table: str, *columns: str) -> None:
-        found = self._columns(table)
-        if not found:
+        existing = self._columns(table)
+        if not existing:
             raise UsageError(
                 f"{self._name}: no table {table!r}", hint="Expected the SQLite file of kebab, in its data directory."
             )
-        missing = [column for column in columns if column not in found]
+        missing = [column for column in columns if column not in existing]
         if missing:
             raise UsageError(f"{self._name}: table {table!r} has no column {missing[0]!r}")
 
@@ -133,17 +133,17 @@ class Store:
             raise UsageError(f"{self._name}: expected text in a column, found {type(value).__name__}")
         return value
 
-    def _json(self, value: object, what: str) -> Any:
+    def _json(self, value: object, column: str) -> Any:
         try:
             return loads(self._text(value))
         except ValueError as error:
-            raise UsageError(f"{self._name}: {what}: not valid JSON: {plain(str(error))}") from None
+            raise UsageError(f"{self._name}: {column}: not valid JSON: {plain(str(error))}") from None
 
-    def _object(self, value: object, what: str) -> dict[str, Any]:
-        found = {} if value is None else self._json(value, what)
-        if not isinstance(found, dict):
-            raise UsageError(f"{self._name}: {what}: expected a JSON object")
-        return found
+    def _object(self, value: object, column: str) -> dict[str, Any]:
+        content = {} if value is None else self._json(value, column)
+        if not isinstance(content, dict):
+            raise UsageError(f"{self._name}: {column}: expected a JSON object")
+        return content
 
 
 def is_store(path: Path) -> bool:

@@ -44,17 +44,17 @@ def decide(report: Mapping[str, Any], *, max_drop: float = MAX_DROP) -> KebabVer
 
 
 def _unmeasured(report: Mapping[str, Any]) -> list[str]:
-    found = []
+    reasons = []
     for side in "ab":
         values = report[f"aggregate_{side}"]
         total, failed = values["total_queries"], values["failed_queries"]
         if not total:
-            found.append(f"run {side} holds no query")
+            reasons.append(f"run {side} holds no query")
         elif failed / total > MAX_ERROR_RATE:
-            found.append(f"{failed} of {total} queries of run {side} failed, at most {MAX_ERROR_RATE:.0%} may")
+            reasons.append(f"{failed} of {total} queries of run {side} failed, at most {MAX_ERROR_RATE:.0%} may")
     common = report["raggate"]["common"]
-    if found:
-        return found
+    if reasons:
+        return reasons
     if not common["queries"]:
         return ["no query of the golden set is in both runs"]
     if common["matched"] or any(_applies(common, name) for name in ANSWER_LEVEL):
@@ -65,44 +65,44 @@ def _unmeasured(report: Mapping[str, Any]) -> list[str]:
 
 
 def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
-    told = report["raggate"]
-    common = told["common"]
+    extras = report["raggate"]
+    common = extras["common"]
     # what run b was not asked is no miss of it
-    absent = frozenset(told["only_in_a"])
-    found = [
+    absent = frozenset(extras["only_in_a"])
+    reasons = [
         f"{row['query_id']}: {row['note'] or 'worse'}"
         for row in report["per_query"]
         if row["query_id"] not in absent
         and (row["kind"] == "regression" or (row["a_hit_rank"] is not None and row["b_hit_rank"] is None))
     ]
-    gated = [name for name in METRICS if name not in told["not_comparable"] and _applies(common, name)]
+    gated = [name for name in METRICS if name not in extras["not_comparable"] and _applies(common, name)]
     changes = flat({name: common["deltas"][name] for name in gated})
     changes |= {f"{name} of the matched hits": change for name, change in flat(common["fallback_deltas"]).items()}
     for name, change in changes.items():
         if change is not None:
             worse = change if name in LOWER_IS_BETTER else -change
             if worse > max_drop + TOLERANCE:
-                found.append(f"{name} is worse by {worse:.4f}, allowed is {max_drop:g}")
-    return found
+                reasons.append(f"{name} is worse by {worse:.4f}, allowed is {max_drop:g}")
+    return reasons
 
 
 def _missing(report: Mapping[str, Any]) -> list[str]:
     common = report["raggate"]["common"]
-    found = []
-    for names, what in (
+    reasons = []
+    for names, problem in (
         (report["raggate"]["only_in_a"], "queries of run a are not in run b"),
         (common["unanswered"], "queries have an answer in run a and none in run b"),
     ):
         if names:
-            found.append(f"{len(names)} {what}, the first is {names[0]}")
+            reasons.append(f"{len(names)} {problem}, the first is {names[0]}")
     if common["unmatchable"]:
-        found.append(_unmatchable(common))
-    found += [
+        reasons.append(_unmatchable(common))
+    reasons += [
         f"{name} has a value in run a and none in run b"
         for name in METRICS
         if common["counts_a"][name] and not common["counts_b"][name]
     ]
-    return found
+    return reasons
 
 
 def _applies(common: Mapping[str, Any], name: str) -> bool:

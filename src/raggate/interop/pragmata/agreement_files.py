@@ -46,22 +46,22 @@ def write_agreement(
     )
 
 
-def _label(found: LabelAgreement) -> dict[str, Any]:
+def _label(agreement: LabelAgreement) -> dict[str, Any]:
     return {
-        "label": found.label,
-        "alpha": found.alpha,
-        "ci_lower": found.interval.lower if found.interval else None,
-        "ci_upper": found.interval.upper if found.interval else None,
-        "n_items": found.items,
-        "n_annotators": found.annotators,
-        "pct_agreement": found.percent,
+        "label": agreement.label,
+        "alpha": agreement.alpha,
+        "ci_lower": agreement.interval.lower if agreement.interval else None,
+        "ci_upper": agreement.interval.upper if agreement.interval else None,
+        "n_items": agreement.items,
+        "n_annotators": agreement.annotators,
+        "pct_agreement": agreement.percent,
     }
 
 
-def _pair(found: PairAgreement) -> dict[str, Any]:
+def _pair(agreement: PairAgreement) -> dict[str, Any]:
     return {
-        "annotator_a": found.first,
-        "annotator_b": found.second,
-        "kappa": found.mean,
-        "n_shared_items": found.shared,
+        "annotator_a": agreement.first,
+        "annotator_b": agreement.second,
+        "kappa": agreement.mean,
+        "n_shared_items": agreement.shared,
     }

@@ -80,7 +80,7 @@ def _task(table: Table, wanted: Task | None) -> Task:
 
 def _needed(table: Table, task: Task) -> Mapping[str, str]:
     """Map what is needed to the columns that hold it."""
-    found = {}
+    columns = {}
     for column in (*_COLUMNS[task], *LABELS[task]):
         name = next((name for name in (column, _ALIASES.get(column)) if name in table.columns), None)
         if name is None:
@@ -88,14 +88,14 @@ def _needed(table: Table, task: Task) -> Mapping[str, str]:
                 f"{plain(table.name)}:1: column {column} is missing",
                 hint=f"A {task} file has {', '.join((*_COLUMNS[task], *LABELS[task]))}.",
             )
-        found[column] = name
-    return found
+        columns[column] = name
+    return columns
 
 
 def _check_task(row: Row, task: Task) -> None:
-    said = row.values.get("task", "").strip()
-    if said and said != task:
-        raise row.wrong("task", f"is {plain(said)!r} in a file about {task}")
+    value = row.values.get("task", "").strip()
+    if value and value != task:
+        raise row.wrong("task", f"is {plain(value)!r} in a file about {task}")
 
 
 def _is_discarded(row: Row) -> bool:
@@ -119,15 +119,15 @@ def _discarded(row: Row, task: Task, columns: Mapping[str, str]) -> Discarded:
 
 
 def _labels(row: Row, task: Task) -> dict[str, bool]:
-    found = {}
+    labels = {}
     for label in LABELS[task]:
         value = row.values[label].strip()
-        known = _YES_NO.get(value.lower())
-        if known is None:
-            what = f"is {plain(value)!r}" if value else "is empty"
-            raise row.wrong(label, f"{what}, expected True, False, 1 or 0")
-        found[label] = known
-    return found
+        flag = _YES_NO.get(value.lower())
+        if flag is None:
+            problem = f"is {plain(value)!r}" if value else "is empty"
+            raise row.wrong(label, f"{problem}, expected True, False, 1 or 0")
+        labels[label] = flag
+    return labels
 
 
 def _retrieval(row: Row, columns: Mapping[str, str]) -> RetrievalJudgment:
@@ -175,13 +175,13 @@ _READERS: dict[Task, Callable[[Row, Mapping[str, str]], Judgment]] = {
 
 def _origin(row: Row) -> dict[str, Any]:
     """Give who judged, when, where it is written, and whether for calibration."""
-    said = row.values.get("calibration", "").strip()
-    if said and said.lower() not in _YES_NO:
-        raise row.wrong("calibration", f"is {plain(said)!r}, expected True or False")
+    calibration = row.values.get("calibration", "").strip()
+    if calibration and calibration.lower() not in _YES_NO:
+        raise row.wrong("calibration", f"is {plain(calibration)!r}, expected True or False")
     return {
         "annotator": row.values.get("annotator_id", "").strip() or None,
         "place": row.place,
-        "calibration": _YES_NO.get(said.lower(), False),
+        "calibration": _YES_NO.get(calibration.lower(), False),
         "created": row.values.get("created_at", "").strip(),
     }
 

@@ -35,9 +35,9 @@ class Row:
             raise self.wrong(column, "is empty")
         return value
 
-    def wrong(self, column: str, what: str, *, hint: str = "") -> UsageError:
+    def wrong(self, column: str, problem: str, *, hint: str = "") -> UsageError:
         """Make the error for a value, naming file, line and column."""
-        return UsageError(f"{plain(self.place)}: column {plain(column)}: {what}", hint=hint)
+        return UsageError(f"{plain(self.place)}: column {plain(column)}: {problem}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ def read_table(data: bytes, name: str) -> Table:
     columns = tuple(first[1])
     for column in columns:
         if not column.strip() or columns.count(column) > 1:
-            what = "has no name" if not column.strip() else "stands there twice"
-            raise UsageError(f"{plain(first[0])}: column {plain(column)!r} {what}")
+            problem = "has no name" if not column.strip() else "stands there twice"
+            raise UsageError(f"{plain(first[0])}: column {plain(column)!r} {problem}")
     rows = []
     for place, fields in lines:
         if len(fields) != len(columns):

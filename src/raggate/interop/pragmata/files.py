@@ -36,8 +36,8 @@ def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet,
     sheets = []
     for path in map(_exported, paths):
         if path.is_dir():
-            found = [pragmata.read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
-            sheets += [sheet for sheet in found if task in {None, sheet.task}]
+            read = [pragmata.read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
+            sheets += [sheet for sheet in read if task in {None, sheet.task}]
         elif not path.name.endswith(pragmata.META):
             sheets.append(pragmata.read_sheet(_bytes(path), str(path), task=task))
     if not sheets:
@@ -149,8 +149,8 @@ def export_id(sheets: Sequence[Sheet]) -> str | None:
     meta = next(iter(homes)) / _EXPORT
     if len(homes) != 1 or not meta.is_file():
         return None
-    told = parse_object(_bytes(meta), plain(str(meta))).get("export_id")
-    return told if isinstance(told, str) and told else meta.resolve().parent.name
+    name = parse_object(_bytes(meta), plain(str(meta))).get("export_id")
+    return name if isinstance(name, str) and name else meta.resolve().parent.name
 
 
 def _exported(path: Path) -> Path:

@@ -30,19 +30,19 @@ def to_cases(
     Returns:
         The cases in the order of the file, and what was dropped.
     """
-    found: dict[str, list[RetrievalJudgment]] = {}
+    by_record: dict[str, list[RetrievalJudgment]] = {}
     for judgment in judgments:
-        found.setdefault(judgment.record, []).append(judgment)
+        by_record.setdefault(judgment.record, []).append(judgment)
     # a query may stand in several records, of other answers or other chunks
-    known: dict[str, list[Record]] = {}
+    by_query: dict[str, list[Record]] = {}
     for record in records:
-        known.setdefault(fold(record.query), []).append(record)
+        by_query.setdefault(fold(record.query), []).append(record)
     cases, notes = [], []
-    for name, judged in found.items():
-        about = known.get(fold(judged[0].query), [])
+    for name, judged in by_record.items():
+        about = by_query.get(fold(judged[0].query), [])
         documents = {chunk.chunk_id: chunk.doc_id for record in about for chunk in record.chunks}
         languages = dict.fromkeys(record.language for record in about if record.language)
-        grades = {one.chunk_id: grade(one.labels) for one in judged}
+        grades = {judgment.chunk_id: grade(judgment.labels) for judgment in judged}
         relevant = {chunk: value for chunk, value in grades.items() if value > 0}
         case = Case(
             id=name,
@@ -62,12 +62,12 @@ def to_cases(
 
 def _dropped(case: Case, judged: Sequence[RetrievalJudgment], grades: Mapping[str, int]) -> list[Note]:
     zero = sum(value == 0 for value in grades.values())
-    misleading = sum(one.labels.get(MISLEADING, False) for one in judged)
-    found = []
+    misleading = sum(judgment.labels.get(MISLEADING, False) for judgment in judged)
+    notes = []
     if zero:
-        found.append(note(case.id, "labels", "dropped", f"{zero} chunks judged not relevant"))
+        notes.append(note(case.id, "labels", "dropped", f"{zero} chunks judged not relevant"))
     if misleading:
-        found.append(note(case.id, MISLEADING, "dropped", f"{misleading} chunks"))
+        notes.append(note(case.id, MISLEADING, "dropped", f"{misleading} chunks"))
     if not case.answerable:
-        found.append(note(case.id, "answerable", "changed", "no chunk is relevant, so it became one to abstain from"))
-    return found
+        notes.append(note(case.id, "answerable", "changed", "no chunk is relevant, so it became one to abstain from"))
+    return notes

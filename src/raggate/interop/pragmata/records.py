@@ -46,10 +46,10 @@ def read_records(data: bytes, name: str) -> tuple[Record, ...]:
 def _from_array(text: str, name: str) -> tuple[Record, ...]:
     for number, line in enumerate(text.split("\n"), 1):
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
-    found = _json(text, name)
-    if not isinstance(found, list):
+    values = _json(text, name)
+    if not isinstance(values, list):
         raise UsageError(f"{plain(name)}: expected a JSON array of records")
-    return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(found, 1))
+    return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(values, 1))
 
 
 def _from_lines(text: str, name: str) -> tuple[Record, ...]:
@@ -64,11 +64,11 @@ def _from_lines(text: str, name: str) -> tuple[Record, ...]:
 
 
 def _from_table(table: Table) -> tuple[Record, ...]:
-    known = (*_RECORD, *_FLAT, *_GROUP)
-    unknown = next((column for column in table.columns if column not in known), None)
+    columns = (*_RECORD, *_FLAT, *_GROUP)
+    unknown = next((column for column in table.columns if column not in columns), None)
     if unknown is not None:
         raise UsageError(
-            f"{plain(table.name)}:1: unknown column {plain(unknown)!r}", hint=f"Known: {', '.join(known)}."
+            f"{plain(table.name)}:1: unknown column {plain(unknown)!r}", hint=f"Known: {', '.join(columns)}."
         )
     if "chunks" in table.columns:
         return tuple(
@@ -86,7 +86,7 @@ def _from_table(table: Table) -> tuple[Record, ...]:
     for row in table.rows:
         keys = ("query", "answer", "context_set") if group is None else (group,)
         rows.setdefault(tuple(row.values.get(key, "") for key in keys), []).append(row)
-    return tuple(_grouped(found) for found in rows.values())
+    return tuple(_grouped(members) for members in rows.values())
 
 
 def _grouped(rows: list[Row]) -> Record:
@@ -108,8 +108,8 @@ def _filled(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _record(value: object, place: str) -> Record:
-    found = _object(value, _RECORD, place)
-    chunks = found.get("chunks")
+    row = _object(value, _RECORD, place)
+    chunks = row.get("chunks")
     if not isinstance(chunks, list) or not chunks:
         raise UsageError(f"{plain(place)}: chunks: expected at least one chunk")
     read = tuple(_chunk(chunk, f"{place}: chunk {number}") for number, chunk in enumerate(chunks, 1))
@@ -117,29 +117,29 @@ def _record(value: object, place: str) -> Record:
     twice = next((chunk for chunk in ids if ids.count(chunk) > 1), None)
     if twice is not None:
         raise UsageError(f"{plain(place)}: chunk_id {plain(twice)!r} stands there twice")
-    language = found.get("language")
+    language = row.get("language")
     if language is not None and not isinstance(language, str):
         raise UsageError(f"{plain(place)}: language: expected text or null")
     return Record(
-        query=_text(found, "query", place),
-        answer=_text(found, "answer", place),
+        query=_text(row, "query", place),
+        answer=_text(row, "answer", place),
         chunks=read,
-        context_set=_text(found, "context_set", place),
+        context_set=_text(row, "context_set", place),
         language=language,
         place=place,
     )
 
 
 def _chunk(value: object, place: str) -> RecordChunk:
-    found = _object(value, _CHUNK, place)
-    rank = found.get("chunk_rank")
+    row = _object(value, _CHUNK, place)
+    rank = row.get("chunk_rank")
     if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
         raise UsageError(f"{plain(place)}: chunk_rank: expected a whole number from 1")
     return RecordChunk(
-        chunk_id=_text(found, "chunk_id", place),
-        doc_id=_text(found, "doc_id", place),
+        chunk_id=_text(row, "chunk_id", place),
+        doc_id=_text(row, "doc_id", place),
         rank=rank,
-        text=_text(found, "text", place),
+        text=_text(row, "text", place),
     )
 
 
@@ -152,8 +152,8 @@ def _object(value: object, keys: tuple[str, ...], place: str) -> Mapping[str, An
     return value
 
 
-def _text(found: Mapping[str, Any], key: str, place: str) -> str:
-    value = found.get(key)
+def _text(row: Mapping[str, Any], key: str, place: str) -> str:
+    value = row.get(key)
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{plain(place)}: {key}: expected text")
     return value

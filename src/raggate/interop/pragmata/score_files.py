@@ -34,7 +34,7 @@ def write_scores(report: ScoreReport) -> bytes:
     Raises:
         UsageError: when a metric has no value that their shape wants one for.
     """
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "task": report.task,
         "source": {
             "kind": report.source.kind,
@@ -47,13 +47,13 @@ def write_scores(report: ScoreReport) -> bytes:
         "ci_level": report.level,
     }
     if report.task == "retrieval":
-        found["top_k"] = report.top_k
+        content["top_k"] = report.top_k
     for name in METRICS[report.task]:
         score = report.metrics[name]
         if score is None and name not in _NULLABLE:
             raise UsageError(f"{name} has no value, and a score report cannot say so")
-        found[name] = None if score is None else _written(score)
-    return dumps(found, pretty=True)
+        content[name] = None if score is None else _written(score)
+    return dumps(content, pretty=True)
 
 
 def _written(score: MetricScore) -> dict[str, Any]:
@@ -76,68 +76,71 @@ def read_scores(data: bytes, name: str) -> ScoreReport:
     for number, line in enumerate(text.split("\n"), 1):
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
     try:
-        found = loads(text)
+        content = loads(text)
     except ValueError as error:
         raise UsageError(f"{plain(name)}: not valid JSON: {plain(str(error))}") from None
-    task = found.get("task") if isinstance(found, dict) else None
+    task = content.get("task") if isinstance(content, dict) else None
     if task not in TASKS:
         raise UsageError(f"{plain(name)}: task: expected one of {', '.join(TASKS)}")
     names = METRICS[task]
     keys = (*_HEAD, *(("top_k",) if task == "retrieval" else ()), *names)
     # what has a default there may be missing here
-    _check_keys(found, keys, name, optional={"notes", *_NULLABLE})
-    source = found["source"]
+    _check_keys(content, keys, name, optional={"notes", *_NULLABLE})
+    source = content["source"]
     _check_keys(source, _SOURCE, f"{name}: source")
     if source["kind"] not in _KINDS:
         raise UsageError(f"{plain(name)}: source.kind: expected one of {', '.join(_KINDS)}")
     return ScoreReport(
         task=task,
         source=ScoreSource(kind=source["kind"], ref=str(source["ref"]), resolved_path=str(source["resolved_path"])),
-        notes=str(found.get("notes", "")),
-        created_at=str(found["created_at"]),
-        n_examples=_count(found, "n_examples", name),
-        level=_share(found, "ci_level", name),
-        top_k=_count(found, "top_k", name) if task == "retrieval" else None,
-        metrics={metric: _score(found.get(metric), metric, name) for metric in names},
+        notes=str(content.get("notes", "")),
+        created_at=str(content["created_at"]),
+        n_examples=_count(content, "n_examples", name),
+        level=_share(content, "ci_level", name),
+        top_k=_count(content, "top_k", name) if task == "retrieval" else None,
+        metrics={metric: _score(content.get(metric), metric, name) for metric in names},
     )
 
 
-def _score(found: Any, metric: str, name: str) -> MetricScore | None:
-    if found is None and metric in _NULLABLE:
+def _score(content: Any, metric: str, name: str) -> MetricScore | None:
+    if content is None and metric in _NULLABLE:
         return None
     place = f"{name}: {metric}"
-    _check_keys(found, _SCORE, place)
-    if found["method"] not in _METHODS:
+    _check_keys(content, _SCORE, place)
+    if content["method"] not in _METHODS:
         raise UsageError(f"{plain(place)}: method: expected one of {', '.join(_METHODS)}")
-    interval = Interval(_share(found, "ci_lower", place), _share(found, "ci_upper", place))
+    interval = Interval(_share(content, "ci_lower", place), _share(content, "ci_upper", place))
     if interval.lower > interval.upper:
         raise UsageError(f"{plain(place)}: ci_lower is above ci_upper")
     return MetricScore(
-        point=_share(found, "point", place), interval=interval, method=found["method"], n=_count(found, "n", place)
+        point=_share(content, "point", place),
+        interval=interval,
+        method=content["method"],
+        n=_count(content, "n", place),
     )
 
 
-def _check_keys(found: Any, keys: tuple[str, ...], place: str, *, optional: set[str] | None = None) -> None:
-    if not isinstance(found, dict):
+def _check_keys(content: Any, keys: tuple[str, ...], place: str, *, optional: set[str] | None = None) -> None:
+    if not isinstance(content, dict):
         raise UsageError(f"{plain(place)}: expected an object with {', '.join(keys)}")
-    unknown = next((key for key in found if key not in keys), None)
+    unknown = next((key for key in content if key not in keys), None)
     if unknown is not None:
         raise UsageError(f"{plain(place)}: unknown key {plain(unknown)!r}")
-    missing = next((key for key in keys if key not in found and key not in (optional or ())), None)
+    missing = next((key for key in keys if key not in content and key not in (optional or ())), None)
     if missing is not None:
         raise UsageError(f"{plain(place)}: key {missing} is missing")
 
 
-def _share(found: Mapping[str, Any], key: str, place: str) -> float:
-    value = found[key]
+def _share(content: Mapping[str, Any], key: str, place: str) -> float:
+    value = content[key]
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not isfinite(value) or not 0 <= value <= 1:
         raise UsageError(f"{plain(place)}: {key}: expected a number from 0 to 1")
     return float(value)
 
 
-def _count(found: Mapping[str, Any], key: str, place: str) -> int:
-    value = found[key]
+def _count(content: Mapping[str, Any], key: str, place: str) -> int:
+    value = content[key]
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{plain(place)}: {key}: expected a whole number from 1")
     return value

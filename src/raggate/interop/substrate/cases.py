@@ -40,7 +40,7 @@ def to_cases(queries: QuerySet, complete: Complete) -> tuple[tuple[Case, ...], t
         name = query.id or _id(query, taken)
         taken.add(name)
         cases.append(complete(_case(query, name, number)))
-        dropped += [f"{plain(name)}: {what}" for what in _lost(query)]
+        dropped += [f"{plain(name)}: {loss}" for loss in _lost(query)]
     if queries.version is not None or queries.description or queries.extra:
         dropped.append("version, description and other keys of the file")
     return tuple(cases), tuple(dropped)
@@ -56,7 +56,7 @@ def from_cases(cases: Sequence[Case], *, description: str = "") -> tuple[QuerySe
     dropped: list[str] = []
     for case in cases:
         queries.append(_to_query(case))
-        dropped += [f"{plain(case.id)}: {what}" for what in _unsaid(case)]
+        dropped += [f"{plain(case.id)}: {loss}" for loss in _unsaid(case)]
     return QuerySet(queries=tuple(queries), description=description), tuple(dropped)
 
 

@@ -138,10 +138,14 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     comparison = gate.compare(before, current, policy, inputs.limits(current, **settings), flat=flat)
     if shape == "by_mode":
         comparison = gate.renamed(comparison, script_mode)
-    known = {
-        metric for side in (before, current) for buckets in side.values() for one in buckets.values() for metric in one
+    names = {
+        metric
+        for side in (before, current)
+        for buckets in side.values()
+        for bucket in buckets.values()
+        for metric in bucket
     }
-    unknown = sorted(policy.thresholds.keys() - known)
+    unknown = sorted(policy.thresholds.keys() - names)
     if unknown:
         _warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
     _say_comparison(comparison)
@@ -176,8 +180,8 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
     from raggate.interop.substrate.metrics_files import read_shaped
 
     table, shape = read_shaped(metrics)
-    found = None if key else inputs.record(record or metrics)
-    name = key or records.baseline_key(found or {})
+    run_record = None if key else inputs.record(record or metrics)
+    name = key or records.baseline_key(run_record or {})
     target = records.baseline_path(directory, name)
     data = read_bytes(metrics)
     if target.exists():
@@ -189,7 +193,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
         _say_comparison(gate.compare(before, table, gate.Policy(directions=inputs.directions()), flat=flat))
         if not force:
             raise UsageError(f"{target} is there already", hint="Review the changes above, then repeat with --force.")
-    if found is not None and found["git"]["dirty"]:
+    if run_record is not None and run_record["git"]["dirty"]:
         click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
     _write(target, data)
     click.echo(log_line(f"wrote {target} for {name}"))
@@ -233,9 +237,9 @@ def _say_comparison(comparison: Comparison) -> None:
     for row in comparison.rows:
         values = f"{written(row.baseline):>9} {written(row.current):>9} {written(row.delta, sign=True):>9}"
         click.echo(f"{_columns((row.mode, row.difficulty, row.metric))} {values}  {row.status}")
-    for what, found in (("vanished", comparison.vanished), ("fewer", comparison.shrunk), ("new", comparison.added)):
-        for name in found:
-            click.echo(log_line(f"{what}: {name}"))
+    for change, buckets in (("vanished", comparison.vanished), ("fewer", comparison.shrunk), ("new", comparison.added)):
+        for name in buckets:
+            click.echo(log_line(f"{change}: {name}"))
     for limit in comparison.limits:
         if limit.broken or limit.value is None:
             click.echo(log_line(f"limit: {limit}"))
@@ -258,13 +262,13 @@ def _say_table(table: Table) -> None:
 
 
 def _say_doubts(joined: Joined) -> None:
-    for what, pairs in (
+    for problem, pairs in (
         ("have no results in a mode and count as misses", joined.missing),
         ("of the results are not among the queries and are not scored", joined.unknown),
     ):
         if pairs:
             named = "; ".join(f"{mode}: {query}" for query, mode in pairs[:_EXAMPLES])
-            _warn(f"{len(pairs)} queries {what}: {named}")
+            _warn(f"{len(pairs)} queries {problem}: {named}")
     for mode in joined.absent:
         _warn(f"no results in mode {mode}, which queries ask for")
 

@@ -85,6 +85,6 @@ def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        shown = plain(f"{place}: {where}: " if where else f"{place}: ")
-        raise UsageError(f"{shown} {first['msg']}") from None
+        prefix = plain(f"{place}: {where}: " if where else f"{place}: ")
+        raise UsageError(f"{prefix} {first['msg']}") from None
     return value

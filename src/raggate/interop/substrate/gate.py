@@ -79,8 +79,8 @@ class Limit:
     def __str__(self) -> str:
         """Write it as their check does: `bm25/easy/hit_at_1: 60.0% < 70.0%`."""
         sign = "<" if self.direction == "higher" else ">"
-        found = "not measured" if self.value is None else f"{self.value:.1%} {sign} {self.limit:.1%}"
-        return f"{self.mode}/{self.bucket}/{self.metric}: {found}"
+        outcome = "not measured" if self.value is None else f"{self.value:.1%} {sign} {self.limit:.1%}"
+        return f"{self.mode}/{self.bucket}/{self.metric}: {outcome}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,7 @@ def check_limits(
     A limit of a difficulty that the run does not have is left out. One of a metric that its bucket does not say, or
     over all queries of a mode, is kept with the value None: it was asked for and not measured.
     """
-    found = []
+    checked = []
     for mode, buckets in limits.items():
         for name, metrics in buckets.items():
             bucket = current.get(mode, {}).get(name)
@@ -189,7 +189,7 @@ def check_limits(
                 value = (bucket or {}).get(metric)
                 direction = direction_of(metric, directions)
                 worse = value is not None and (limit - value if direction == "higher" else value - limit) > EPSILON
-                found.append(
+                checked.append(
                     Limit(
                         mode=mode,
                         bucket=name,
@@ -200,7 +200,7 @@ def check_limits(
                         broken=worse,
                     )
                 )
-    return tuple(found)
+    return tuple(checked)
 
 
 def targets(scenario: Mapping[str, Mapping[str, float]]) -> Limits:
@@ -211,16 +211,16 @@ def targets(scenario: Mapping[str, Mapping[str, float]]) -> Limits:
 def direction_of(metric: str, directions: Mapping[str, Direction] | None = None) -> Direction:
     """Say which way is better: by `directions`, else by the table here."""
     base = re.sub(r"_at_\d+$", "", metric)
-    known = directions or {}
-    return known.get(metric) or known.get(base) or ("lower" if base in LOWER else "higher")
+    given = directions or {}
+    return given.get(metric) or given.get(base) or ("lower" if base in LOWER else "higher")
 
 
 def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
     """Give the content of `comparison.json`: their keys in their order, then raggate's."""
     by_status: dict[str, list[dict[str, Any]]] = {"REGRESSED": [], "IMPROVED": [], "OK": [], "TOO FEW": []}
     for row in comparison.rows:
-        shown = ("mode", "difficulty", "metric", "baseline", "current", "delta", "threshold")
-        by_status[row.status].append({key: getattr(row, key) for key in shown})
+        columns = ("mode", "difficulty", "metric", "baseline", "current", "delta", "threshold")
+        by_status[row.status].append({key: getattr(row, key) for key in columns})
     return {
         "timestamp": timestamp,
         "baseline_path": baseline_path,
@@ -309,10 +309,10 @@ def _count(bucket: Bucket) -> float:
 
 def _is_levelled(sides: tuple[Table, Table], flat: tuple[bool, bool]) -> bool:
     """Say whether one side's shape has no `overall` and the other's does, so that only difficulties can be compared."""
-    says = [any(OVERALL in buckets for buckets in side.values()) for side in sides]
-    unable = any(shape and not said for shape, said in zip(flat, says, strict=True))
+    has_overall = [any(OVERALL in buckets for buckets in side.values()) for side in sides]
+    unable = any(shape and not present for shape, present in zip(flat, has_overall, strict=True))
     every = [buckets for side in sides for buckets in side.values()]
-    return unable and says[0] != says[1] and all(buckets.keys() - {OVERALL} for buckets in every)
+    return unable and has_overall[0] != has_overall[1] and all(buckets.keys() - {OVERALL} for buckets in every)
 
 
 def _without_overall(table: Table) -> Table:

@@ -17,28 +17,28 @@ LEXICAL = ("fts", "retrieval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Fields:
     """What the results of a run tell at all; what no result tells is not measured, rather than 0."""
 
     heading_only: bool
     bodies: bool
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[Row]]) -> Told:
+    def of(cls, lists: Sequence[Sequence[Row]]) -> Fields:
         """Look through all result lists of a run."""
-        entries = [entry for found in lists for entry in found]
+        entries = [entry for results in lists for entry in results]
         return cls(
             heading_only=any(entry.get("heading_only") is not None for entry in entries),
             bodies=any(entry.get("body_text") is not None for entry in entries),
         )
 
 
-def dominance_of_query(results: Sequence[Row], told: Told) -> float | None:
+def dominance_of_query(results: Sequence[Row], fields: Fields) -> float | None:
     """(a) The specification: 1 if the first result is a heading-only match, else 0; 0 for an empty list.
 
     None where that is not told of the first result, or of any result of the run.
     """
-    if not told.heading_only:
+    if not fields.heading_only:
         return None
     if not results:
         return 0.0
@@ -52,8 +52,8 @@ def dominance_of_results(lists: Sequence[Sequence[Row]], mode: str, k: int, thre
     That is max(fts, retrieval) / score >= threshold; without scores by channel every result of bm25 counts. A score of
     0 or less never counts. 0 for no results.
     """
-    shown = [entry for found in lists for entry in found[:k]]
-    return sum(is_dominated(entry, mode, threshold) for entry in shown) / len(shown) if shown else 0.0
+    entries = [entry for results in lists for entry in results[:k]]
+    return sum(is_dominated(entry, mode, threshold) for entry in entries) / len(entries) if entries else 0.0
 
 
 def is_dominated(entry: Row, mode: str, threshold: float) -> bool:
@@ -65,31 +65,31 @@ def is_dominated(entry: Row, mode: str, threshold: float) -> bool:
     return total > 0 and bool(max(scores.get(channel, 0.0) for channel in LEXICAL) / total >= threshold)
 
 
-def dominance_of_documents(results: Sequence[Row], k: int, told: Told) -> float | None:
+def dominance_of_documents(results: Sequence[Row], k: int, fields: Fields) -> float | None:
     """(c) `heading_bias.py`: share, among documents with several chunks in the first k, whose first chunk has no body.
 
     0 where no document has several. None where bodies are not told.
     """
-    shown = results[:k]
-    if not _known(shown, told):
+    first = results[:k]
+    if not _has_bodies(first, fields):
         return None
     chunks: dict[str, list[Row]] = {}
-    for entry in shown:
+    for entry in first:
         chunks.setdefault(entry["doc_id"], []).append(entry)
-    several = [found for found in chunks.values() if len(found) > 1]
-    return sum(_bodiless(found[0]) for found in several) / len(several) if several else 0.0
+    several = [entries for entries in chunks.values() if len(entries) > 1]
+    return sum(_bodiless(entries[0]) for entries in several) / len(several) if several else 0.0
 
 
-def heading_only_hits(results: Sequence[Row], k: int, told: Told) -> float | None:
+def heading_only_hits(results: Sequence[Row], k: int, fields: Fields) -> float | None:
     """`heading_bias.py`: share of the first k results without a body; 0 for an empty list, None where not told."""
-    shown = results[:k]
-    if not _known(shown, told):
+    first = results[:k]
+    if not _has_bodies(first, fields):
         return None
-    return sum(_bodiless(entry) for entry in shown) / len(shown) if shown else 0.0
+    return sum(_bodiless(entry) for entry in first) / len(first) if first else 0.0
 
 
-def _known(shown: Sequence[Row], told: Told) -> bool:
-    return told.bodies and all(entry.get("body_text") is not None for entry in shown)
+def _has_bodies(results: Sequence[Row], fields: Fields) -> bool:
+    return fields.bodies and all(entry.get("body_text") is not None for entry in results)
 
 
 def _bodiless(entry: Row) -> bool:

@@ -42,7 +42,7 @@ class Depths:
     k: int | None = None
     heading_threshold: float | None = None
 
-    def told(self) -> dict[str, Any]:
+    def chosen(self) -> dict[str, Any]:
         """Give what is not the default."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
@@ -55,10 +55,10 @@ def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
     """
     if not scenarios:
         return queries
-    known = sorted({query.scenario for query in queries.queries if query.scenario})
+    slugs = sorted({query.scenario for query in queries.queries if query.scenario})
     for slug in scenarios:
-        if slug not in known:
-            raise UsageError(plain(f"{name}: no query of scenario {slug!r}; known: {', '.join(known) or 'none'}"))
+        if slug not in slugs:
+            raise UsageError(plain(f"{name}: no query of scenario {slug!r}; known: {', '.join(slugs) or 'none'}"))
     return replace(queries, queries=tuple(query for query in queries.queries if query.scenario in scenarios))
 
 
@@ -105,16 +105,16 @@ def scored(
     if corpus is not None:
         documents = read_corpus(corpus)
         rows = _with_texts(queries, rows, documents)
-        told = {name: document.frontmatter.get("cluster") for name, document in documents.items()}
-        clusters = {name: str(cluster) for name, cluster in told.items() if cluster is not None}
+        by_document = {name: document.frontmatter.get("cluster") for name, document in documents.items()}
+        clusters = {name: str(cluster) for name, cluster in by_document.items() if cluster is not None}
     joined = compat.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
     if len(joined.missing) == len(joined.asked):
         raise CannotTell("no query goes with the results", hint="Queries and results are joined by text and mode.")
-    known = compat.Definitions(heading=heading, clusters=clusters)
-    k = known.k if depths.k is None else depths.k
-    threshold = known.heading_threshold if depths.heading_threshold is None else depths.heading_threshold
-    cutoffs = tuple(sorted({*known.cutoffs, k}))
-    return compat.score(joined.asked, replace(known, k=k, cutoffs=cutoffs, heading_threshold=threshold)), joined
+    definitions = compat.Definitions(heading=heading, clusters=clusters)
+    k = definitions.k if depths.k is None else depths.k
+    threshold = definitions.heading_threshold if depths.heading_threshold is None else depths.heading_threshold
+    cutoffs = tuple(sorted({*definitions.cutoffs, k}))
+    return compat.score(joined.asked, replace(definitions, k=k, cutoffs=cutoffs, heading_threshold=threshold)), joined
 
 
 def exact(
@@ -136,7 +136,9 @@ def exact(
     joined = compat.join(asked, rows, all_modes=shape == "by_mode")
     table: Table = {}
     if len(joined.missing) < len(joined.asked):
-        table = compat.golden_check(asked, rows) if shape == "bare" else compat.run_skill(joined.asked, **given.told())
+        table = (
+            compat.golden_check(asked, rows) if shape == "bare" else compat.run_skill(joined.asked, **given.chosen())
+        )
     if not table:
         raise CannotTell("no query goes with the results", hint="The bare shape asks by retriever_types alone.")
     return table, joined
@@ -212,10 +214,10 @@ def limits(
         if slug not in targets:
             raise UsageError(plain(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}"))
         wanted.append(gate.targets(targets[slug]))
-    found = tuple(limit for one in wanted for limit in gate.check_limits(current, one, directions()))
-    if wanted and not found:
+    checked = tuple(limit for table in wanted for limit in gate.check_limits(current, table, directions()))
+    if wanted and not checked:
         raise CannotTell("none of the limits asked for applies to a mode and difficulty of the metrics")
-    return found
+    return checked
 
 
 def _with_texts(queries: QuerySet, rows: Sequence[Row], documents: Mapping[str, Document]) -> Sequence[Row]:

@@ -49,7 +49,7 @@ class Definitions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RankedQuery:
     """One query in one mode with its results. `grades` holds the relevant documents by id without `.md`."""
 
     query: str
@@ -70,7 +70,7 @@ class Joined:
         absent: modes that queries name and no row has: not scored.
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[RankedQuery, ...]
     missing: tuple[tuple[str, str], ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
     absent: tuple[str, ...] = ()
@@ -107,12 +107,12 @@ def join(queries: Sequence[Row], rows: Sequence[Row], *, all_modes: bool = False
     )
 
 
-def stored(rows: Sequence[Row]) -> tuple[Asked, ...]:
+def stored(rows: Sequence[Row]) -> tuple[RankedQuery, ...]:
     """Take rows with the labels that are stored in them."""
     return tuple(_asked(row, row["mode"], row.get("results") or ()) for row in rows)
 
 
-def score(asked: Sequence[Asked], definitions: Definitions | None = None) -> Table:
+def score(asked: Sequence[RankedQuery], definitions: Definitions | None = None) -> Table:
     """Score queries by the specification.
 
     Per query and mode `hit_at_k`, `mrr_at_k` and `ndcg_at_k`, the heading, duplicate and diversity rates; per bucket
@@ -120,8 +120,8 @@ def score(asked: Sequence[Asked], definitions: Definitions | None = None) -> Tab
     a miss. What the results do not tell, such as bodies, gives None.
     """
     chosen = definitions or Definitions()
-    told = headings.Told.of(_lists(asked))
-    values = [_values(item, chosen, told) for item in asked]
+    fields = headings.Fields.of(_lists(asked))
+    values = [_values(item, chosen, fields) for item in asked]
     by_mode: dict[str, list[int]] = {}
     for position, item in enumerate(asked):
         by_mode.setdefault(item.mode, []).append(position)
@@ -134,57 +134,57 @@ def score(asked: Sequence[Asked], definitions: Definitions | None = None) -> Tab
     }
 
 
-def hit(item: Asked, k: int) -> float:
+def hit(item: RankedQuery, k: int) -> float:
     """1 if one of the first k results is a relevant document, else 0; every chunk of a document takes a place."""
     return float(any(stem(entry["doc_id"]) in item.grades for entry in item.results[:k]))
 
 
-def mrr(item: Asked, k: int) -> float:
+def mrr(item: RankedQuery, k: int) -> float:
     """1 / place of the first relevant result within the first k, else 0."""
     places = (place for place, entry in enumerate(item.results[:k], 1) if stem(entry["doc_id"]) in item.grades)
     return next((1 / place for place in places), 0.0)
 
 
-def ndcg(item: Asked, k: int, *, deduplicated: bool = True) -> float:
+def ndcg(item: RankedQuery, k: int, *, deduplicated: bool = True) -> float:
     """Linear gain over that of the best order of all relevant documents; 0 for a query that expects nothing.
 
     Of a document that comes back in several chunks the first counts and the others leave the list. Without
     `deduplicated` each gains again, and the value can be above 1.
     """
     # for k different documents the whole list may be needed
-    shown = item.results if deduplicated else item.results[:k]
-    found: dict[object, str] = {}
-    for place, entry in enumerate(shown):
-        if len(found) == k:
+    results = item.results if deduplicated else item.results[:k]
+    documents: dict[object, str] = {}
+    for place, entry in enumerate(results):
+        if len(documents) == k:
             break
         doc_id = stem(entry["doc_id"])
-        found.setdefault(doc_id if deduplicated else place, doc_id)
+        documents.setdefault(doc_id if deduplicated else place, doc_id)
     ideal = _discounted(sorted(item.grades.values(), reverse=True)[:k])
-    return _discounted([item.grades.get(doc_id, 0) for doc_id in found.values()]) / ideal if ideal else 0.0
+    return _discounted([item.grades.get(doc_id, 0) for doc_id in documents.values()]) / ideal if ideal else 0.0
 
 
-def duplicate_doc_rate(item: Asked, k: int) -> float:
+def duplicate_doc_rate(item: RankedQuery, k: int) -> float:
     """Share of the first k results whose document stood higher up already; 0 for an empty list."""
-    found = [stem(entry["doc_id"]) for entry in item.results[:k]]
-    return (len(found) - len(set(found))) / len(found) if found else 0.0
+    documents = [stem(entry["doc_id"]) for entry in item.results[:k]]
+    return (len(documents) - len(set(documents))) / len(documents) if documents else 0.0
 
 
-def diversity_rate(item: Asked, k: int, clusters: Mapping[str, str] | None = None) -> float | None:
+def diversity_rate(item: RankedQuery, k: int, clusters: Mapping[str, str] | None = None) -> float | None:
     """Share of the first k results that bring a document, or with `clusters` a cluster, of their own.
 
     None for an empty list. A document without a cluster is one of its own.
     """
-    known = clusters or {}
-    found = []
+    by_document = clusters or {}
+    groups = []
     for entry in item.results[:k]:
         doc_id = stem(entry["doc_id"])
-        cluster = known.get(doc_id, known.get(f"{doc_id}.md"))
+        cluster = by_document.get(doc_id, by_document.get(f"{doc_id}.md"))
         # a cluster may have the name of a document
-        found.append((cluster is not None, doc_id if cluster is None else cluster))
-    return len(set(found)) / len(found) if found else None
+        groups.append((cluster is not None, doc_id if cluster is None else cluster))
+    return len(set(groups)) / len(groups) if groups else None
 
 
-def run_experiment(asked: Sequence[Asked], limit: int = 10) -> Table:
+def run_experiment(asked: Sequence[RankedQuery], limit: int = 10) -> Table:
     """Give what `run_experiment.py` aggregates: hit at 1, 3 and the limit, MRR at the limit, `count` as a float."""
     table: Table = {}
     for mode, difficulty, members in _groups(asked):
@@ -197,11 +197,11 @@ def run_experiment(asked: Sequence[Asked], limit: int = 10) -> Table:
     return table
 
 
-def build_metrics(asked: Sequence[Asked], k: int = 10, heading_threshold: float = 0.7) -> Table:
+def build_metrics(asked: Sequence[RankedQuery], k: int = 10, heading_threshold: float = 0.7) -> Table:
     """Give what `build_metrics.py enrich` adds, to 6 decimals: nDCG with repeated gains, and heading dominance."""
     table: Table = {}
     for mode, difficulty, members in _groups(asked):
-        binary = [Asked(**{**_fields(item), "grades": dict.fromkeys(item.grades, 1)}) for item in members]
+        binary = [RankedQuery(**{**_fields(item), "grades": dict.fromkeys(item.grades, 1)}) for item in members]
         average = sum(ndcg(item, k, deduplicated=False) for item in binary) / len(members)
         dominance = headings.dominance_of_results(_lists(members), mode, k, heading_threshold)
         table.setdefault(mode, {})[difficulty] = {
@@ -211,7 +211,7 @@ def build_metrics(asked: Sequence[Asked], k: int = 10, heading_threshold: float 
     return table
 
 
-def run_skill(asked: Sequence[Asked], limit: int = 10, k: int = 10, heading_threshold: float = 0.7) -> Table:
+def run_skill(asked: Sequence[RankedQuery], limit: int = 10, k: int = 10, heading_threshold: float = 0.7) -> Table:
     """Give what the skill's `metrics.json` holds after both of its scripts; each has a K of its own."""
     table, added = run_experiment(asked, limit), build_metrics(asked, k, heading_threshold)
     return {
@@ -232,14 +232,14 @@ def golden_check(queries: Sequence[Row], rows: Sequence[Row], cutoffs: Sequence[
         for mode in query.get("retriever_types") or ():
             if mode not in run:
                 continue
-            found = [entry["doc_id"] for entry in by_key.get((query["query"], mode), ())]
+            doc_ids = [entry["doc_id"] for entry in by_key.get((query["query"], mode), ())]
             key = (mode, query.get("difficulty") or DEFAULT_DIFFICULTY)
-            groups.setdefault(key, []).append((set(query["expected_docs"]), found))
+            groups.setdefault(key, []).append((set(query["expected_docs"]), doc_ids))
     table: Table = {}
     for (mode, difficulty), members in groups.items():
         values: dict[str, float | None] = {"count": float(len(members))}
         for k in cutoffs:
-            values[f"hit_at_{k}"] = sum(bool(wanted & set(found[:k])) for wanted, found in members) / len(members)
+            values[f"hit_at_{k}"] = sum(bool(wanted & set(doc_ids[:k])) for wanted, doc_ids in members) / len(members)
         table.setdefault(mode, {})[difficulty] = values
     return table
 
@@ -253,9 +253,9 @@ def _is_for(query: Row, mode: str) -> bool:
     return asked_in(query.get("retriever_types"), mode)
 
 
-def _asked(labels: Row, mode: str, results: Sequence[Row]) -> Asked:
+def _asked(labels: Row, mode: str, results: Sequence[Row]) -> RankedQuery:
     graded = {stem(doc_id): grade for doc_id, grade in (labels.get("relevance") or {}).items() if grade > 0}
-    return Asked(
+    return RankedQuery(
         query=labels["query"],
         mode=mode,
         difficulty=labels.get("difficulty") or DEFAULT_DIFFICULTY,
@@ -264,37 +264,40 @@ def _asked(labels: Row, mode: str, results: Sequence[Row]) -> Asked:
     )
 
 
-def _values(item: Asked, chosen: Definitions, told: headings.Told) -> dict[str, float | None]:
+def _values(item: RankedQuery, chosen: Definitions, fields: headings.Fields) -> dict[str, float | None]:
     """Score one query; dominance of results is the one rate that is not a mean over queries."""
     values: dict[str, float | None] = {}
-    ranked: dict[str, Callable[[Asked, int], float]] = {"hit": hit, "mrr": mrr, "ndcg": ndcg}
+    ranked: dict[str, Callable[[RankedQuery, int], float]] = {"hit": hit, "mrr": mrr, "ndcg": ndcg}
     for name, function in ranked.items():
         values.update({f"{name}_at_{k}": function(item, k) for k in chosen.cutoffs})
     if chosen.heading == "heading_bias":
-        values["heading_dominance_rate"] = headings.dominance_of_documents(item.results, chosen.k, told)
+        values["heading_dominance_rate"] = headings.dominance_of_documents(item.results, chosen.k, fields)
     else:
-        values["heading_dominance_rate"] = headings.dominance_of_query(item.results, told)
-    values["heading_only_hit_rate"] = headings.heading_only_hits(item.results, chosen.k, told)
+        values["heading_dominance_rate"] = headings.dominance_of_query(item.results, fields)
+    values["heading_only_hit_rate"] = headings.heading_only_hits(item.results, chosen.k, fields)
     values["duplicate_doc_rate"] = duplicate_doc_rate(item, chosen.k)
     values["diversity_rate"] = diversity_rate(item, chosen.diversity_k, chosen.clusters)
     return values
 
 
 def _bucket(
-    members: Sequence[int], items: Sequence[Asked], values: Sequence[Mapping[str, float | None]], chosen: Definitions
+    members: Sequence[int],
+    items: Sequence[RankedQuery],
+    values: Sequence[Mapping[str, float | None]],
+    chosen: Definitions,
 ) -> dict[str, float | None]:
     """Average the queries at these positions."""
     bucket = {name: _mean(values[position][name] for position in members) for name in values[members[0]]}
     if chosen.heading == "build_metrics":
-        shown = [items[position] for position in members]
-        rate = headings.dominance_of_results(_lists(shown), shown[0].mode, chosen.k, chosen.heading_threshold)
+        queries = [items[position] for position in members]
+        rate = headings.dominance_of_results(_lists(queries), queries[0].mode, chosen.k, chosen.heading_threshold)
         bucket["heading_dominance_rate"] = rate
     return {**bucket, "count": len(members)}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    applicable = [value for value in values if value is not None]
+    return sum(applicable) / len(applicable) if applicable else None
 
 
 def _discounted(gains: Sequence[int]) -> float:
@@ -305,25 +308,25 @@ def _discounted(gains: Sequence[int]) -> float:
     return total
 
 
-def _lists(items: Sequence[Asked]) -> list[Sequence[Row]]:
+def _lists(items: Sequence[RankedQuery]) -> list[Sequence[Row]]:
     return [item.results for item in items]
 
 
-def _fields(item: Asked) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in Asked.__dataclass_fields__}
+def _fields(item: RankedQuery) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in RankedQuery.__dataclass_fields__}
 
 
-def _groups(asked: Sequence[Asked]) -> list[tuple[str, str, list[Asked]]]:
+def _groups(asked: Sequence[RankedQuery]) -> list[tuple[str, str, list[RankedQuery]]]:
     """Group by mode and difficulty in the order of their first appearance."""
-    groups: dict[tuple[str, str], list[Asked]] = {}
+    groups: dict[tuple[str, str], list[RankedQuery]] = {}
     for item in asked:
         groups.setdefault((item.mode, item.difficulty), []).append(item)
     return [(*key, members) for key, members in groups.items()]
 
 
-def _by_difficulty(asked: Sequence[Asked], positions: Sequence[int]) -> list[tuple[str, list[int]]]:
+def _by_difficulty(asked: Sequence[RankedQuery], positions: Sequence[int]) -> list[tuple[str, list[int]]]:
     groups: dict[str, list[int]] = {}
     for position in positions:
         groups.setdefault(asked[position].difficulty, []).append(position)
-    known = [name for name in DIFFICULTIES if name in groups]
-    return [(name, groups[name]) for name in [*known, *(name for name in groups if name not in DIFFICULTIES)]]
+    standard = [name for name in DIFFICULTIES if name in groups]
+    return [(name, groups[name]) for name in [*standard, *(name for name in groups if name not in DIFFICULTIES)]]

@@ -129,13 +129,13 @@ def read_thresholds(path: Path) -> dict[str, float]:
     if path.suffix.lower() != ".md":
         return dict(check(_THRESHOLDS, _inner(read_json(path)), str(path)))
     blocks = _BLOCK.findall(read_bytes(path).decode("utf-8", "replace"))
-    found = [value for block in blocks if _is_thresholds(value := _inner(_parsed(block)))]
-    if len(found) != 1:
+    tables = [value for block in blocks if _is_thresholds(value := _inner(_parsed(block)))]
+    if len(tables) != 1:
         raise UsageError(
-            f"{plain(str(path))}: expected one JSON block with thresholds, found {len(found)}",
+            f"{plain(str(path))}: expected one JSON block with thresholds, found {len(tables)}",
             hint='Write ```json, {"hit_at_1": 0.03}, ``` on lines of their own.',
         )
-    return dict(found[0])
+    return dict(tables[0])
 
 
 def _parsed(block: str) -> object:
@@ -203,19 +203,22 @@ def _modes(content: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, 
         for mode, levels in check(_OBJECT, content["by_retriever"], f"{name}: by_retriever").items():
             place = f"{name}: by_retriever.{mode}"
             check(_OBJECT, levels, place)
-            found = check(_OBJECT, levels.get("by_difficulty", {}), f"{place}.by_difficulty")
-            buckets = {key: _bucket(bucket, f"{place}.by_difficulty.{key}") for key, bucket in found.items()}
+            difficulties = check(_OBJECT, levels.get("by_difficulty", {}), f"{place}.by_difficulty")
+            buckets = {key: _bucket(bucket, f"{place}.by_difficulty.{key}") for key, bucket in difficulties.items()}
             if OVERALL in levels:
                 buckets[OVERALL] = _bucket(levels[OVERALL], f"{place}.{OVERALL}")
             yield mode, buckets
         return
     prefix = "by_mode." if "by_mode" in content else ""
     modes = check(_OBJECT, content.get("by_mode", content), f"{name}: {prefix or 'the top'}")
-    for mode, found in modes.items():
+    for mode, difficulties in modes.items():
         place = f"{name}: {prefix}{mode}"
-        yield mode, {key: _bucket(bucket, f"{place}.{key}") for key, bucket in check(_OBJECT, found, place).items()}
+        yield (
+            mode,
+            {key: _bucket(bucket, f"{place}.{key}") for key, bucket in check(_OBJECT, difficulties, place).items()},
+        )
 
 
 def _bucket(value: object, place: str) -> Bucket:
     content = check(_OBJECT, value, place)
-    return dict(check(_BUCKET, {key: found for key, found in content.items() if key not in _BESIDE}, place))
+    return dict(check(_BUCKET, {key: number for key, number in content.items() if key not in _BESIDE}, place))

@@ -147,8 +147,8 @@ def baseline_name(key: str) -> str:
     """Give the file name of a key: what of it is safe on every file system, and a hash of the whole."""
     digest = hashlib.sha256(key.encode()).hexdigest()
     # most of the hash of the corpus says nothing to a reader
-    shown = re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]+", r"\1", key)
-    safe = re.sub(r"[^A-Za-z0-9=_]+", "-", shown).strip("-")[:_READABLE].rstrip("-_")
+    short = re.sub(r"sha256:([0-9a-f]{8})[0-9a-f]+", r"\1", key)
+    safe = re.sub(r"[^A-Za-z0-9=_]+", "-", short).strip("-")[:_READABLE].rstrip("-_")
     return f"{safe or 'baseline'}-{digest[:12]}.json"
 
 
@@ -174,7 +174,7 @@ def corpus_hash(path: Path) -> str:
     Raises:
         UsageError: when there is no such directory or file, or it cannot be read.
     """
-    files = [path] if path.is_file() else sorted(found for found in path.rglob("*") if found.is_file())
+    files = [path] if path.is_file() else sorted(entry for entry in path.rglob("*") if entry.is_file())
     root = path.parent if path.is_file() else path
     if not path.exists():
         raise UsageError(f"{plain(str(path))}: no such corpus")

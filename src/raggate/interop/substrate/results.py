@@ -148,20 +148,20 @@ def with_texts(rows: Sequence[Row], golden: Golden, label: Label, corpus: Mappin
     """
     run = to_run(rows, golden, label, corpus=corpus)
     labelled = {(item.case.question, item.result.mode): item for item in run.results}
-    known = {_stem(doc_id) for doc_id in corpus}
-    told = []
+    stems = {_stem(doc_id) for doc_id in corpus}
+    result = []
     for row in rows:
         item = labelled.get((row["query"], row["mode"]))
         response = item.result.response if item else None
         if item is None or response is None:
-            told.append(row)
+            result.append(row)
             continue
         entries = [
-            {**_texts(chunk, heading_only=flag), **entry} if _stem(entry["doc_id"]) in known else entry
+            {**_texts(chunk, heading_only=flag), **entry} if _stem(entry["doc_id"]) in stems else entry
             for chunk, flag, entry in zip(response.chunks, item.labels.heading_only, row["results"], strict=True)
         ]
-        told.append({**row, "results": entries})
-    return told
+        result.append({**row, "results": entries})
+    return result
 
 
 def to_run(
@@ -214,8 +214,10 @@ def _labelled(case: Case, mode: str, row: Row | None, label: Label, corpus: Mapp
     response = None if failure else Response(chunks=chunks)
     result = Result(case_id=case.id, mode=mode, response=response, failure=failure, retries=0, elapsed_ms=0.0)
     item = label(case, result)
-    told = [entry.get("heading_only") for entry in entries]
-    flags = tuple(known if flag is None else flag for flag, known in zip(told, item.labels.heading_only, strict=True))
+    recorded = [entry.get("heading_only") for entry in entries]
+    flags = tuple(
+        computed if flag is None else flag for flag, computed in zip(recorded, item.labels.heading_only, strict=True)
+    )
     return replace(item, labels=replace(item.labels, heading_only=flags))
 
 
@@ -249,14 +251,14 @@ def _row(item: Labelled) -> dict[str, Any]:
     )
     chunks = response.chunks if response else ()
     # an API that returns no text at all tells nothing about headings and bodies
-    told = any(chunk.text for chunk in chunks)
+    has_text = any(chunk.text for chunk in chunks)
     return {
         "query": item.case.question,
         "mode": mode_name(item.result.mode),
         "difficulty": item.case.difficulty,
         "expected_docs": [name for name in named if name],
         "results": [
-            {**_entry(chunk, rank), **(_texts(chunk, heading_only=flag) if told else {})}
+            {**_entry(chunk, rank), **(_texts(chunk, heading_only=flag) if has_text else {})}
             for rank, (chunk, flag) in enumerate(zip(chunks, item.labels.heading_only, strict=True), 1)
         ],
     }

@@ -141,8 +141,8 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
     for line in lines:
         lists.setdefault((line.query, line.mode), []).append(line)
     rows = []
-    for (query, mode), found in lists.items():
-        ordered = sorted(found, key=lambda line: line.rank)
+    for (query, mode), members in lists.items():
+        ordered = sorted(members, key=lambda line: line.rank)
         for expected, line in enumerate(ordered, 1):
             if line.rank != expected:
                 raise UsageError(
@@ -154,12 +154,12 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
 
 
 def _line(row: dict[str, Any], place: str) -> TraceLine:
-    told = row.get("source_channel_ranks")
-    ranks = {key: value for key, value in (told or {}).items() if key.endswith("_rank")}
+    channels = row.get("source_channel_ranks")
+    ranks = {key: value for key, value in (channels or {}).items() if key.endswith("_rank")}
     for key, value in ranks.items():
         if value is not None and (value != int(value) or value < 1):
             raise UsageError(f"{plain(place)}: source_channel_ranks.{plain(key)}: expected a whole number from 1")
-    scores = {key: value for key, value in (told or {}).items() if key not in ranks}
+    scores = {key: value for key, value in (channels or {}).items() if key not in ranks}
     return TraceLine(
         query=row["query"],
         mode=mode_name(row["mode"]),

@@ -65,9 +65,9 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
     Raises:
         UsageError: naming file and line.
     """
-    path, known = _split_file(folder, split), Grades()
+    path, parsed = _split_file(folder, split), Grades()
     name = plain(str(path))
-    found: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     with open_binary(path) as stream:
         for number, line in enumerate(stream, 1):
             cells = _cells(line, f"{name}:{number}", first=number == 1)
@@ -77,17 +77,17 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
             if not cells:
                 continue
             query_id, doc_id, written = cells
-            grades = found.setdefault(query_id, {})
+            grades = qrels.setdefault(query_id, {})
             if doc_id in grades and not keep_first:
                 raise UsageError(
                     f"{name}:{number}: document {plain(doc_id)!r} of query {plain(query_id)!r} stands twice",
                     hint="Remove one of them, or keep the first with --keep-first.",
                 )
             try:
-                grades.setdefault(doc_id, known[written])
+                grades.setdefault(doc_id, parsed[written])
             except ValueError:
                 raise bad_grade(f"{name}:{number}", written) from None
-    return found
+    return qrels
 
 
 def write_corpus(folder: Path, corpus: Iterable[Document]) -> None:

@@ -35,14 +35,14 @@ class Files:
     def judgements(self, *, whole: bool) -> Iterator[Judged]:
         """Read the judgements; `whole` puts lines together that stand apart."""
         if self.beir is not None:
-            found = beir.read_qrels(self.beir, self.split, keep_first=self.keep_first)
+            qrels = beir.read_qrels(self.beir, self.split, keep_first=self.keep_first)
         elif self.qrels is None:
             raise UsageError("no judgements: name a qrels file or a BEIR folder")
         elif not whole:
             return trec.iter_qrels(self.qrels, keep_first=self.keep_first)
         else:
-            found = trec.read_qrels(self.qrels, keep_first=self.keep_first)
-        return (Judged(query_id, grades) for query_id, grades in found.items())
+            qrels = trec.read_qrels(self.qrels, keep_first=self.keep_first)
+        return (Judged(query_id, grades) for query_id, grades in qrels.items())
 
     def rankings(self, *, whole: bool) -> Iterable[Ranking]:
         """Read the result lists; `whole` puts lines together that stand apart."""

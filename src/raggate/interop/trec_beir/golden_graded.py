@@ -115,7 +115,7 @@ def from_cases(cases: Sequence[Case], unit: Unit) -> Graded:
     return Graded(
         # a question that is answered by what has no name here would look like one to abstain from
         queries={case.id: case.question for case in cases if qrels[case.id] or not case.answerable},
-        qrels={name: said for name, said in qrels.items() if said},
+        qrels={name: grades for name, grades in qrels.items() if grades},
     )
 
 
@@ -155,13 +155,13 @@ def refuse_unjudged(graded: Graded, unit: Unit) -> None:
 
 
 def _case(name: str, text: str, grades: Mapping[str, int], unit: Unit) -> Case:
-    relevant = {one: min(grade, MAX_GRADE) for one, grade in grades.items() if grade > 0}
+    relevant = {doc_id: min(grade, MAX_GRADE) for doc_id, grade in grades.items() if grade > 0}
     graded = any(grade != 1 for grade in relevant.values())
     supports = [
-        Support(rel_path="", doc_id=one, grade=grade)
+        Support(rel_path="", doc_id=doc_id, grade=grade)
         if unit == "document"
-        else Support(rel_path="", chunk_id=one, grade=grade)
-        for one, grade in relevant.items()
+        else Support(rel_path="", chunk_id=doc_id, grade=grade)
+        for doc_id, grade in relevant.items()
     ]
     return Case(
         id=name,
@@ -192,14 +192,14 @@ def _topics(path: Path) -> dict[str, str]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{plain(str(path))}: not UTF-8 at byte {error.start}") from None
-    found = _blocks(text, path) if text.lstrip()[:5].lower() == "<top>" else _lines(text, path)
-    if not found:
+    topics = _blocks(text, path) if text.lstrip()[:5].lower() == "<top>" else _lines(text, path)
+    if not topics:
         raise UsageError(f"{plain(str(path))}: holds no topic")
-    return found
+    return topics
 
 
 def _lines(text: str, path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    topics: dict[str, str] = {}
     # not splitlines: a question may hold the other line separators
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -208,12 +208,12 @@ def _lines(text: str, path: Path) -> dict[str, str]:
         place = f"{plain(str(path))}:{number}"
         if not tab or not name.strip() or not question.strip():
             raise UsageError(f"{place}: expected an id, a tab and a question")
-        _add(found, name.strip(), question.strip(), place)
-    return found
+        _add(topics, name.strip(), question.strip(), place)
+    return topics
 
 
 def _blocks(text: str, path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    topics: dict[str, str] = {}
     for number, block in enumerate(_TOPIC.finditer(text), 1):
         fields = {match[1].lower(): " ".join(html.unescape(match[2]).split()) for match in _FIELD.finditer(block[1])}
         place = f"{plain(str(path))}: topic {number}"
@@ -221,11 +221,11 @@ def _blocks(text: str, path: Path) -> dict[str, str]:
         question = fields.get("title", "").removeprefix("Topic:").strip()
         if not name or not question:
             raise UsageError(f"{place}: expected <num> and <title>")
-        _add(found, name, question, place)
-    return found
+        _add(topics, name, question, place)
+    return topics
 
 
-def _add(found: dict[str, str], name: str, question: str, place: str) -> None:
-    if name in found:
+def _add(topics: dict[str, str], name: str, question: str, place: str) -> None:
+    if name in topics:
         raise UsageError(f"{place}: topic {plain(name)!r} stands twice")
-    found[name] = question
+    topics[name] = question

@@ -49,16 +49,16 @@ def case_row(case: Case, supports: Sequence[Support] = ()) -> dict[str, Any]:
         case: the case.
         supports: what `gold_supports` is derived to; where it is that, it says nothing of its own.
     """
-    said = {
+    row = {
         key: _plain_value(value)
         for key, value in asdict(case).items()
         if key not in {"hash", "line", "gold_supports"} and value not in (getattr(_CASE, key), ())
     }
-    if "modes" in said:
-        said["retriever_types"] = said.pop("modes")
+    if "modes" in row:
+        row["retriever_types"] = row.pop("modes")
     if case.gold_supports and case.gold_supports != tuple(supports):
-        said["gold_supports"] = [support_row(support) for support in case.gold_supports]
-    return {**said, "id": case.id, "question": case.question, "answerable": case.answerable}
+        row["gold_supports"] = [support_row(support) for support in case.gold_supports]
+    return {**row, "id": case.id, "question": case.question, "answerable": case.answerable}
 
 
 def support_row(support: Support) -> dict[str, Any]:
@@ -81,12 +81,12 @@ def differences(case: str, before: Row, after: Row | None) -> Iterator[Note]:
         if key == "gold_supports":
             yield from _supports(case, value, after)
         elif key not in after:
-            yield note(case, key, "dropped", _shown(value))
+            yield note(case, key, "dropped", _written(value))
         else:
             yield from _values(case, key, value, after[key])
     for key in after:
         if key not in before and key != "gold_supports":
-            yield note(case, key, "filled", _shown(after[key]))
+            yield note(case, key, "filled", _written(after[key]))
     if "gold_supports" in after and "gold_supports" not in before:
         yield note(case, "gold_supports", "filled", f"{len(after['gold_supports'])} documents")
 
@@ -97,58 +97,58 @@ def _values(case: str, key: str, value: Any, other: Any) -> Iterator[Note]:
     if isinstance(value, Mapping) and isinstance(other, Mapping):
         for name, inner in value.items():
             if name not in other:
-                yield note(case, f"{key}.{name}", "dropped", _shown(inner))
+                yield note(case, f"{key}.{name}", "dropped", _written(inner))
             elif inner != other[name]:
-                yield note(case, f"{key}.{name}", "changed", f"{_shown(inner)} becomes {_shown(other[name])}")
+                yield note(case, f"{key}.{name}", "changed", f"{_written(inner)} becomes {_written(other[name])}")
         for name in other:
             if name not in value:
-                yield note(case, f"{key}.{name}", "filled", _shown(other[name]))
+                yield note(case, f"{key}.{name}", "filled", _written(other[name]))
         return
     if isinstance(value, list) and isinstance(other, list):
         gone = [item for item in value if item not in other]
         if gone:
-            yield note(case, key, "dropped", _shown(gone))
+            yield note(case, key, "dropped", _written(gone))
             return
-    yield note(case, key, "changed", f"{_shown(value)} becomes {_shown(other)}")
+    yield note(case, key, "changed", f"{_written(value)} becomes {_written(other)}")
 
 
 def _supports(case: str, supports: Sequence[Row], after: Row) -> Iterator[Note]:
     """Follow each support: it may come back whole, with fewer keys, as a document id, or not at all."""
-    left = list(after.get("gold_supports", ()))
+    remaining = list(after.get("gold_supports", ()))
     documents, chunks = after.get("expected_doc_ids", ()), after.get("expected_chunk_ids", ())
     for index, support in enumerate(supports):
         where = f"gold_supports[{index}]"
         names = [key for key in ("rel_path", "doc_id", "chunk_id") if key in support]
-        found = max(
-            (other for other in left if any(other.get(key) == support[key] for key in names)),
+        match = max(
+            (other for other in remaining if any(other.get(key) == support[key] for key in names)),
             key=lambda other: sum(other.get(key) == value for key, value in support.items()),
             default=None,
         )
-        if found is not None:
-            left.remove(found)
-            yield from _values(case, where, support, found)
+        if match is not None:
+            remaining.remove(match)
+            yield from _values(case, where, support, match)
             continue
         path = support.get("rel_path")
-        found = next((other for other in left if path is not None and other.get("doc_id") == path), None)
-        if found is not None:
-            left.remove(found)
-            yield note(case, f"{where}.rel_path", "changed", f"{_shown(path)} becomes a document id")
-            said = {key: value for key, value in support.items() if key != "rel_path"}
-            yield from _values(case, where, said, {key: value for key, value in found.items() if key != "doc_id"})
+        match = next((other for other in remaining if path is not None and other.get("doc_id") == path), None)
+        if match is not None:
+            remaining.remove(match)
+            yield note(case, f"{where}.rel_path", "changed", f"{_written(path)} becomes a document id")
+            rest = {key: value for key, value in support.items() if key != "rel_path"}
+            yield from _values(case, where, rest, {key: value for key, value in match.items() if key != "doc_id"})
             continue
         for key, value in support.items():
             if key == "rel_path" and value in documents:
-                yield note(case, f"{where}.{key}", "changed", f"{_shown(value)} becomes a document id")
+                yield note(case, f"{where}.{key}", "changed", f"{_written(value)} becomes a document id")
             elif not ((key == "doc_id" and value in documents) or (key == "chunk_id" and value in chunks)):
-                yield note(case, f"{where}.{key}", "dropped", _shown(value))
-    if left:
+                yield note(case, f"{where}.{key}", "dropped", _written(value))
+    if remaining:
         # what another key named has become a support of its own
-        yield note(case, "gold_supports", "changed", f"{len(left)} more")
+        yield note(case, "gold_supports", "changed", f"{len(remaining)} more")
 
 
 def _plain_value(value: Any) -> Any:
     return [_plain_value(item) for item in value] if isinstance(value, tuple | list) else value
 
 
-def _shown(value: Any) -> str:
+def _written(value: Any) -> str:
     return plain(dumps(value).decode(), limit=_SHOWN)

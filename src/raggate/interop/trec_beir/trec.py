@@ -55,12 +55,12 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
     Raises:
         UsageError: naming file and line.
     """
-    name, known = plain(str(path)), Grades()
+    name, parsed = plain(str(path)), Grades()
     query_id, grades, line = None, dict[str, int](), 0
     for block in read_blocks(path, QRELS):
         queries, doc_ids = block.column(0), block.column(2)
         try:
-            values = list(map(known.__getitem__, block.column(3)))
+            values = list(map(parsed.__getitem__, block.column(3)))
         except ValueError as error:
             at = block.lines[block.column(3).index(str(error))]
             raise bad_grade(f"{name}:{at}", str(error)) from None
@@ -85,14 +85,14 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
 
 def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
     """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
-    found: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     for judged in iter_qrels(path, keep_first=keep_first):
-        grades = found.setdefault(judged.query_id, {})
+        grades = qrels.setdefault(judged.query_id, {})
         for doc_id, grade in judged.grades.items():
             if doc_id in grades and not keep_first:
                 raise _twice(path, QRELS, judged.query_id)
             grades.setdefault(doc_id, grade)
-    return found
+    return qrels
 
 
 def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
@@ -119,11 +119,11 @@ def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
 
 def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
     """Read a run whole, in any order of lines. See `iter_run`."""
-    found: dict[str, _Group] = {}
+    groups: dict[str, _Group] = {}
     for group in _groups(path):
-        if found.setdefault(group.query_id, group) is not group:
-            found[group.query_id].extend(group)
-    return {query_id: _ranking(group, path, keep_first=keep_first) for query_id, group in found.items()}
+        if groups.setdefault(group.query_id, group) is not group:
+            groups[group.query_id].extend(group)
+    return {query_id: _ranking(group, path, keep_first=keep_first) for query_id, group in groups.items()}
 
 
 def falling(doc_ids: Sequence[str]) -> list[tuple[str, float]]:
@@ -277,6 +277,8 @@ def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
     for block in read_blocks(path, columns):
         for line, query, doc_id in zip(block.lines, block.column(0), block.column(2), strict=True):
             if query == query_id and seen.setdefault(doc_id, line) != line:
-                what = f"document {plain(doc_id)!r} of query {plain(query_id)!r} stands already in line {seen[doc_id]}"
-                return UsageError(f"{name}:{line}: {what}", hint=hint)
+                problem = (
+                    f"document {plain(doc_id)!r} of query {plain(query_id)!r} stands already in line {seen[doc_id]}"
+                )
+                return UsageError(f"{name}:{line}: {problem}", hint=hint)
     return UsageError(f"{name}: query {plain(query_id)!r} has a document twice", hint=hint)

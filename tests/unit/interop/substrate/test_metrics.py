@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from raggate.interop.substrate import headings
 from raggate.interop.substrate import metrics as compat
-from raggate.interop.substrate.metrics import Asked, Definitions
+from raggate.interop.substrate.metrics import Definitions, RankedQuery
 
 D2 = 0.6309297535714574  # 1 / log2(3)
 D3 = 0.5
-TOLD = headings.Told(heading_only=True, bodies=True)
+TOLD = headings.Fields(heading_only=True, bodies=True)
 
 
 def entries(*doc_ids: str, **fields: Any) -> list[dict[str, Any]]:
@@ -26,10 +26,12 @@ def entries(*doc_ids: str, **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
-def asked(found: list[dict[str, Any]], *expected: str, **fields: Any) -> Asked:
+def asked(found: list[dict[str, Any]], *expected: str, **fields: Any) -> RankedQuery:
     """Build a query that expects documents of grade 1, unless `grades` says otherwise."""
     grades = {compat.stem(doc_id): 1 for doc_id in expected}
-    return Asked(**{"query": "q", "mode": "bm25", "difficulty": "easy", "grades": grades, "results": found, **fields})
+    return RankedQuery(
+        **{"query": "q", "mode": "bm25", "difficulty": "easy", "grades": grades, "results": found, **fields}
+    )
 
 
 def row(query: str, mode: str, *doc_ids: str, expected: tuple[str, ...] = ("a",), **fields: Any) -> dict[str, Any]:
@@ -75,7 +77,9 @@ def row(query: str, mode: str, *doc_ids: str, expected: tuple[str, ...] = ("a",)
         ),
     ],
 )
-def test_ranked(item: Asked, hits: tuple[float, ...], reciprocal: tuple[float, ...], gain: tuple[float, ...]) -> None:
+def test_ranked(
+    item: RankedQuery, hits: tuple[float, ...], reciprocal: tuple[float, ...], gain: tuple[float, ...]
+) -> None:
     """Hit, MRR and nDCG at 1, 3, 5 and 10 are the values worked out by hand."""
     cutoffs = (1, 3, 5, 10)
     assert tuple(compat.hit(item, k) for k in cutoffs) == hits
