@@ -203,6 +203,7 @@ def make_flip(case_id: str = "q1", kind: str = "broke", **fields: Any) -> Flip:
         "metric": "hit_at_5",
         "question": f"Question {case_id}?",
         "gold": "a.md › # A",
+        "support": Support(rel_path="a.md", heading_path="# A"),
         "before": 1 if kind == "broke" else None,
         "after": None if kind == "broke" else 1,
         "why": "not among the 5 chunks returned" if kind == "broke" else "",

@@ -52,12 +52,32 @@ class RaggateError(Exception):
         self.log = log
         self.waivers: tuple[Waived, ...] = ()
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message by lines: of a file with several problems, one each."""
+        return tuple(self.message.split("\n"))
+
 
 class UsageError(RaggateError):
     """The configuration, the golden set, a flag or a file is wrong. Nothing was measured."""
 
     exit_code = ExitCode.USAGE
     label = "usage error"
+
+
+class FileError(UsageError):
+    """A file cannot be read, or does not hold what it should.
+
+    Args:
+        place: the file, with line or key where that is known.
+        problem: what is wrong with it.
+        hint: what to do about it; empty when the problem says it already.
+    """
+
+    def __init__(self, place: str, problem: str, *, hint: str = "") -> None:
+        super().__init__(f"{place}: {problem}", hint=hint)
+        self.place = place
+        self.problem = problem
 
 
 class CannotTell(RaggateError):

@@ -483,7 +483,7 @@ class TestReadiness:
             end = time.monotonic() + 2
             while api.died() is None and time.monotonic() < end:
                 time.sleep(0.01)
-            assert api.died() == "was killed by SIGKILL"
+            assert api.died().message == "was killed by SIGKILL"
 
     def test_a_deaf_api_is_stopped(self, settings: Any, place: Place) -> None:
         """An API that ignores SIGTERM is gone three seconds after the end."""
@@ -542,7 +542,7 @@ class TestServices:
             end = time.monotonic() + 2
             while api.died() is None and time.monotonic() < end:
                 time.sleep(0.01)
-            assert api.died() == "lost its service store, which was killed by SIGKILL"
+            assert api.died().message == "lost its service store, which was killed by SIGKILL"
 
 
 FORWARD = """
@@ -612,7 +612,7 @@ class TestServicesOfACommand:
             end = time.monotonic() + 2
             while api.died() is None and time.monotonic() < end:
                 time.sleep(0.01)
-            assert api.died() == "lost its service store, which was killed by SIGKILL"
+            assert api.died().message == "lost its service store, which was killed by SIGKILL"
 
     def test_after_a_signal_and_after_a_kill(self, engine: Any, gate: Gate, forward: Any, run: str) -> None:
         """A signal leaves nothing; what a kill leaves goes at the next start."""
@@ -776,7 +776,7 @@ class TestLostEngine:
             end = time.monotonic() + 3
             while api.died() is None and time.monotonic() < end:
                 time.sleep(0.01)
-            assert "was lost" in str(api.died())
+            assert "was lost" in api.died().message
             begun = time.monotonic()
         assert time.monotonic() - begun < 6
         assert "could not clean up" in said[-1]

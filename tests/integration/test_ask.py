@@ -19,8 +19,12 @@ from fakes.ask_api import FakeAskApi, Reply, Script, ask_body
 from raggate.config.schema import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Result
+from raggate.models.service import ProcessExit
 from raggate.service import ask as suite
 from raggate.service.adapters.ask import AskAdapter
+
+KILLED = ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
+EXITED = ProcessExit(message="exited with code 3", code=3)
 
 
 @dataclass
@@ -28,9 +32,9 @@ class FakeStarted:
     """An API that has been started; `how` tells how it ended, when it has."""
 
     base_url: str
-    how: str | None = None
+    how: ProcessExit | None = None
 
-    def died(self) -> str | None:
+    def died(self) -> ProcessExit | None:
         """Say how it ended."""
         return self.how
 
@@ -358,11 +362,11 @@ def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ("killed by SIGKILL", "the API was killed by SIGKILL after"),
-        ("exited with code 3", "the API exited with code 3 after"),
+        (KILLED, "the API was killed by SIGKILL after"),
+        (EXITED, "the API exited with code 3 after"),
     ],
 )
-def test_dying_api_stops_the_asking_at_once(how: str, sentence: str) -> None:
+def test_dying_api_stops_the_asking_at_once(how: ProcessExit, sentence: str) -> None:
     """When the API dies nothing waits for a timeout: what has no answer is aborted, and the outcome says why."""
     with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 7 else 30)) as api:
         started = FakeStarted(api.base_url)
@@ -386,7 +390,7 @@ def test_connections_lost_to_a_dying_api_are_aborted_questions() -> None:
 
         def script(question: str) -> Reply:
             if question != "q0":
-                threading.Timer(0.02, lambda: setattr(started, "how", "killed by SIGKILL")).start()
+                threading.Timer(0.02, lambda: setattr(started, "how", KILLED)).start()
                 return Reply(drop="reset")
             return Reply(body=ask_body(question))
 
@@ -401,9 +405,9 @@ def test_connections_lost_to_a_dying_api_are_aborted_questions() -> None:
 def test_api_that_is_dead_already() -> None:
     """A dead API is asked nothing."""
     with FakeAskApi() as api:
-        outcome = ask(FakeStarted(api.base_url, "exited with code 0"), 3)
+        outcome = ask(FakeStarted(api.base_url, EXITED), 3)
         assert api.total == 0
-    assert outcome.stopped == "the API exited with code 0 after 0 of 3 questions"
+    assert outcome.stopped == "the API exited with code 3 after 0 of 3 questions"
 
 
 def test_giving_up_after_failures_in_a_row() -> None:
@@ -507,11 +511,11 @@ def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[
     ("how", "told"),
     [
         (None, None),
-        ("exited with code 3", "the API exited with code 3 right after its last answer"),
-        ("killed by SIGSEGV", "the API was killed by SIGSEGV right after its last answer"),
+        (EXITED, "the API exited with code 3 right after its last answer"),
+        (KILLED, "the API was killed by SIGKILL right after its last answer"),
     ],
 )
-def test_how_an_api_ended_after_the_last_question(how: str | None, told: str | None) -> None:
+def test_how_an_api_ended_after_the_last_question(how: ProcessExit | None, told: str | None) -> None:
     """An API that dies of its last answer is noticed though nothing is left to ask."""
     assert suite.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
 

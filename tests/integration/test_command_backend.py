@@ -239,7 +239,7 @@ class TestBoot:
                 for _ in range(60):
                     client.post("/api/v1/ask", json={"question": "towel"})
             assert eventually(api.died)
-            assert api.died() == "exited with code 9"
+            assert api.died().message == "exited with code 9"
 
 
 class TestPort:
@@ -269,7 +269,7 @@ class TestPort:
         code = "import sys; print('metrics: address already in use'); sys.exit(4)"
         with command.start(settings(code=code), place) as api:
             assert eventually(api.died)
-            assert api.died() == "exited with code 4"
+            assert api.died().message == "exited with code 4"
         assert (place.out / "api.log").read_text().count("metrics") == 1
 
 
@@ -513,7 +513,7 @@ class TestLog:
             with command.start(settings(code=code), place) as api:
                 while (ended := api.died()) is None:
                     pass
-                assert ended == "was killed by SIGABRT"
+                assert (ended.message, ended.signal) == ("was killed by SIGABRT", "SIGABRT")
                 assert api.log_tail(1) == ("panic",)
 
     @given(data=st.binary(max_size=60), cuts=st.lists(st.integers(0, 60), max_size=5))
@@ -536,7 +536,7 @@ class TestTeardown:
         context, _ = bring_up(settings())
         with pytest.raises(error), context as api:
             raise error
-        assert api.died() == "was killed by SIGTERM"
+        assert api.died().message == "was killed by SIGTERM"
 
     def test_deaf_to_sigterm(self, bring_up, settings, monkeypatch):
         """An API that ignores SIGTERM is killed after the grace."""
@@ -545,7 +545,7 @@ class TestTeardown:
         with context as api:
             begun = time.monotonic()
         assert 0.6 < time.monotonic() - begun < 3
-        assert api.died() == "was killed by SIGKILL"
+        assert api.died().message == "was killed by SIGKILL"
 
     @linux
     def test_grandchild_in_a_session_of_its_own(self, tag, place, bring_up, settings):
@@ -564,7 +564,7 @@ class TestTeardown:
         code = f"import subprocess, sys; {orphan}; sys.exit(5)"
         with command.start(settings(code=code), place) as api:
             assert eventually(api.died)
-            assert api.died() == "exited with code 5"
+            assert api.died().message == "exited with code 5"
 
     @linux
     def test_a_child_without_the_mark(self, place, settings):
@@ -579,7 +579,7 @@ class TestTeardown:
         """Asking again after the end does not start anything."""
         with command.start(settings(code=SLEEP), place) as api:
             pass
-        assert api.died() == "was killed by SIGTERM"
+        assert api.died().message == "was killed by SIGTERM"
 
 
 PARENT = """

@@ -39,9 +39,9 @@ class Started:
 
     base_url: str
 
-    def died(self) -> str | None:
+    def died(self) -> None:
         """It has not."""
-        return None
+        return
 
     def log_tail(self, lines: int = 20) -> tuple[str, ...]:
         """Give no log."""

@@ -315,7 +315,7 @@ def _shown(path: Path) -> Path:
 
 def say_error(error: RaggateError, fence: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
     """Print an error with its hint and the API's last log lines, all of it harmless for a CI log."""
-    for number, line in enumerate(error.message.split("\n")):
+    for number, line in enumerate(error.lines):
         prefix = f"raggate: {error.label}: " if number == 0 else "  "
         click.echo(prefix + log_line(line, limit=1500), err=True)
     _say_log(error.log, fence)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired, TypeVar
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from raggate.errors import UsageError
+from raggate.errors import FileError
 from raggate.gate import baseline_integrity
 from raggate.interop.helloworld import baseline
 from raggate.models.baseline import Accepted, Baseline, Lowered
@@ -133,30 +133,30 @@ def read(data: bytes, source: str, directions: dict[str, Direction], beside: Pat
         beside: the file's directory if it is on disk; a metrics file of the note system has its settings there.
 
     Raises:
-        UsageError: when the file is damaged, from a newer version, or none of these.
+        FileError: when the file is damaged, from a newer version, or none of these.
     """
     if len(data) > MAX_BYTES:
-        raise UsageError(f"{source}: larger than {MAX_BYTES} bytes")
+        raise FileError(source, f"larger than {MAX_BYTES} bytes")
     try:
         value = loads(data)
     except ValueError as error:
-        raise UsageError(f"{source}: not valid JSON: {plain(str(error))}", hint=_REPAIR) from None
+        raise FileError(source, f"not valid JSON: {plain(str(error))}", hint=_REPAIR) from None
     if isinstance(value, dict) and "by_retriever" in value:
         return _read_bare(value, source, directions)
     if isinstance(value, dict) and "aggregate_metrics" in value:
         return _read_bare(baseline.converted(value, source, beside), source, directions, "helloworld")
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise UsageError(
-            f"{source}: not a baseline: expected schema {SCHEMA!r} or a metrics file with 'by_retriever' or "
-            "'aggregate_metrics'",
+        raise FileError(
+            source,
+            f"not a baseline: expected schema {SCHEMA!r} or a metrics file with 'by_retriever' or 'aggregate_metrics'",
             hint=_REPAIR,
         )
     try:
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
-        raise UsageError(f"{source}: damaged at {_problem(error)}", hint=_REPAIR) from None
+        raise FileError(source, f"damaged at {_problem(error)}", hint=_REPAIR) from None
     if problem := baseline_integrity.problem(value):
-        raise UsageError(f"{source}: {problem}", hint=_WHOLE)
+        raise FileError(source, problem, hint=_WHOLE)
     return Baseline(
         source=source,
         provenance=stored["provenance"],
@@ -265,7 +265,7 @@ def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Directi
                 counts[mode][name] = _checked(_COUNT, bucket.get("count"), f"{place}.count")
                 slices[mode][name] = _bare_values(bucket, counts[mode][name], place, directions)
     except _DamagedError as error:
-        raise UsageError(f"{source}: not a metrics file: {error}", hint=_REPAIR) from None
+        raise FileError(source, f"not a metrics file: {error}", hint=_REPAIR) from None
     scorecard = Scorecard(
         suite=str(value.get("suite", "")),
         run_id=str(value.get("run_id", "")),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from raggate.models.golden import Case, Support
+from raggate.models.metric_names import FALSE_ABSTENTION_RATE
 from raggate.models.run import Chunk, Failure, Labelled, Response
 from raggate.scoring.metrics import METRICS
 from raggate.text.anchors import covers, in_scope, inside_folder
@@ -36,7 +37,7 @@ def cause(asked: Asked) -> str:
     response = result.response or Response(chunks=())
     if not case.answerable:
         return _did_not_abstain(response)
-    if metric == "false_abstention_rate":
+    if metric == FALSE_ABSTENTION_RATE:
         return _refused(response)
     if metric in METRICS and METRICS[metric].of_answer:
         return "judged by its answer, not by what was retrieved"

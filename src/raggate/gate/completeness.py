@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from raggate.config.schema import Gate
 from raggate.gate import wording
 from raggate.models.comparison import Comparison, Delta
+from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
@@ -193,7 +194,7 @@ def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
 def _outcome(case: CaseScore) -> tuple[str, bool]:
     if case.failure is not None:
         return "the call failed", False
-    abstained = case.values.get("abstention_accuracy")
+    abstained = case.values.get(ABSTENTION_ACCURACY)
     if abstained is not None:
         return ("abstained", True) if abstained == 1 else ("did not abstain", False)
     return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)

@@ -8,6 +8,15 @@ from dataclasses import replace
 from raggate.gate.causes import Asked, cause, of_chunk, place, unmatched
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.golden import Case, Support
+from raggate.models.metric_names import (
+    ABSTENTION,
+    ABSTENTION_ACCURACY,
+    FALSE_ABSTENTION_RATE,
+    HIT,
+    RECALL_ALL,
+    at_depth,
+    family,
+)
 from raggate.models.run import Labelled, Run
 from raggate.models.scorecard import CaseScore
 
@@ -73,7 +82,7 @@ def find_fallen(
 
 
 def _fallen(item: Labelled, old: CaseScore | None, new: CaseScore, metric: str, notes: Collection[str]) -> Flip:
-    grouped = metric.startswith("recall_all")
+    grouped = family(metric) == RECALL_ALL
     after = new.rank_all if grouped else new.rank
     before = None if old is None else old.rank_all if grouped else old.rank
     supports = _wanted(item, metric, after)
@@ -87,7 +96,7 @@ def _fallen(item: Labelled, old: CaseScore | None, new: CaseScore, metric: str, 
         before=before,
         after=after,
         why=cause(Asked(item=item, metric=metric, before=before, after=after, notes=notes)),
-        displaced_by=None if metric in _ABSTENTION else _displaced(item, before),
+        displaced_by=None if metric in ABSTENTION else _displaced(item, before),
         must_pass=item.case.must_pass,
         support=supports[0] if supports else None,
     )
@@ -112,18 +121,18 @@ def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int, notes: C
     case = item.case
     before, after = old.rank, new.rank
     if not case.answerable:
-        metric = "abstention_accuracy"
+        metric = ABSTENTION_ACCURACY
         was, now = old.values.get(metric) == 1, new.values.get(metric) == 1
     elif _within(old.rank, flip_at) != _within(new.rank, flip_at) or not case.required_support_groups:
-        metric = f"hit_at_{flip_at}"
+        metric = at_depth(HIT, flip_at)
         was, now = _within(old.rank, flip_at), _within(new.rank, flip_at)
     else:
-        metric = f"recall_all_at_{flip_at}"
+        metric = at_depth(RECALL_ALL, flip_at)
         before, after = old.rank_all, new.rank_all
         was, now = _within(before, flip_at), _within(after, flip_at)
     if was and now and case.answerable:
         # found as before, but refused: the user sees the refusal
-        metric = "false_abstention_rate"
+        metric = FALSE_ABSTENTION_RATE
         was, now = old.values.get(metric) == 0, new.values.get(metric) == 0
     if was == now:
         return None
@@ -139,13 +148,10 @@ def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int, notes: C
         before=before,
         after=after,
         why=cause(Asked(item=item, metric=metric, before=before, after=after, notes=notes)) if broke else "",
-        displaced_by=_displaced(item, before) if broke and metric not in _ABSTENTION else None,
+        displaced_by=_displaced(item, before) if broke and metric not in ABSTENTION else None,
         must_pass=case.must_pass,
         support=supports[0] if supports else None,
     )
-
-
-_ABSTENTION = frozenset(("abstention_accuracy", "false_abstention_rate"))
 
 
 def _within(rank: int | None, depth: int) -> bool:
@@ -156,7 +162,7 @@ def _wanted(item: Labelled, metric: str, after: int | None) -> tuple[Support, ..
     """Give the supports to look for: those that are missing from an incomplete group, else all."""
     if not item.case.answerable:
         return ()
-    incomplete = metric.startswith("recall_all") and after is None
+    incomplete = family(metric) == RECALL_ALL and after is None
     return (unmatched(item) if incomplete else ()) or item.case.gold_supports
 
 

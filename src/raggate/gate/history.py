@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from raggate.errors import UsageError
+from raggate.errors import FileError, UsageError
 from raggate.gate import baseline
 from raggate.inputs import git
 from raggate.inputs.git import Reader
@@ -86,7 +86,7 @@ def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
         cutoffs: the configured k of the ranked metrics.
 
     Raises:
-        UsageError: when the file is damaged, from a newer version, or no baseline.
+        FileError: when the file is damaged, from a newer version, or no baseline.
     """
     found = baseline.read(data, source, score.directions(cutoffs))
     own = found.scorecard.fingerprint.get("cutoffs")
@@ -143,8 +143,8 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, cutoffs: Se
     source = f"{plain(path)}@{commit[:12]}"
     try:
         found = read(content.stdout, source, cutoffs)
-    except UsageError as error:
-        return replace(empty, problem=error.message.removeprefix(f"{source}: "))
+    except FileError as error:
+        return replace(empty, problem=error.problem)
     asked = case_hash.asked((case.case_id, case.hash) for case in found.scorecard.cases)
     # the cases of many versions are much memory, and a history shows means
     return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())), asked=asked)

@@ -27,7 +27,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     ]
     warnings = (*decided.warnings, *_warnings(preview))
     if breaks and decided.outcome == "pass":
-        headline = f"Nothing gated is worse than allowed, but {breaks[0].message.rstrip('.')}."
+        headline = f"Nothing gated is worse than allowed, but {wording.clause(breaks[0].message)}."
         return replace(
             decided,
             outcome="cannot tell",

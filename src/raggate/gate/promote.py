@@ -34,11 +34,13 @@ class Terms:
         reason: why, one line; recorded.
         by: who, one line; recorded.
         allow_regression: whether a gated metric may go down and cases may be gone. Needs a reason.
+        permission: how whoever promotes would say so, for hints.
     """
 
     reason: str = ""
     by: str = ""
     allow_regression: bool = False
+    permission: str = ALLOW
 
     @classmethod
     def of(cls, reason: str, by: str, *, allow_regression: bool) -> Terms:
@@ -121,7 +123,7 @@ def proposal(
         raise UsageError(
             f"run {run.run_id} is worse than the present baseline: "
             f"{'; '.join(reason.message for reason in (*down, *notes))}",
-            hint=f"If that is accepted: {ALLOW}.",
+            hint=f"If that is accepted: {terms.permission}.",
         )
     known = _provenance(run, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)

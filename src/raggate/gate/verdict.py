@@ -15,6 +15,14 @@ from raggate.errors import ExitCode
 from raggate.gate import behaviour, completeness, ratchet, waivers, wording
 from raggate.gate.row_status import judge
 from raggate.models.comparison import Comparison, Finding
+from raggate.models.metric_names import (
+    ABSTENTION_ACCURACY,
+    FALSE_ABSTENTION_RATE,
+    HIT,
+    RECALL_ALL,
+    at_depth,
+    family,
+)
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
 from raggate.models.verdict import Judged, Outcome, Reason, Verdict
 from raggate.models.waiver import Waived
@@ -166,7 +174,8 @@ def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason
             times = f" ({finding.count} times)" if finding.count > 1 else ""
             yield Reason(
                 code=f"invariant-{finding.invariant}",
-                message=f"“{finding.message.rstrip('.')}” does not hold{times}: {finding.examples[0]}",
+                message=f"“{wording.clause(finding.message)}” does not hold{times}: {finding.examples[0]}",
+                invariant=finding.invariant,
             )
 
 
@@ -200,11 +209,17 @@ def _used(
     return waivers.settled(waived, {item.waiver for item in complaints if item.waiver})
 
 
-def _complain(code: str, message: str, waiver: Waived | None, row: Judged | None = None) -> _Complaint:
+def _complain(reason: Reason, waiver: Waived | None, row: Judged | None = None) -> _Complaint:
     if waiver is None:
-        return _Complaint(reason=Reason(code=code, message=message), row=row)
-    told = Reason(code="waived", message=f"{message}; {wording.waived(waiver)}")
-    return _Complaint(reason=told, red=False, waiver=waiver)
+        return _Complaint(reason=reason, row=row)
+    excused = replace(reason, code="waived", message=f"{reason.message}; {wording.waived(waiver)}")
+    return _Complaint(reason=excused, red=False, waiver=waiver)
+
+
+def _of_row(code: str, message: str, row: Judged) -> Reason:
+    """Give the reason that a row of the comparison is."""
+    delta = row.delta
+    return Reason(code=code, message=message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
 
 
 def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
@@ -213,36 +228,37 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> 
     for case in comparison.scorecard.cases:
         missed = _missed(case, gate.flip_at) if case.must_pass else None
         if missed is not None:
-            message, metric = missed
-            waiver = waivers.for_case(waived, case.case_id, case.mode)
+            lacking, metric = missed
+            message = f"must-pass question {case.case_id} ({case.mode}): {lacking}"
+            reason = Reason(code="must-pass", message=message, case_id=case.case_id, mode=case.mode, metric=metric)
             excused.add((case.mode, case.case_id))
-            complaint = _complain("must-pass", f"must-pass question {case.case_id} ({case.mode}): {message}", waiver)
+            complaint = _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
             yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
-    found = [("got worse", *item) for item in waivers.worsened(waived, comparison, gate)]
-    found += [("is beyond a floor or ceiling", *item) for item in waivers.limited(waived, comparison, gate)]
-    for what, case, one in found:
+    left_out = [("got worse", *item) for item in waivers.worsened(waived, comparison, gate)]
+    left_out += [("is beyond a floor or ceiling", *item) for item in waivers.limited(waived, comparison, gate)]
+    for verb, case, waiver in left_out:
         if (case.mode, case.case_id) not in excused:
             excused.add((case.mode, case.case_id))
-            message = f"question {case.case_id} ({case.mode}) {what} and is left out of the means"
-            yield _complain("worse", message, one)
+            message = f"question {case.case_id} ({case.mode}) {verb} and is left out of the means"
+            yield _complain(Reason(code="worse", message=message, case_id=case.case_id, mode=case.mode), waiver)
 
 
 def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
     """Say what a question that must pass lacks, and by which metric that is seen; None when it passes."""
     if case.failure is not None:
         message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
-        return message, f"hit_at_{depth}"
-    abstained = "abstention_accuracy"
-    if case.values.get(abstained) is not None:
-        return None if case.values[abstained] == 1 else ("the API answered and should have abstained", abstained)
-    if case.values.get("false_abstention_rate") == 1:
-        return "the API abstained", "false_abstention_rate"
-    grouped = any(name.startswith("recall_all_at_") and value is not None for name, value in case.values.items())
+        return message, at_depth(HIT, depth)
+    abstained = case.values.get(ABSTENTION_ACCURACY)
+    if abstained is not None:
+        return None if abstained == 1 else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
+    if case.values.get(FALSE_ABSTENTION_RATE) == 1:
+        return "the API abstained", FALSE_ABSTENTION_RATE
+    grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:
         return None
-    what = "not all that it needs stands" if grouped else "nothing expected stands"
-    return f"{what} within rank {depth}", f"{'recall_all' if grouped else 'hit'}_at_{depth}"
+    lacking = "not all that it needs stands" if grouped else "nothing expected stands"
+    return f"{lacking} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
 
 
 def _excuse(row: Judged, gate: Gate, waived: Sequence[Waived]) -> Judged:
@@ -259,9 +275,9 @@ def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]) -> Iter
             continue
         waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
         if row.gated and row.status == "worse":
-            yield _complain("worse", wording.change(row), waiver, row)
+            yield _complain(_of_row("worse", wording.change(row), row), waiver, row)
         if row.gated and row.status == "below floor":
-            yield _complain("below-floor", wording.beyond(row), waiver, row)
+            yield _complain(_of_row("below-floor", wording.beyond(row), row), waiver, row)
 
 
 def _creep(
@@ -270,13 +286,13 @@ def _creep(
     if comparison.baseline is None or gate.ratchet == "off":
         return
     for creep in ratchet.creeping(rows, comparison.baseline.accepted):
-        message = wording.crept(creep.row, creep.total, creep.since)
+        reason = _of_row("creep", wording.crept(creep.row, creep.total, creep.since), creep.row)
         # what was given up before is no fault of a change that gives up nothing
         if gate.ratchet == "fail" and creep.adds:
             delta = creep.row.delta
-            yield _complain("creep", message, waivers.for_metric(waived, delta.metric, delta.mode), creep.row)
+            yield _complain(reason, waivers.for_metric(waived, delta.metric, delta.mode), creep.row)
         else:
-            yield _Complaint(reason=Reason(code="creep", message=message), red=False)
+            yield _Complaint(reason=reason, red=False)
 
 
 def _left_over(waived: Sequence[Waived], *, settled: bool) -> Iterator[_Complaint]:
@@ -310,4 +326,4 @@ def _slice_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
     for found in slices.values():
         worst = max(found, key=lambda row: abs(row.delta.delta or 0.0))
         more = f"; {wording.count(len(found) - 1, 'other metric')} of it got worse too" if len(found) > 1 else ""
-        yield Reason(code="slice-worse", message=wording.change(worst) + more)
+        yield _of_row("slice-worse", wording.change(worst) + more, worst)

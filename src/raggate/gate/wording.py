@@ -116,6 +116,11 @@ def _soon(one: Waived) -> str:
     return " (today)" if one.days_left == 0 else f" (in {count(one.days_left, 'day')})"
 
 
+def clause(sentence: str) -> str:
+    """Give a sentence without its full stop, to be part of another."""
+    return sentence.rstrip(".")
+
+
 def name(delta: Delta) -> str:
     """Name a row: metric, mode and slice."""
     where = "" if delta.slice == OVERALL else f" for {delta.slice}"
@@ -181,7 +186,7 @@ def headline(outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison
         return f"Nothing gated is worse than allowed, over {count(compared, 'question')}{note}."
     if outcome == "regression":
         return _regression(reasons, sum(flip.kind == "broke" for flip in comparison.flips))
-    cause = reasons[0].message.rstrip(".")
+    cause = clause(reasons[0].message)
     if outcome == "invariant broken":
         return f"The API's answers cannot be right: {cause}."
     return f"No verdict is possible: {cause}."

@@ -207,12 +207,11 @@ def _read(files: Mapping[str, bytes], wanted: Wanted) -> Run:
         directory = Path(scratch)
         artifacts.write_run(files, directory)
         try:
-            run = run_directory.read(directory)
+            # where it was unpacked says nothing to anybody
+            run = run_directory.read(directory, named=Path())
             check.config_of(run)
         except RaggateError as error:
-            # where it was unpacked says nothing to anybody
-            said = error.message.replace(f"{directory}/", "")
-            raise _refusal(wanted, f"the run directory in its artifact cannot be read: {said}") from None
+            raise _refusal(wanted, f"the run directory in its artifact cannot be read: {error.message}") from None
     return run
 
 

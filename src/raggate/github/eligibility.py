@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
@@ -103,10 +104,8 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms) -> Proposal:
         CannotTell: for a run that was not measured well enough.
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
-    try:
-        return check.propose(run, trusted.config, terms, lambda: _present(trusted, terms))
-    except UsageError as error:
-        raise UsageError(error.message, hint=error.hint.replace(promote.ALLOW, ALLOW)) from None
+    terms = replace(terms, permission=ALLOW)
+    return check.propose(run, trusted.config, terms, lambda: _present(trusted, terms))
 
 
 def _present(trusted: Inputs, terms: promote.Terms) -> tuple[Baseline | None, str]:
@@ -115,4 +114,4 @@ def _present(trusted: Inputs, terms: promote.Terms) -> tuple[Baseline | None, st
     except UsageError as error:
         if terms.allow_regression and terms.reason:
             return None, error.message
-        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {promote.ALLOW}.") from None
+        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {terms.permission}.") from None

@@ -37,6 +37,7 @@ from raggate.scoring import score
 from raggate.text.escape import plain
 
 _SCRATCH = "raggate-"
+_UNPACKED = Path()  # where an artifact was unpacked says nothing to anybody
 _CHECKS = Checks(adjust=lambda settings: settings, check=check.check_names)
 
 
@@ -290,12 +291,10 @@ def _read(files: Mapping[str, bytes]) -> Run:
         directory = Path(scratch)
         artifacts.write_run(files, directory)
         try:
-            return run_directory.read(directory)
+            return run_directory.read(directory, named=_UNPACKED)
         except UsageError as error:
-            # where it was unpacked says nothing to anybody
-            message = error.message.replace(f"{directory}/", "")
             raise CannotTell(
-                f"the artifact cannot be read: {message}",
+                f"the artifact cannot be read: {error.message}",
                 hint="Only a run directory is taken, as this version of raggate writes it.",
             ) from None
 

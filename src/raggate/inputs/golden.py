@@ -18,6 +18,7 @@ from raggate.text import anchors, yamlio
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, loads
 from raggate.text.nearest import nearest
+from raggate.text.problems import Problems, problems_of
 
 MAX_BYTES = 128 << 20
 MAX_LINE_BYTES = 1 << 20
@@ -108,7 +109,7 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
         try:
             case = read_case(line, number, rules=rules)
         except ValueError as error:
-            problems += [f"{name}:{number}: {problem}" for problem in str(error).split("\n")]
+            problems += [f"{name}:{number}: {problem}" for problem in problems_of(error)]
             continue
         if case.id in seen:
             problems.append(f"{name}:{number}: id {plain(case.id)!r} stands already in line {seen[case.id]}")
@@ -241,7 +242,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
     try:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
-        raise ValueError("\n".join(prefix + text for text in _explain(error))) from None
+        raise Problems(*(prefix + text for text in _explain(error))) from None
     broken = next(filter(None, map(broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
     if broken:
         raise ValueError(prefix + broken)

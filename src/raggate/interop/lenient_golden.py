@@ -16,6 +16,7 @@ from raggate.models.case_hash import digest
 from raggate.models.golden import Case, Golden
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, loads
+from raggate.text.problems import problems_of
 
 SHOWN = 10
 """How many lines that are left out are named, each with its reason."""
@@ -59,7 +60,7 @@ def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[
         try:
             case = _case(line, number, passed, rules=rules)
         except ValueError as error:
-            passed.lines[number] = str(error).split("\n")[0]
+            passed.lines[number] = problems_of(error)[0]
             continue
         earlier = cases.get(case.id)
         if earlier is not None:

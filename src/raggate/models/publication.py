@@ -60,6 +60,11 @@ class Ended:
     suite: str | None = None
     waivers: tuple[Waived, ...] = ()
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The message by lines, without empty ones: of a file with several problems, one each."""
+        return tuple(line for line in self.message.split("\n") if line.strip()) or ("no reason is known",)
+
     @classmethod
     def of(cls, error: RaggateError, suite: str) -> Self:
         """Tell of a run that ended with an error."""

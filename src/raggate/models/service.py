@@ -34,6 +34,26 @@ class Place:
     run: str = field(default_factory=lambda: f"run_{token_hex(6)}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessExit:
+    """How a process or container ended.
+
+    Attributes:
+        message: that in words that follow its name: `exited with code 3`, `was killed by SIGKILL`. May hold foreign
+            text.
+        code: its exit code; None where it has none or it is not known.
+        signal: the name of the signal that killed it.
+        out_of_memory: whether that was for using more memory than it may.
+        service: the service of the API that ended, in place of the API itself.
+    """
+
+    message: str
+    code: int | None = None
+    signal: str | None = None
+    out_of_memory: bool = False
+    service: str | None = None
+
+
 class Started(Protocol):
     """An API that a backend has started. It may not be ready yet, and it may die at any time."""
 
@@ -41,8 +61,8 @@ class Started(Protocol):
     def base_url(self) -> str:
         """Scheme, host and port, without a final slash."""
 
-    def died(self) -> str | None:
-        """Say how it ended (`exited with code 3`, `was killed by SIGKILL`), or None while it runs. Cheap to poll."""
+    def died(self) -> ProcessExit | None:
+        """Say how it ended, or None while it runs. Cheap to poll."""
 
     def log_tail(self, lines: int = 20) -> tuple[str, ...]:
         """Give the last lines of its output, oldest first. Untrusted text."""

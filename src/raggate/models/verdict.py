@@ -32,10 +32,19 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """One clause of a verdict: a stable code for programs and a sentence for people."""
+    """One clause of a verdict: a stable code for programs and a sentence for people.
+
+    What it is about is told by the other fields, None where it is about no such thing: nobody has to read the sentence.
+    `invariant` names the invariant that does not hold.
+    """
 
     code: str
     message: str
+    case_id: str | None = None
+    mode: str | None = None
+    metric: str | None = None
+    slice: str | None = None
+    invariant: str | None = None
 
 
 Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]

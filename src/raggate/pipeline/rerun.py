@@ -195,7 +195,7 @@ def _present(target: Path, settings: Config, terms: promote.Terms) -> tuple[Base
     except UsageError as error:
         if terms.allow_regression and terms.reason:
             return None, error.message
-        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {promote.ALLOW}.") from None
+        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {terms.permission}.") from None
 
 
 def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None) -> Review:

@@ -156,36 +156,41 @@ def read_aside(directory: Path) -> Aside:
     if not path.exists():
         return Aside()
     try:
-        return _ASIDE.validate_json(_bytes(path))
+        return _ASIDE.validate_json(_bytes(path, path))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{path}: {plain(key)}: {first['msg']}") from None
 
 
-def read(directory: Path) -> Run:
+def read(directory: Path, *, named: Path | None = None) -> Run:
     """Read a run directory.
+
+    Args:
+        directory: where it is.
+        named: what messages call it in its place; `Path()` for its files alone.
 
     Raises:
         UsageError: when a file is missing or does not hold what it should, naming file and line.
     """
-    config_path = directory / "config.json"
-    config = parse_object(_bytes(config_path), str(config_path))
+    named = directory if named is None else named
+    config_path = named / "config.json"
+    config = parse_object(_bytes(directory / "config.json", config_path), str(config_path))
     if config.get("schema") != SCHEMA:
         raise UsageError(
             f"{config_path}: schema is {plain(str(config.get('schema')))!r}, expected {SCHEMA!r}",
             hint="This is not a run directory of this version of raggate.",
         )
-    golden_path = directory / "golden.jsonl"
+    golden_path = named / "golden.jsonl"
     # its cases are those that were scored, and an import may have been lenient
-    cases = golden.load(_bytes(golden_path), str(golden_path), rules=False)
+    cases = golden.load(_bytes(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
     try:
         return Run(
             run_id=str(config["run_id"]),
             suite=str(config["suite"]),
             started=str(config["started"]),
             golden=Golden(name=str(config["golden"]["name"]), cases=cases.cases, hash=cases.hash),
-            results=_read_results(directory / "results.jsonl", cases),
+            results=_read_results(directory / "results.jsonl", named / "results.jsonl", cases),
             config=dict(config["config"]),
             fingerprint=_fingerprint(config["fingerprint"]),
             duration_s=float(config["duration_s"]),
@@ -207,17 +212,17 @@ def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
     return dict(stored)
 
 
-def _read_results(path: Path, cases: Golden) -> tuple[Labelled, ...]:
+def _read_results(path: Path, named: Path, cases: Golden) -> tuple[Labelled, ...]:
     by_id = {case.id: case for case in cases.cases}
     items = []
     seen: dict[tuple[str, str], int] = {}
-    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
+    for number, line in enumerate(_bytes(path, named).split(b"\n"), 1):
         if not line.strip():
             continue
-        item = _read_row(line, f"{path}:{number}", by_id)
+        item = _read_row(line, f"{named}:{number}", by_id)
         first = seen.setdefault((item.result.mode, item.case.id), number)
         if first != number:
-            raise UsageError(f"{path}:{number}: {plain(item.case.id)!r} stands already in line {first}")
+            raise UsageError(f"{named}:{number}: {plain(item.case.id)!r} stands already in line {first}")
         items.append(item)
     return tuple(items)
 
@@ -284,8 +289,8 @@ def _cut(chunk: Chunk) -> Chunk:
     return replace(chunk, text=chunk.text[:STORED_TEXT] + "...", text_hash=whole)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, named: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}", hint="Is this a run directory?") from None
+        raise UsageError(f"{named}: {error.strerror or error}", hint="Is this a run directory?") from None

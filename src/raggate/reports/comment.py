@@ -6,7 +6,7 @@ from raggate.models.publication import Ended, Publication
 from raggate.models.verdict import Review
 from raggate.reports import failure, formatting, header, metric_tables, questions, sections
 from raggate.reports.budget import COMMENT_LIMIT, fit, utf16_units
-from raggate.reports.markup import link
+from raggate.reports.markup import live_link
 from raggate.text.escape import markdown as safe
 
 TOP = 3
@@ -46,7 +46,7 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
         named = []
     elif not named:
         named = metric_tables.in_words(review, TOP)
-    everything = link("Everything that changed", sticky, publication.links)
+    everything = live_link("Everything that changed", sticky, publication.links)
     head = _lost(review.verdict.outcome, review.run.suite, review.verdict.headline, rerun=rerun)
     return _paragraphs(head, "\n".join(named), everything)
 
@@ -55,9 +55,8 @@ def render_ended_alert(
     ended: Ended, publication: Publication, *, sticky: str | None = None, rerun: bool = False
 ) -> str:
     """Render the short comment about a pass that was lost to a run without a verdict; see `render_alert`."""
-    first = next((line for line in ended.message.split("\n") if line.strip()), "no reason is known")
-    head = _lost(ended.label, ended.suite or "", first, rerun=rerun)
-    return _paragraphs(head, link("The whole message, and what to do next", sticky, publication.links))
+    head = _lost(ended.label, ended.suite or "", ended.lines[0], rerun=rerun)
+    return _paragraphs(head, live_link("The whole message, and what to do next", sticky, publication.links))
 
 
 def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
@@ -68,6 +67,5 @@ def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
 
 
 def _paragraphs(head: str, *others: str) -> str:
-    """Set paragraphs one below the other, without empty ones and links that lead nowhere."""
-    kept = [one for one in others if one.startswith(("[", "- "))]
-    return "\n\n".join([head, *kept]) + "\n"
+    """Set paragraphs one below the other, without empty ones."""
+    return "\n\n".join([head, *filter(None, others)]) + "\n"

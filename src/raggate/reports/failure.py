@@ -9,7 +9,7 @@ from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Ended, Publication
 from raggate.reports import header
 from raggate.reports.budget import KEPT, Section
-from raggate.reports.markup import link
+from raggate.reports.markup import live_link
 from raggate.reports.verdict_file import SCHEMA
 from raggate.text.escape import markdown as safe
 from raggate.text.escape import plain
@@ -42,7 +42,7 @@ def sections_of(ended: Ended, publication: Publication) -> list[Section]:
     """Give the sections of a comment about a run without a verdict."""
     opening, hint, waivers, log = _told(ended)
     links = publication.links
-    run = link("Workflow run with the log", links.run, links) if links is not None else ""
+    run = live_link("Workflow run with the log", links.run if links is not None else None, links)
     return [
         opening,
         header.notes(publication),
@@ -51,7 +51,7 @@ def sections_of(ended: Ended, publication: Publication) -> list[Section]:
         waivers,
         log,
         header.pushes(publication),
-        Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run.startswith("[") else "",)),
+        Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run else "",)),
     ]
 
 
@@ -61,13 +61,12 @@ def next_step(exit_code: int) -> str:
 
 
 def _told(ended: Ended) -> tuple[Section, Section, Section, Section]:
-    messages = [line for line in ended.message.split("\n") if line.strip()] or ["no reason is known"]
     suite = ended.suite or ""
     variants = []
     for width, most, wide in ((1500, SHOWN_LINES, 300), (300, 10, 60), (200, 3, 60)):
-        lines = [safe(line, limit=width) for line in messages[:most]]
-        if len(messages) > most:
-            lines.append(f"… and {len(messages) - most} more")
+        lines = [safe(line, limit=width) for line in ended.lines[:most]]
+        if len(ended.lines) > most:
+            lines.append(f"… and {len(ended.lines) - most} more")
         variants.append(header.head(ended.label, safe(suite, limit=wide), lines))
     hints = (safe(ended.hint, limit=600), safe(ended.hint, limit=200)) if ended.hint else ()
     return (

@@ -11,7 +11,7 @@ from raggate.models.verdict import Judged, Review
 from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.header import greeted
-from raggate.reports.markup import code_block, commit_link, link, listed
+from raggate.reports.markup import code_block, commit_link, listed, live_link
 from raggate.text.dates import days_between
 from raggate.text.escape import markdown as safe
 
@@ -81,8 +81,7 @@ def provenance(review: Review, links: Links | None) -> Section:
     """Write in small print which baseline and which files decided, and how the calls went."""
     promotion = safe(formatting.promotion_note(review), limit=600)
     lines = [_baseline(review, links), _trusted(review, links), _operations(review), promotion]
-    run = link("Workflow run with the full report", links.run, links) if links is not None and links.run else ""
-    lines.append(run if run.startswith("[") else "")
+    lines.append(live_link("Workflow run with the full report", links.run if links is not None else None, links))
     shown = [line for line in lines if line]
     short = [line for line in (lines[0], lines[4]) if line]
     variants = tuple(_small(found) for found in (shown, short))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
+from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE, RECALL_ALL, family
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import Judged, Reason, Review
 from raggate.scoring.repeats import Repeated
@@ -173,15 +174,20 @@ def rank_change(flip: Flip) -> str:
         return _fall(flip)
     if flip.kind == "missed":
         return _miss(flip)
-    if flip.metric == "abstention_accuracy":
+    if flip.metric == ABSTENTION_ACCURACY:
         return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
-    if flip.metric == "false_abstention_rate":
+    if flip.metric == FALSE_ABSTENTION_RATE:
         return "did not abstain → abstained" if flip.kind == "broke" else "abstained → did not abstain"
-    what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
+    noun, absent = _rank_words(flip)
     if flip.before and flip.after:
-        return f"{what} {flip.before} → {flip.after}"
-    before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
+        return f"{noun} {flip.before} → {flip.after}"
+    before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
     return f"{before} → {after}"
+
+
+def _rank_words(flip: Flip) -> tuple[str, str]:
+    """Say what the ranks of a flip are, and what it is to have none."""
+    return ("complete at rank", "incomplete") if family(flip.metric) == RECALL_ALL else ("rank", "not found")
 
 
 def _fall(flip: Flip) -> str:
@@ -196,10 +202,10 @@ def _fall(flip: Flip) -> str:
 def _miss(flip: Flip) -> str:
     """Write where a question that must pass stands, and where it stood; it did not break."""
     since = "" if flip.since == "same" else f", {flip.since} since the baseline"
-    if flip.metric in {"abstention_accuracy", "false_abstention_rate"}:
-        return f"{'did not abstain' if flip.metric == 'abstention_accuracy' else 'abstained'}{since}"
-    what, absent = ("complete at rank", "incomplete") if flip.metric.startswith("recall_all") else ("rank", "not found")
-    before, after = (f"{what} {rank}" if rank else absent for rank in (flip.before, flip.after))
+    if flip.metric in ABSTENTION:
+        return f"{'did not abstain' if flip.metric == ABSTENTION_ACCURACY else 'abstained'}{since}"
+    noun, absent = _rank_words(flip)
+    before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
     return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
 
 

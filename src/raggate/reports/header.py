@@ -108,21 +108,20 @@ def reasons(review: Review) -> Section:
 def _untold(review: Review) -> Iterator[Reason]:
     if greeted(review):
         return
-    broke = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
-    broke |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed"}
-    told = {f"must-pass question {case_id} ({mode})" for case_id, mode in broke}
+    listed = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
+    listed |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed"}
     tabled = {row.delta.metric for row in formatting.main_rows(review.verdict.rows) if row.delta.slice == OVERALL}
     for position, reason in enumerate(formatting.deciding(review)):
         in_sentence = position == 0 and review.verdict.outcome != "regression"
         in_table = reason.code in {"worse", "below-floor"} and bool(tabled)
-        in_questions = reason.code == "must-pass" and any(reason.message.startswith(f"{name}:") for name in told)
-        if not (in_sentence or in_table or in_questions or reason.code.startswith("invariant-")):
+        in_questions = reason.code == "must-pass" and (reason.case_id, reason.mode) in listed
+        if not (in_sentence or in_table or in_questions or reason.invariant is not None):
             yield reason
 
 
 def warnings(review: Review) -> Section:
     """Write the warnings, but for invariants, which have a section of their own."""
-    found = [reason for reason in formatting.warnings(review) if not reason.code.startswith("invariant-")]
+    found = [reason for reason in formatting.warnings(review) if reason.invariant is None]
     if not found:
         return Section(name="warnings", rank=3, variants=())
     title = f"### ⚠️ Warnings ({len(found)})\n\n"

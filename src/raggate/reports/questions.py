@@ -85,7 +85,7 @@ def _item(flip: Flip, review: Review, links: Links | None) -> str:
     """Write a question with everything that is known of it; the lines belong to one list item."""
     why = f": {safe(flip.why)}" if flip.why else ""
     lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{formatting.rank_change(flip)}{why}"]
-    if flip.gold == "(should abstain)":
+    if flip.support is None:
         lines.append("expected: no answer")
     else:
         address = source_address(links, review.places.get(flip.case_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from raggate.models.verdict import Judged, Review
+from raggate.models.verdict import Judged, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, rounded
@@ -25,8 +25,8 @@ def render(review: Review) -> str:
         "verdict": verdict.outcome,
         "exit_code": verdict.exit_code,
         "headline": verdict.headline,
-        "reasons": [asdict(reason) for reason in verdict.reasons],
-        "warnings": [asdict(reason) for reason in verdict.warnings],
+        "reasons": [_clause(reason) for reason in verdict.reasons],
+        "warnings": [_clause(reason) for reason in verdict.warnings],
         "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
         "against": review.against,
         "compared": comparison.compared,
@@ -47,6 +47,10 @@ def render(review: Review) -> str:
         "log": [plain(line) for line in review.run.log],
     }
     return dumps(value, pretty=True).decode()
+
+
+def _clause(reason: Reason) -> dict[str, str]:
+    return {"code": reason.code, "message": reason.message}
 
 
 def _row(row: Judged) -> dict[str, Any]:

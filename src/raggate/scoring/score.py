@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
 from raggate.models.golden import Case, Support
+from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, Labelled, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.scoring import answer_fields
@@ -113,7 +114,7 @@ def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
     return {
         name: metric.direction
         for base, metric in METRICS.items()
-        for name in ([f"{base}_at_{k}" for k in cutoffs] if metric.ranked else [base])
+        for name in ([at_depth(base, k) for k in cutoffs] if metric.ranked else [base])
     }
 
 
@@ -124,7 +125,7 @@ def _functions(cutoffs: tuple[int, ...], *, answers: bool) -> dict[str, PerCase]
         if metric.of_answer and not answers:
             functions[base] = _not_asked_for
         elif metric.ranked:
-            functions.update({f"{base}_at_{k}": partial(metric.function, k=k) for k in cutoffs})
+            functions.update({at_depth(base, k): partial(metric.function, k=k) for k in cutoffs})
         else:
             functions[base] = metric.function
     return functions

@@ -94,8 +94,8 @@ def ask(
 def ended_early(api: Started) -> str | None:
     """Say how an API ended that was answered by to the last question, None while it lives: it may die of that."""
     time.sleep(WATCH_SECONDS)
-    how = api.died()
-    return None if how is None else f"the API {_how(how)} right after its last answer"
+    ended = api.died()
+    return None if ended is None else f"the API {plain(ended.message)} right after its last answer"
 
 
 class _Stop(Exception):
@@ -172,9 +172,9 @@ class _Suite:
             await asyncio.sleep(WATCH_SECONDS)
 
     def _check_alive(self) -> None:
-        how = self._api.died()
-        if how is not None:
-            self._stop(f"the API {_how(how)} after {self._done} of {len(self._questions)} questions")
+        ended = self._api.died()
+        if ended is not None:
+            self._stop(f"the API {plain(ended.message)} after {self._done} of {len(self._questions)} questions")
 
     def _stop(self, why: str) -> None:
         self.stopped = self.stopped or why
@@ -280,10 +280,6 @@ class _Suite:
             return bounded(self._adapter.parse(body, case))
         except ValueError as error:
             return miss("schema", plain(str(error)), status=200)
-
-
-def _how(died: str) -> str:
-    return f"{'was ' if died.startswith('killed') else ''}{plain(died)}"
 
 
 def _leftover(reply: httpx.Response) -> int:

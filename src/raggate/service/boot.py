@@ -15,7 +15,7 @@ import httpx
 from raggate.config.hosts import address_of
 from raggate.config.service_settings import Api, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import IndexState, Place, Started
+from raggate.models.service import IndexState, Place, ProcessExit, Started
 from raggate.service import signals
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.boot_hints import check_size, why_it_ended
@@ -139,7 +139,7 @@ class _Elsewhere:
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
 
-    def died(self) -> str | None:
+    def died(self) -> ProcessExit | None:
         return None
 
     def log_tail(self, lines: int = 20) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ class _Wait:
         if (ended := self._started.died()) is not None:
             log = self._started.log_tail()
             hint = why_it_ended(ended, log, contained=self._api.container is not None)
-            raise CannotTell(f"the API {ended} before it was ready", hint=hint, log=log)
+            raise CannotTell(f"the API {ended.message} before it was ready", hint=hint, log=log)
         if self._clock.now() >= self._deadline + late:
             raise CannotTell(
                 f"the API was not ready after {self._ready.timeout:g} s: {self._situation()}",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from raggate.errors import CannotTell
+from raggate.models.service import ProcessExit
 from raggate.text.escape import plain
 
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
@@ -13,11 +14,11 @@ _PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
 _LONGEST = 2000
 
 
-def why_it_ended(ended: str, log: Iterable[str] = (), *, contained: bool = False) -> str:
+def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool = False) -> str:
     """Say what to do about an API that has ended.
 
     Args:
-        ended: how, as its backend says it.
+        ended: how.
         log: its last lines, untrusted.
         contained: whether it ran in a container, whose limits are raggate's.
     """
@@ -29,13 +30,13 @@ def why_it_ended(ended: str, log: Iterable[str] = (), *, contained: bool = False
             f"It tried to write {path!r}, and its root file system is read-only. Name the directory in "
             "`api.container.tmpfs` (it is then empty at every start), or set `api.container.read_only: false`."
         )
-    if ended.startswith("lost its service "):
+    if ended.service is not None:
         return "Its whole output is in the log of its name in the run directory; its limits stand under `services`."
-    if ended == "exited with code 0":
+    if ended.code == 0:
         return "The command must stay in the foreground for as long as it serves."
-    if ended.endswith("(OOM)"):
+    if ended.out_of_memory:
         return "Raise `api.container.memory`, or make it need less."
-    if ended == "was killed by SIGKILL":
+    if ended.signal == "SIGKILL":
         return "Nobody but the system kills it so: it may have used too much memory."
     return "Its whole output is in api.log of the run directory."
 

@@ -13,7 +13,7 @@ import pytest
 
 from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import IndexState, Place
+from raggate.models.service import IndexState, Place, ProcessExit
 from raggate.service import boot
 from raggate.service.clock import Clock
 from raggate.service.growth import Expected
@@ -54,12 +54,12 @@ class FakeClock(Clock):
 class FakeApi:
     """A Started whose death can be scripted: `deaths` are what died() says, the last one for ever."""
 
-    deaths: list[str | None] = field(default_factory=lambda: [None])
+    deaths: list[ProcessExit | None] = field(default_factory=lambda: [None])
     base_url: str = "http://127.0.0.1:9"
     log: tuple[str, ...] = ("starting", "panic: no vault")
     closed: bool = False
 
-    def died(self) -> str | None:
+    def died(self) -> ProcessExit | None:
         """Give the next of the scripted deaths."""
         return self.deaths.pop(0) if len(self.deaths) > 1 else self.deaths[0]
 
@@ -285,7 +285,8 @@ class TestDeath:
     def test_before_the_first_answer(self, bring_up):
         """A dead process ends the wait at once, with how it ended and its last output."""
         outcome = bring_up(
-            Script(httpx.ConnectError("refused")), api=FakeApi(deaths=[None, None, "exited with code 3"])
+            Script(httpx.ConnectError("refused")),
+            api=FakeApi(deaths=[None, None, ProcessExit(message="exited with code 3", code=3)]),
         )
         assert outcome.message == "the API exited with code 3 before it was ready"
         assert outcome.error.log == ("starting", "panic: no vault")
@@ -298,14 +299,19 @@ class TestDeath:
         def hang(client: httpx.Client, ready: Readiness) -> IndexState:
             raise Hangs
 
-        outcome = bring_up(hang, api=FakeApi(deaths=[None, None, "was killed by SIGKILL"]))
+        outcome = bring_up(
+            hang, api=FakeApi(deaths=[None, None, ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")])
+        )
         assert outcome.message == "the API was killed by SIGKILL before it was ready"
         assert "memory" in outcome.error.hint
         assert outcome.seconds < 1
 
     def test_going_to_the_background(self, bring_up):
         """A command that ends well before it serves is told to stay in the foreground."""
-        outcome = bring_up(Script(httpx.ConnectError("refused")), api=FakeApi(deaths=["exited with code 0"]))
+        outcome = bring_up(
+            Script(httpx.ConnectError("refused")),
+            api=FakeApi(deaths=[ProcessExit(message="exited with code 0", code=0)]),
+        )
         assert "foreground" in outcome.error.hint
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from raggate.errors import CannotTell
+from raggate.models.service import ProcessExit
 from raggate.service.boot_hints import check_size, why_it_ended
+
+FAILED = ProcessExit(message="exited with code 1", code=1)
 
 
 @pytest.mark.parametrize(
@@ -20,23 +23,38 @@ from raggate.service.boot_hints import check_size, why_it_ended
 def test_read_only(line: str, path: str | None) -> None:
     """An API that must write where it may not is told the path that it tried, and the key that allows it."""
     path = path or "/root/.cache/x"
-    hint = why_it_ended("exited with code 1", ["starting", line], contained=True)
+    hint = why_it_ended(FAILED, ["starting", line], contained=True)
     assert f"{path!r}" in hint
     assert "`api.container.tmpfs`" in hint
-    assert "tmpfs" not in why_it_ended("exited with code 1", [line])
-    assert "tmpfs" not in why_it_ended("exited with code 1", ["starting"], contained=True)
+    assert "tmpfs" not in why_it_ended(FAILED, [line])
+    assert "tmpfs" not in why_it_ended(FAILED, ["starting"], contained=True)
 
 
 def test_a_service_has_limits_of_its_own() -> None:
     """The end of a service is no reason to give the API more."""
-    hint = why_it_ended("lost its service store, which was killed for using more than 64m of memory (OOM)")
+    hint = why_it_ended(ProcessExit(message="was killed", out_of_memory=True, service="store"))
     assert "under `services`" in hint
     assert "api.container" not in hint
 
 
+@pytest.mark.parametrize(
+    ("ended", "hint"),
+    [
+        (ProcessExit(message="exited with code 0", code=0), "foreground"),
+        (ProcessExit(message="was killed", out_of_memory=True), "api.container.memory"),
+        (ProcessExit(message="was killed by SIGKILL", signal="SIGKILL"), "too much memory"),
+        (ProcessExit(message="was killed by SIGTERM", signal="SIGTERM"), "api.log"),
+        (ProcessExit(message="was lost: exited with code 0 (OOM)"), "api.log"),
+    ],
+)
+def test_what_to_do_follows_from_how_it_ended(ended: ProcessExit, hint: str) -> None:
+    """The advice goes by the code, the signal and the memory, whatever the words say."""
+    assert hint in why_it_ended(ended)
+
+
 def test_a_hostile_line_is_plain_and_bounded() -> None:
     """What an API prints as a path is one harmless line, however long."""
-    hint = why_it_ended("exited with code 1", ["/" + "\x1b[31m" * 5000 + "a: read-only file system"], contained=True)
+    hint = why_it_ended(FAILED, ["/" + "\x1b[31m" * 5000 + "a: read-only file system"], contained=True)
     assert "\x1b" not in hint
     assert len(hint) < 600
 

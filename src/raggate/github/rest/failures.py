@@ -29,6 +29,9 @@ _SCOPES = (
     (re.compile(r"|/(contents|git|commits|compare|branches|tags|zipball|tarball|merges)(/.*)?"), "contents"),
 )
 _REPOSITORY = re.compile(r"/repos/[^/]+/[^/]+")
+_READING = frozenset(("GET", "HEAD"))
+_GRANT = "Give the job `{}` under `permissions:`."
+_HIDDEN = "If the permission is there, it does not exist: GitHub hides what a token may not see."
 
 
 class GitHubError(CannotTell):
@@ -40,6 +43,8 @@ class GitHubError(CannotTell):
         hint: what to do about it.
         wait_s: seconds GitHub asked to wait, when that was more than there was time for.
         uncertain: whether the request may have been done all the same.
+        reply: GitHub's own words, empty where it said none.
+        permission: the line of `permissions:` that the hint asks for; empty for none.
     """
 
     def __init__(
@@ -50,11 +55,27 @@ class GitHubError(CannotTell):
         hint: str = "",
         wait_s: float | None = None,
         uncertain: bool = False,
+        reply: str = "",
+        permission: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.wait_s = wait_s
         self.uncertain = uncertain
+        self.reply = reply
+        self.permission = permission
+
+    def with_hint(self, hint: str) -> GitHubError:
+        """Give the same error with other advice."""
+        return GitHubError(
+            self.message,
+            status=self.status,
+            hint=hint,
+            wait_s=self.wait_s,
+            uncertain=self.uncertain,
+            reply=self.reply,
+            permission=self.permission,
+        )
 
     @property
     def denied(self) -> bool:
@@ -74,7 +95,7 @@ def permission(method: str, path: str) -> str:
         return ""
     rest = path[repository.end() :].rstrip("/")
     scope = next((scope for pattern, scope in _SCOPES if pattern.fullmatch(rest)), "")
-    return f"{scope}: {'read' if method in {'GET', 'HEAD'} else 'write'}" if scope else ""
+    return f"{scope}: {'read' if method in _READING else 'write'}" if scope else ""
 
 
 def advice(method: str, path: str, status: int, headers: Mapping[str, str]) -> str:
@@ -94,24 +115,24 @@ def advice(method: str, path: str, status: int, headers: Mapping[str, str]) -> s
     accepted = plain(headers.get("x-accepted-github-permissions", ""), limit=120)
     parts = []
     if line:
-        parts.append(f"Give the job `{line}` under `permissions:`.")
+        parts.append(_GRANT.format(line))
     elif accepted:
         parts.append(f"The token needs one of these permissions: {accepted}.")
     if method == "POST" and path.rstrip("/").endswith("/pulls"):
         parts.append(_SETTING)
-    if line.endswith("write"):
+    if line and method not in _READING:
         parts.append(_FORK)
     if status == 404:
-        parts.append("If the permission is there, it does not exist: GitHub hides what a token may not see.")
+        parts.append(_HIDDEN)
     return " ".join(parts)
 
 
 def to_write(error: GitHubError) -> GitHubError:
     """Restate a refusal to read for one who has to write there as well: the right to read would not be enough."""
-    hint = error.hint.replace("`pull-requests: read`", "`pull-requests: write`")
-    if hint == error.hint:
+    if error.permission != "pull-requests: read" or not error.hint:
         return error
-    return GitHubError(error.message, status=error.status, hint=hint, wait_s=error.wait_s, uncertain=error.uncertain)
+    hint = _GRANT.format("pull-requests: write")
+    return error.with_hint(f"{hint} {_HIDDEN}" if error.status == 404 else hint)
 
 
 def said(body: bytes) -> str:

@@ -159,19 +159,18 @@ class Thread:
         return comment
 
     def _explained(self, error: GitHubError) -> GitHubError:
+        # GitHub has no code for either, only words
         hint = ""
-        if error.status == 403 and (self._locked or "locked" in error.message):
+        if error.status == 403 and (self._locked or "locked" in error.reply):
             hint = (
                 f"The conversation of pull request {self._number} is locked. Unlock it, or let the token be one of "
                 f"a collaborator. {error.hint}"
             )
-        elif error.status == 422 and "too long" in error.message:
+        elif error.status == 422 and "too long" in error.reply:
             hint = "This is a bug of raggate, which has to keep its comments short enough: please report it."
         if not hint:
             return error
-        return GitHubError(
-            error.message, status=error.status, hint=hint.strip(), wait_s=error.wait_s, uncertain=error.uncertain
-        )
+        return error.with_hint(hint.strip())
 
 
 def _checked(body: str) -> str:

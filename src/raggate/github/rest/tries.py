@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from raggate.github.rest.exchange import Answer, Connection, Request
-from raggate.github.rest.failures import GitHubError, advice, graphql_failure, said
+from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, said
 from raggate.github.rest.retry import MOST_RETRIES, Attempt, GiveUp, Wait, ambiguous, decide
 from raggate.github.runner.secrets import redact
 from raggate.text.escape import plain
@@ -206,4 +206,6 @@ class Tries:
             hint=redact(hint, [self._token]),
             wait_s=wait.seconds if asked and wait is not None else None,
             uncertain=uncertain,
+            reply=redact(said(answer.body), [self._token]) if answer is not None else "",
+            permission=permission(method, call.path),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from raggate.errors import UsageError
+from raggate.errors import FileError
 from raggate.interop.helloworld.read import MODE, RunFiles, check_metrics, read_config
 from raggate.models.scorecard import OVERALL
 
@@ -32,7 +32,7 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
             `aggregate_metrics` tells it too.
 
     Raises:
-        UsageError: for a file that is not as it should be, of which K is not known, or without scores.
+        FileError: for a file that is not as it should be, of which K is not known, or without scores.
     """
     check_metrics(metrics, source)
     config = read_config(beside / "config.json") if beside is not None else {}
@@ -41,14 +41,16 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     content = bare_metrics(RunFiles(run_id=run_id, config={"k": k} if k else {}, metrics=metrics, rows=()))
     overall = content["by_retriever"][MODE][OVERALL]
     if not overall["n"]:
-        raise UsageError(
-            f"{source}: holds no scores that can be compared",
+        raise FileError(
+            source,
+            "holds no scores that can be compared",
             hint="Their scripts leave the operational metrics alone there: import the run with `raggate helloworld "
             "import`, and compare with that directory.",
         )
     if not k and any(name in metrics["aggregate_metrics"] for name in _AT_K):
-        raise UsageError(
-            f"{source}: does not tell at which K it was scored",
+        raise FileError(
+            source,
+            "does not tell at which K it was scored",
             hint='Keep its config.json beside it, or write "k" (as in "k": 5) beside aggregate_metrics.',
         )
     return content

@@ -19,6 +19,7 @@ from raggate.text import yamlio
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 from raggate.text.nearest import nearest
+from raggate.text.problems import Problems, problems_of
 
 SHOWN_PROBLEMS = 10
 
@@ -86,7 +87,7 @@ def read_golden(data: bytes, name: str) -> GoldenFile:
         try:
             queries.append(_query(entry, (index,), document))
         except ValueError as error:
-            problems += str(error).split("\n")
+            problems += problems_of(error)
             continue
         ignored += _unknown_keys(entry, index, document)
     _raise_all(problems)
@@ -232,8 +233,8 @@ def _query(entry: object, path: yamlio.Path, document: yamlio.Document) -> Golde
         query = GoldenQuery.model_validate(fields)
     except ValidationError as error:
         problems = error.errors(include_url=False)
-        raise ValueError(
-            "\n".join(yamlio.explain(document, (*path, *problem["loc"]), problem, _KEYS) for problem in problems)
+        raise Problems(
+            *(yamlio.explain(document, (*path, *problem["loc"]), problem, _KEYS) for problem in problems)
         ) from None
     return query if refuse is None else query.model_copy(update={"answerable": not refuse})
 

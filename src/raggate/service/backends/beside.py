@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from raggate.config.service_settings import Service
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place
+from raggate.models.service import Place, ProcessExit
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Group
 
@@ -16,7 +16,9 @@ _MOST_PORTS = 32
 
 
 @contextmanager
-def started(settings: Mapping[str, Service], place: Place) -> Iterator[tuple[dict[str, str], Callable[[], str | None]]]:
+def started(
+    settings: Mapping[str, Service], place: Place
+) -> Iterator[tuple[dict[str, str], Callable[[], ProcessExit | None]]]:
     """Start the services one after the other; on leaving, containers and network are gone, whatever happened.
 
     Where raggate runs in a container of the engine, it joins their network, and they have addresses there. Elsewhere

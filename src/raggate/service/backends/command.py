@@ -13,7 +13,7 @@ from pathlib import Path
 
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place, Started
+from raggate.models.service import Place, ProcessExit, Started
 from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Child, Family, Log
@@ -70,7 +70,9 @@ class _Plan:
 
 
 class _Api:
-    def __init__(self, launch: Callable[[int], Child], port: int, log: Log, lost: Callable[[], str | None]) -> None:
+    def __init__(
+        self, launch: Callable[[int], Child], port: int, log: Log, lost: Callable[[], ProcessExit | None]
+    ) -> None:
         self._launch = launch
         self._lost = lost
         self._port = port
@@ -84,7 +86,7 @@ class _Api:
         """Scheme, host and port."""
         return f"http://127.0.0.1:{self._port}"
 
-    def died(self) -> str | None:
+    def died(self) -> ProcessExit | None:
         """Say how the process or one of its services ended, or None while they run."""
         ended = self._child.ended()
         if ended is None:
@@ -181,7 +183,7 @@ def _build(family: Family, plan: _Plan, timeout: float, log: Log) -> None:
             )
         if not child.succeeded():
             raise CannotTell(
-                f"{step} {ended}", hint="The whole output is in build.log of the run directory.", log=log.tail()
+                f"{step} {ended.message}", hint="The whole output is in build.log of the run directory.", log=log.tail()
             )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from raggate.config.service_settings import Contained
 from raggate.errors import CannotTell
+from raggate.models.service import ProcessExit
 from raggate.service import signals
 from raggate.service.backends.engine import Client, connected, engine_errors, reason
 from raggate.service.backends.images import declared_volumes
@@ -142,7 +143,7 @@ class Running:
         self.log = log
         self._settings = settings
         self._environment = environment
-        self._ended: str | None = None
+        self._ended: ProcessExit | None = None
         self._drained = False
         try:
             with signals.deferred():
@@ -158,7 +159,7 @@ class Running:
         if _has_health_check(client, container):
             threading.Thread(target=self._look_at_health, name=f"health of {name}", daemon=True).start()
 
-    def ended(self) -> str | None:
+    def ended(self) -> ProcessExit | None:
         """Say how it ended, or None while it runs. Once it has ended, its last output is in the log."""
         if self._ended is not None and not self._drained:
             self._drained = True
@@ -180,20 +181,23 @@ class Running:
                 client.wait(self.id, timeout=None)
                 self._ended = self._how(client.inspect_container(self.id)["State"])
         except CannotTell as error:
-            self._ended = f"was lost: {error.message}"
+            self._ended = ProcessExit(message=f"was lost: {error.message}")
         except engine_errors() as error:
-            self._ended = f"was lost, the Docker engine does not answer any more: {reason(error)}"
+            message = f"was lost, the Docker engine does not answer any more: {reason(error)}"
+            self._ended = ProcessExit(message=message)
 
-    def _how(self, state: dict[str, Any]) -> str:
+    def _how(self, state: dict[str, Any]) -> ProcessExit:
         code = int(state.get("ExitCode") or 0)
         if state.get("OOMKilled"):
-            return f"was killed for using more than {self._settings.memory} of memory (OOM)"
+            message = f"was killed for using more than {self._settings.memory} of memory (OOM)"
+            return ProcessExit(message=message, out_of_memory=True)
         if code == 128 + signal.SIGKILL:
-            return "was killed by SIGKILL"
+            return ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
         try:
-            return f"exited with code {code} ({signal.Signals(code - 128).name})"
+            name = f" ({signal.Signals(code - 128).name})"
         except ValueError:
-            return f"exited with code {code}"
+            name = ""
+        return ProcessExit(message=f"exited with code {code}{name}", code=code)
 
     def _look_at_health(self) -> None:
         try:
@@ -202,8 +206,9 @@ class Running:
                     health = client.inspect_container(self.id)["State"].get("Health") or {}
                     if health.get("Status") == "unhealthy":
                         last = (health.get("Log") or [{}])[-1]
-                        said = plain(str(last.get("Output") or ""), limit=200)
-                        self._ended = f"was found unhealthy by its image's health check ({said})"
+                        output = plain(str(last.get("Output") or ""), limit=200)
+                        message = f"was found unhealthy by its image's health check ({output})"
+                        self._ended = ProcessExit(message=message)
                     time.sleep(_HEALTH_SECONDS)
         except engine_errors(CannotTell):
             return  # what waits for the end says so

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from raggate.config.service_settings import ContainerBackend
 from raggate.errors import CannotTell
-from raggate.models.service import Place, Started
+from raggate.models.service import Place, ProcessExit, Started
 from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking, volumes
 from raggate.service.backends.contained import Running
@@ -48,7 +48,7 @@ class _Api:
         self._api = api
         self._made = made
 
-    def died(self) -> str | None:
+    def died(self) -> ProcessExit | None:
         """Say how the API or one of its services ended, or None while they run."""
         return self._api.ended() or self._made.lost()
 

@@ -6,14 +6,14 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
 
 from raggate.config.service_settings import Contained, Service, ServiceReady
 from raggate.errors import CannotTell
-from raggate.models.service import Place
+from raggate.models.service import Place, ProcessExit
 from raggate.service import signals
 from raggate.service.backends import builds, contained, engine, images, networking, surroundings
 from raggate.service.backends.contained import Plan, Running
@@ -222,11 +222,11 @@ class Group:
         _wait_for(name, service.ready, running, address)
         return address or ""
 
-    def lost(self) -> str | None:
+    def lost(self) -> ProcessExit | None:
         """Say which service has ended and how, or None while they run."""
         for name, service in self._services.items():
             if (ended := service.ended()) is not None:
-                return f"lost its service {name}, which {ended}"
+                return replace(ended, message=f"lost its service {name}, which {ended.message}", service=name)
         return None
 
 
@@ -241,7 +241,7 @@ def _wait_for(name: str, ready: ServiceReady, service: Running, address: str | N
     while True:
         signals.check()
         if (ended := service.ended()) is not None:
-            raise CannotTell(f"the service {name!r} {ended} before it was ready", log=service.log.tail())
+            raise CannotTell(f"the service {name!r} {ended.message} before it was ready", log=service.log.tail())
         problem = _probe(ready, address) if address else why
         if problem is None:
             return

@@ -16,6 +16,7 @@ from secrets import token_hex
 from types import TracebackType
 from typing import IO, Self
 
+from raggate.models.service import ProcessExit
 from raggate.service import signals
 from raggate.service.backends.watchdog import MARK, kill
 from raggate.text.redact import Redactor
@@ -129,8 +130,8 @@ class Child:
         self._reader = threading.Thread(target=self._read, name=f"log of {process.pid}", daemon=True)
         self._reader.start()
 
-    def ended(self) -> str | None:
-        """Say how it ended (`exited with code 3`, `was killed by SIGKILL`), or None while it runs.
+    def ended(self) -> ProcessExit | None:
+        """Say how it ended, or None while it runs.
 
         Once it has ended, its last output is in the log.
         """
@@ -141,13 +142,14 @@ class Child:
             self._drained = True
             self._reader.join(_DRAIN)
         if code >= 0:
-            return f"exited with code {code}"
+            return ProcessExit(message=f"exited with code {code}", code=code)
         try:
-            return f"was killed by {signal.Signals(-code).name}"
+            name = signal.Signals(-code).name
         except ValueError:
-            return f"was killed by signal {-code}"
+            name = f"signal {-code}"
+        return ProcessExit(message=f"was killed by {name}", signal=name)
 
-    def wait(self, timeout: float) -> str | None:
+    def wait(self, timeout: float) -> ProcessExit | None:
         """Wait at most `timeout` seconds for its end and say how it ended, or None when it still runs."""
         end = time.monotonic() + timeout
         while self._code() is None and time.monotonic() < end:
