@@ -134,7 +134,7 @@ def test_show(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("days", "told"),
+    ("days", "phrase"),
     [
         (0.4, "today"),
         (1.5, "1 day ago"),
@@ -143,30 +143,30 @@ def test_show(folder: Path) -> None:
         (-2, "in the future"),
     ],
 )
-def test_age(folder: Path, days: float, told: str) -> None:
+def test_age(folder: Path, days: float, phrase: str) -> None:
     """The age is told in whole days, and from the configured age on that it is stale."""
-    assert aged(folder, days) == told
+    assert aged(folder, days) == phrase
 
 
 @pytest.mark.usefixtures("folder")
 def test_show_slices() -> None:
     """Slices come on request, after all cases."""
-    shown = output("show", "--slices")
-    assert shown.index("hybrid, all cases") < shown.index("hybrid, tag=x\n  hit_at_5")
+    text = output("show", "--slices")
+    assert text.index("hybrid, all cases") < text.index("hybrid, tag=x\n  hit_at_5")
     assert "tag=x" not in output("show")
 
 
 @pytest.mark.usefixtures("folder")
 def test_show_json() -> None:
     """JSON has everything that is shown, unrounded."""
-    found = json.loads(output("show", "--json"))
-    assert (found["suite"], found["run_id"], found["counts"]) == ("notes", "run-1", {"hybrid": 2})
-    assert found["values"] == {
+    document = json.loads(output("show", "--json"))
+    assert (document["suite"], document["run_id"], document["counts"]) == ("notes", "run-1", {"hybrid": 2})
+    assert document["values"] == {
         "hybrid": {"overall": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
     }
-    assert found["accepted"]["hybrid"]["mrr_at_5"]["lowered"]["by"] == "ben"
-    assert found["provenance"] == PROVENANCE
-    assert found["age_days"] > 0
+    assert document["accepted"]["hybrid"]["mrr_at_5"]["lowered"]["by"] == "ben"
+    assert document["provenance"] == PROVENANCE
+    assert document["age_days"] > 0
     assert "tag=x" in json.loads(output("show", "--json", "--slices"))["values"]["hybrid"]
 
 
@@ -174,24 +174,24 @@ def test_show_any_file(folder: Path) -> None:
     """A file that is named needs no configuration; one of another tool is shown as far as it says anything."""
     (folder / "raggate.yml").unlink()
     (folder / "metrics.json").write_text('{"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.5, "count": 4}}}}')
-    shown = output("show", "--baseline", "metrics.json")
-    assert shown.splitlines()[:4] == [
+    text = output("show", "--baseline", "metrics.json")
+    assert text.splitlines()[:4] == [
         "metrics.json: baseline of suite unknown",
         "  run         unknown",
         "  measured    unknown",
         "  commit      unknown",
     ]
-    assert "  hit_at_5                          0.5000  n=4" in shown
+    assert "  hit_at_5                          0.5000  n=4" in text
 
 
 def test_show_hostile(folder: Path) -> None:
     """Text in a baseline commands neither a terminal nor a CI log."""
     foreign = "\x1b[31m\n::error::x"
-    known = {"reason": foreign, "promoted_by": foreign, "measured": foreign, "checkout": {"commit": foreign}}
-    (folder / "baselines/notes.json").write_bytes(content(foreign, **known))
-    shown = output("show")
-    assert "\x1b" not in shown
-    assert not any(line.lstrip().startswith("::") for line in shown.splitlines())
+    provenance = {"reason": foreign, "promoted_by": foreign, "measured": foreign, "checkout": {"commit": foreign}}
+    (folder / "baselines/notes.json").write_bytes(content(foreign, **provenance))
+    text = output("show")
+    assert "\x1b" not in text
+    assert not any(line.lstrip().startswith("::") for line in text.splitlines())
     (folder / "baselines/notes.json").write_bytes(content(checkout="x", measured=7, reason=["x"]))
     assert "commit      unknown" in output("show")
 
@@ -199,28 +199,28 @@ def test_show_hostile(folder: Path) -> None:
 @pytest.mark.usefixtures("repository")
 def test_log() -> None:
     """The history is a table of the gated metrics, newest first, damaged versions included."""
-    shown = output("log").splitlines()
-    assert shown[0].split() == ["date", "commit", "run", "cases", "hit_at_5"]
-    assert [line.split()[0] for line in shown[1:4]] == ["2026-01-03", "2026-01-02", "2026-01-01"]
-    assert [line.split()[2] for line in shown[1:4]] == ["run-3", "unreadable", "run-1"]
-    assert [line.split()[-1] for line in shown[1:4]] == ["0.5000▲", "–", "0.2500"]
-    assert any(line.startswith("unreadable") and "not valid JSON" in line for line in shown)
+    lines = output("log").splitlines()
+    assert lines[0].split() == ["date", "commit", "run", "cases", "hit_at_5"]
+    assert [line.split()[0] for line in lines[1:4]] == ["2026-01-03", "2026-01-02", "2026-01-01"]
+    assert [line.split()[2] for line in lines[1:4]] == ["run-3", "unreadable", "run-1"]
+    assert [line.split()[-1] for line in lines[1:4]] == ["0.5000▲", "–", "0.2500"]
+    assert any(line.startswith("unreadable") and "not valid JSON" in line for line in lines)
 
 
 @pytest.mark.usefixtures("repository")
 def test_log_metric_and_limit() -> None:
     """Other metrics come by name, fewer versions by number."""
-    shown = output("log", "--metric", "mrr_at_5", "--limit", "1").splitlines()
-    assert shown[0].split()[-1] == "mrr_at_5"
-    assert shown[1].split()[-1] == "0.5000"
-    assert "There are older versions; --limit shows more." in shown
+    lines = output("log", "--metric", "mrr_at_5", "--limit", "1").splitlines()
+    assert lines[0].split()[-1] == "mrr_at_5"
+    assert lines[1].split()[-1] == "0.5000"
+    assert "There are older versions; --limit shows more." in lines
 
 
 @pytest.mark.usefixtures("repository")
 def test_log_all(folder: Path) -> None:
     """Every metric comes by one flag, in the table, in Markdown and in the plot."""
-    shown = output("log", "--all", "--svg", "all.svg").splitlines()
-    assert shown[0].split()[-2:] == ["hit_at_5", "mrr_at_5"]
+    lines = output("log", "--all", "--svg", "all.svg").splitlines()
+    assert lines[0].split()[-2:] == ["hit_at_5", "mrr_at_5"]
     assert output("log", "--all", "--format", "markdown").splitlines()[0].endswith("| hit_at_5 | mrr_at_5 |")
     assert "mrr_at_5 0.5000" in (folder / "all.svg").read_text()
 
@@ -236,15 +236,15 @@ def test_log_markdown() -> None:
 @pytest.mark.usefixtures("repository")
 def test_log_json() -> None:
     """JSON has every metric, who promoted each version and why, and the reason where one cannot be read."""
-    found = json.loads(output("log", "--format", "json"))
-    newest, middle, oldest = found["revisions"]
+    document = json.loads(output("log", "--format", "json"))
+    newest, middle, oldest = document["revisions"]
     assert newest["values"] == {"hybrid": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
     assert (newest["promoted_by"], newest["reason"], newest["cases"]) == ("maria", "New chunker", 2)
     assert (newest["subject"], newest["date"], newest["problem"]) == ("Day 3", "2026-01-03T12:00:00Z", None)
     assert middle["values"] == {}
     assert "not valid JSON" in middle["problem"]
     assert oldest["run_id"] == "run-1"
-    assert (found["path"], found["more"], found["shallow"]) == ("baselines/notes.json", False, False)
+    assert (document["path"], document["more"], document["shallow"]) == ("baselines/notes.json", False, False)
 
 
 def test_log_svg(repository: Path) -> None:

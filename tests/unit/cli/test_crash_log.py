@@ -28,9 +28,9 @@ def test_details_are_kept_without_secrets(crash: Path, capsys: pytest.CaptureFix
     assert main.run_command([], Caller()) == 70
     written = (crash / ".raggate" / "crash.log").read_text()
     assert "RuntimeError: cannot use ***" in written
-    shown = capsys.readouterr().err
-    assert "sk-0123456789" not in written + shown
-    assert "crash.log" in shown
+    stderr = capsys.readouterr().err
+    assert "sk-0123456789" not in written + stderr
+    assert "crash.log" in stderr
 
 
 def test_a_link_in_place_of_the_file_is_replaced(crash: Path) -> None:
@@ -49,6 +49,6 @@ def test_a_link_in_place_of_the_directory_is_not_followed(crash: Path, capsys: p
     (crash / ".raggate").symlink_to("elsewhere")
     assert main.run_command([], Caller()) == 70
     assert not list((crash / "elsewhere").iterdir())
-    shown = capsys.readouterr().err
-    assert "RuntimeError: cannot use ***" in shown
-    assert not [line for line in shown.splitlines() if line.startswith("::")]
+    stderr = capsys.readouterr().err
+    assert "RuntimeError: cannot use ***" in stderr
+    assert not [line for line in stderr.splitlines() if line.startswith("::")]

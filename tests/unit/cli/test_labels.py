@@ -43,11 +43,11 @@ def write_labels(path: Path, *, votes: Sequence[tuple[str, str, str]] = (("ann",
             "chunk_id": chunk,
             "chunk_rank": str(rank),
             "n_retrieved_chunks": "2",
-            "labels": found,
+            "labels": relevant,
         }
         for index in range(QUERIES)
         for annotator, good, bad in votes
-        for rank, (chunk, found) in enumerate((("good", good), ("bad", bad)), 1)
+        for rank, (chunk, relevant) in enumerate((("good", good), ("bad", bad)), 1)
     ]
     path.write_bytes(export_csv("retrieval", rows))
     return path
@@ -208,7 +208,7 @@ def test_agreement_without_a_calibration_set_counts_every_row(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "left"),
+    ("options", "count"),
     [
         (("--exclude-annotator", "b"), "2 of 4"),
         (("--after", "2026-05-03"), "2 of 4"),
@@ -217,10 +217,10 @@ def test_agreement_without_a_calibration_set_counts_every_row(tmp_path: Path) ->
         (("--after", "2026-05-02", "--before", "2026-05-04"), "2 of 4"),
     ],
 )
-def test_agreement_of_some_rows(tmp_path: Path, options: tuple[str, ...], left: str) -> None:
+def test_agreement_of_some_rows(tmp_path: Path, options: tuple[str, ...], count: str) -> None:
     """Annotators are left out by name and rows by their time, both ends included; a time without a zone is UTC."""
     path = sheet(tmp_path / "f.csv", *MIXED[:4])
-    assert run("agreement", path, *options)[1].startswith(f"generation: {left} judgments")
+    assert run("agreement", path, *options)[1].startswith(f"generation: {count} judgments")
 
 
 def test_agreement_of_nothing_is_no_agreement(tmp_path: Path) -> None:
@@ -347,8 +347,8 @@ def test_join_baseline(
 ) -> None:
     """A certain loss beyond the tolerance exits 1; an uncertain one is said and exits 0."""
     ours, theirs = write_run(tmp_path / "new", current), write_run(tmp_path / "old", GOOD)
-    found, output = run("join", ours, file, "--k", 1, "--baseline", theirs)
-    assert found == code
+    exit_code, output = run("join", ours, file, "--k", 1, "--baseline", theirs)
+    assert exit_code == code
     line = next(line for line in output.splitlines() if "sufficiency_hit_at_k" in line and "->" in line)
     assert line.endswith(f"n=12  {status}")
     assert run("join", ours, file, "--k", 1, "--baseline", theirs, "--tolerance", 1)[0] == 0
@@ -359,12 +359,12 @@ def test_join_with_failed_calls(file: Path, tmp_path: Path, failed: int) -> None
     """Where more calls failed than a gate lets pass, on either side, nothing is better or worse: exit 3."""
     good = write_run(tmp_path / "good", GOOD)
     broken = write_run(tmp_path / "broken", [None] * failed + [["good"]] * (QUERIES - failed))
-    said = f"{failed} of the 12 calls for labelled queries failed, more than the allowed 2%"
+    sentence = f"{failed} of the 12 calls for labelled queries failed, more than the allowed 2%"
     for arguments, side in (((broken,), ""), ((broken, good), ""), ((good, broken), "baseline: ")):
         baseline = ("--baseline", arguments[1]) if len(arguments) > 1 else ()
         code, output = run("join", arguments[0], file, "--k", 1, *baseline)
         assert code == 3
-        assert f"cannot tell: {side}{said}" in output
+        assert f"cannot tell: {side}{sentence}" in output
 
 
 def test_repeated_rows(tmp_path: Path) -> None:

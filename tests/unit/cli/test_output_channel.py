@@ -52,12 +52,12 @@ def test_the_report_of_a_hostile_run(width: int, *, color: bool) -> None:
 @example("::error::x", "##[error]x", ["\r::error::x", " \u3000::add-mask::a"])
 def test_an_error_with_foreign_text(message: str, hint: str, log: list[str]) -> None:
     """An error that quotes the API, its answer or its log is printed without a command."""
-    said: list[str] = []
+    lines: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("click.echo", lambda text, **_: said.append(f"{text}\n"))
+        patch.setattr("click.echo", lambda text, **_: lines.append(f"{text}\n"))
         main.say_error(CannotTell(message, hint=hint, log=tuple(log)))
-    assert said
-    assert commands("".join(said)) == []
+    assert lines
+    assert commands("".join(lines)) == []
 
 
 def test_the_log_of_an_api_that_died_on_the_way_is_fenced(
@@ -65,9 +65,9 @@ def test_the_log_of_an_api_that_died_on_the_way_is_fenced(
 ) -> None:
     """Beside a verdict the API's log goes to the fenced stream alone, as in an error; the report does not repeat it."""
     monkeypatch.chdir(tmp_path)
-    found = review("cannot-tell")
+    result = review("cannot-tell")
     lines = ("panic: index out of range", "any::thing ##[group]")
-    dead = replace(found, run=replace(found.run, log=lines))
+    dead = replace(result, run=replace(result.run, log=lines))
     caller = Caller(fence=steps.fence)
     with click.Context(main.cli, obj=caller):
         main._show(dead, tmp_path)

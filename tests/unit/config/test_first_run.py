@@ -50,7 +50,7 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
     """Each setting that reaches beyond the API's own container is refused by its key until all it needs is allowed."""
     settings = loaded(text)
     FirstRun(allowed=frozenset(needed)).check(settings, "raggate.yml")
-    for allowed in (set(), *({*SETTINGS} - {one} for one in needed)):
+    for allowed in (set(), *({*SETTINGS} - {setting} for setting in needed)):
         with pytest.raises(UsageError, match="refused in a first run") as caught:
             FirstRun(allowed=frozenset(allowed)).check(settings, "raggate.yml")
         assert caught.value.hint.endswith("`.")

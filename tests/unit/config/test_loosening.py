@@ -76,5 +76,5 @@ def metric(rule: Any) -> dict[str, Any]:
 )
 def test_what_lets_more_through(before: dict[str, Any], now: dict[str, Any], key: str, *, expected: bool) -> None:
     """A key is named when the second configuration lets more through by it than the first."""
-    found = loosened(config(**before), config(**now), [key, "suite"])
-    assert found == ((key,) if expected else ())
+    keys = loosened(config(**before), config(**now), [key, "suite"])
+    assert keys == ((key,) if expected else ())

@@ -34,18 +34,18 @@ def test_url_takes_the_place_of_any_other_way() -> None:
 def test_image_keeps_the_other_settings_of_the_container() -> None:
     """An image replaces image or build alone, so that its limits cannot change with it."""
     for data in (IMAGE, BUILD):
-        found = Overrides(api_image="new:1").apply(loaded(data)).api.container
-        assert found is not None
-        assert (found.image, found.build, found.port) == ("new:1", None, 80)
-    assert found.memory == "512m"
+        container = Overrides(api_image="new:1").apply(loaded(data)).api.container
+        assert container is not None
+        assert (container.image, container.build, container.port) == ("new:1", None, 80)
+    assert container.memory == "512m"
 
 
 def test_build_keeps_the_other_settings_of_the_build() -> None:
     """A directory replaces the context of a build, and an image."""
-    found = Overrides(api_build="api").apply(loaded(BUILD)).api.container
-    assert found is not None
-    assert found.build is not None
-    assert (found.build.context, found.build.target) == ("api", "t")
+    container = Overrides(api_build="api").apply(loaded(BUILD)).api.container
+    assert container is not None
+    assert container.build is not None
+    assert (container.build.context, container.build.target) == ("api", "t")
     assert Overrides(api_build="api").apply(loaded(IMAGE)).api.container is not None
 
 

@@ -405,7 +405,7 @@ WAIVER = "owner: ada, reason: reindexing, expires: 2026-12-31"
 def test_waiver(text: str, expires: str) -> None:
     """A waiver is of a metric or of a case and has an owner, a reason and a last day, in quotes or not."""
     loaded = load(MINIMAL + text)
-    assert [one.expires for one in loaded.waivers] == [expires]
+    assert [waiver.expires for waiver in loaded.waivers] == [expires]
     assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
 
 

@@ -253,9 +253,9 @@ def test_bad_file(data: bytes, message: str) -> None:
 
 def test_problems_are_cut() -> None:
     """Ten problems are told, in the order of the file, and how many more there are."""
-    told = refusal(b"{\n" * 13).split("\n")
-    assert [line.split(":")[1] for line in told[:-1]] == [str(number) for number in range(1, 11)]
-    assert told[-1] == "… and 3 more"
+    lines = refusal(b"{\n" * 13).split("\n")
+    assert [line.split(":")[1] for line in lines[:-1]] == [str(number) for number in range(1, 11)]
+    assert lines[-1] == "… and 3 more"
 
 
 def test_ten_problems_are_told_in_full() -> None:
@@ -591,7 +591,7 @@ def test_nearest_is_left_out_when_nothing_is_near() -> None:
     assert "nearest" not in str(caught.value)
 
 
-def one(**fields: object) -> Case:
+def make(**fields: object) -> Case:
     """Read a golden set of one case."""
     return golden.load(json.dumps({"id": "q", "question": "?", "answerable": True, **fields}).encode(), "g").cases[0]
 
@@ -610,7 +610,7 @@ def one(**fields: object) -> Case:
 )
 def test_labels_by_id(fields: dict[str, object], supports: tuple[str | None, ...]) -> None:
     """A case may name what answers it by ids alone; it reads back the same, with the same hash."""
-    case = one(**fields)
+    case = make(**fields)
     assert tuple(support.chunk_id or support.doc_id for support in case.gold_supports) == supports
     again = golden.load(golden.write_case(case), "g").cases[0]
     assert again == case
@@ -619,9 +619,9 @@ def test_labels_by_id(fields: dict[str, object], supports: tuple[str | None, ...
 def test_new_keys_leave_the_hash_of_older_cases() -> None:
     """A case that does not use the optional keys hashes as it did before there were any."""
     places = [{"rel_path": "a.md", "heading_path": "# A"}]
-    plain, more = one(gold_supports=places), one(gold_supports=places, forbidden=[], lang="en")
+    plain, more = make(gold_supports=places), make(gold_supports=places, forbidden=[], lang="en")
     assert plain.hash == more.hash
-    assert one(gold_supports=places, forbidden=["x"]).hash != plain.hash
+    assert make(gold_supports=places, forbidden=["x"]).hash != plain.hash
 
 
 @pytest.mark.parametrize(

@@ -28,39 +28,39 @@ def labels(*chunks: Chunk) -> Labels:
 def test_what_stands_is_no_label() -> None:
     """A chunk of a note's own headings and text gets no label, in either vault that may hold it."""
     home = make_chunk("c2", heading_path="# Home", text="Nobody has to be anywhere today")
-    found = labels(make_chunk(), home, make_chunk("c3", vault="work"))
-    assert (found.empty, found.strange_headings, found.strange_texts) == ((), (), ())
+    judged = labels(make_chunk(), home, make_chunk("c3", vault="work"))
+    assert (judged.empty, judged.strange_headings, judged.strange_texts) == ((), (), ())
 
 
 def test_what_does_not_stand_is_told_by_position() -> None:
     """Headings, texts and empty texts are told each by the positions of their chunks; an empty text is not strange."""
-    found = labels(
+    judged = labels(
         make_chunk(),
         make_chunk("c2", heading_path="# Z"),
         make_chunk("c3", text="Entirely something else that nobody ever wrote in this one"),
         make_chunk("c4", text=" \u200b"),
         make_chunk("c5", vault="home", heading_path="# B"),
     )
-    assert (found.empty, found.strange_headings, found.strange_texts) == ((3,), (1, 4), (2, 4))
+    assert (judged.empty, judged.strange_headings, judged.strange_texts) == ((3,), (1, 4), (2, 4))
 
 
 @pytest.mark.parametrize("chunk", [make_chunk(rel_path="x.md", text="x"), make_chunk(vault="other", text="x")])
 def test_a_note_that_is_not_there_is_not_looked_up(chunk: Chunk) -> None:
     """Where there is no such note, that is told by notes_exist alone."""
-    found = labels(chunk)
-    assert (found.strange_headings, found.strange_texts) == ((), ())
+    judged = labels(chunk)
+    assert (judged.strange_headings, judged.strange_texts) == ((), ())
 
 
 def test_lists_without_end_are_looked_up_to_a_rank() -> None:
     """An answer of a thousand chunks costs what one of the first hundred does."""
-    found = labels(*(make_chunk(f"c{rank}", text="lorem ipsum dolor") for rank in range(JUDGED_CHUNKS + 9)))
-    assert found.strange_texts == tuple(range(JUDGED_CHUNKS))
+    judged = labels(*(make_chunk(f"c{rank}", text="lorem ipsum dolor") for rank in range(JUDGED_CHUNKS + 9)))
+    assert judged.strange_texts == tuple(range(JUDGED_CHUNKS))
 
 
 def test_every_chunk_is_looked_at_for_text() -> None:
     """Whether there is text at all is told of all chunks, so that none of a thousand means that none is told."""
-    found = labels(*(make_chunk(f"c{rank}", text="") for rank in range(JUDGED_CHUNKS + 9)))
-    assert found.empty == tuple(range(JUDGED_CHUNKS + 9))
+    judged = labels(*(make_chunk(f"c{rank}", text="") for rank in range(JUDGED_CHUNKS + 9)))
+    assert judged.empty == tuple(range(JUDGED_CHUNKS + 9))
 
 
 def test_a_failed_call_has_no_labels() -> None:

@@ -252,8 +252,8 @@ def test_directories_inside_one_another(git: Git, tmp_path: Path, order: list[st
     """A directory has all its files, whichever of its folders were asked for before."""
     base = commit(git, tmp_path, notes__office__w_md="w", notes__n_md="n")
     with sources.at(tmp_path, base) as source:
-        found = {path: contents(source.directory(path)) for path in order}
-    assert found == {
+        files = {path: contents(source.directory(path)) for path in order}
+    assert files == {
         "notes/office": {"w.md": "w"},
         "notes": {"office/w.md": "w", "n.md": "n"},
         ".": {"notes/office/w.md": "w", "notes/n.md": "n"},
@@ -278,9 +278,9 @@ def test_directory_holds_what_was_committed(git: Git, tmp_path: Path) -> None:
     (tmp_path / "notes" / "link.md").symlink_to("deep/ä b.md")
     base = commit(git, tmp_path)
     with sources.at(tmp_path, base) as source:
-        found = source.directory("notes")
-        assert {str(path.relative_to(found)) for path in found.rglob("*")} == {"deep", "deep/ä b.md", "link.md"}
-        assert (found / "link.md").read_text() == "x"
+        directory = source.directory("notes")
+        assert {str(path.relative_to(directory)) for path in directory.rglob("*")} == {"deep", "deep/ä b.md", "link.md"}
+        assert (directory / "link.md").read_text() == "x"
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     """A file that is no UTF-8 has its name too, and a directory or nothing has none."""
     (tmp_path / "raggate.yml").write_bytes(b"# \xff\xfe\nsuite: small\n")
     (tmp_path / "folder").mkdir()
-    found = [suite_names.find(tmp_path, name, against=None, remote=None) for name in ("raggate.yml", "folder", "no")]
-    assert found == ["small", None, None]
+    suites = [suite_names.find(tmp_path, name, against=None, remote=None) for name in ("raggate.yml", "folder", "no")]
+    assert suites == ["small", None, None]
 
 
 def test_the_trusted_one_first(tmp_path: Path) -> None:
@@ -53,5 +53,5 @@ def test_the_trusted_one_first(tmp_path: Path) -> None:
         git("add", "--all")
         git("commit", "--quiet", "--message", "x")
     config.write_text("suite: changed\n")
-    found = [suite_names.find(tmp_path, config.name, against=ref, remote=None) for ref in ("HEAD~1", "HEAD", "gone")]
-    assert found == ["trusted", "changed", "changed"]
+    suites = [suite_names.find(tmp_path, config.name, against=ref, remote=None) for ref in ("HEAD~1", "HEAD", "gone")]
+    assert suites == ["trusted", "changed", "changed"]

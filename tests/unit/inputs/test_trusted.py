@@ -38,8 +38,8 @@ def tree(tmp_path: Path) -> Path:
 
 def read(where: Where) -> Inputs:
     """Open, and give what was read."""
-    with opened(where, CHECKS) as found:
-        return found
+    with opened(where, CHECKS) as inputs:
+        return inputs
 
 
 def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Where:
@@ -55,22 +55,22 @@ def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Wher
 
 def files() -> dict[str, bytes]:
     """Give the files of a commit with a gate."""
-    found = {"raggate.yml": CONFIG, "g.jsonl": CASE, "notes/a.md": "# A\n"}
-    return {name: text.encode() for name, text in found.items()}
+    tree = {"raggate.yml": CONFIG, "g.jsonl": CASE, "notes/a.md": "# A\n"}
+    return {name: text.encode() for name, text in tree.items()}
 
 
 def test_a_commit_that_only_another_place_has(tree: Path) -> None:
     """Without the commit in the local repository everything is read from where it can be had."""
-    found = read(at(tree, files()))
-    assert (found.against, found.first_run, found.baseline) == ("f" * 40, False, None)
-    assert found.golden.name == "g.jsonl@ffffffffffff"
+    inputs = read(at(tree, files()))
+    assert (inputs.against, inputs.first_run, inputs.baseline) == ("f" * 40, False, None)
+    assert inputs.golden.name == "g.jsonl@ffffffffffff"
 
 
 def test_first_run(tree: Path) -> None:
     """A commit without a configuration makes a first run: measured by the change's own files, without its baseline."""
-    found = read(at(tree, {}))
-    assert (found.against, found.first_run, found.baseline) == ("f" * 40, True, None)
-    assert found.golden.name == "g.jsonl"
+    inputs = read(at(tree, {}))
+    assert (inputs.against, inputs.first_run, inputs.baseline) == ("f" * 40, True, None)
+    assert inputs.golden.name == "g.jsonl"
 
 
 @pytest.mark.parametrize("measured", [True, False])
@@ -108,9 +108,9 @@ def test_git_is_asked_first(tree: Path) -> None:
 
     elsewhere = StoredObjects({})
     remote = sources.Remote(workspace=tree, objects=elsewhere)
-    found = read(Where(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
-    assert found.baseline is not None
-    assert not found.first_run
+    inputs = read(Where(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
+    assert inputs.baseline is not None
+    assert not inputs.first_run
     assert not elsewhere.asked
 
 

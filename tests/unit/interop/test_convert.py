@@ -100,7 +100,7 @@ KEBAB = st.lists(
     ).map(lambda query: query.model_copy(update={"answerable": query.labelled})),
     min_size=1,
     max_size=4,
-).map(lambda found: GoldenFile(name="g", queries=unique(found), hash="", ignored=()))
+).map(lambda items: GoldenFile(name="g", queries=unique(items), hash="", ignored=()))
 SUBSTRATE = st.lists(
     st.builds(
         Query,
@@ -118,11 +118,11 @@ SUBSTRATE = st.lists(
     min_size=1,
     max_size=4,
     unique_by=(lambda query: query.query, lambda query: query.id or query.query),
-).map(lambda found: QuerySet(queries=tuple(found)))
+).map(lambda items: QuerySet(queries=tuple(items)))
 GRADED = st.dictionaries(TOKEN, st.tuples(WORDS, GRADES), min_size=1, max_size=4).map(
-    lambda found: Graded(
-        queries={name: text for name, (text, _) in found.items()},
-        qrels={name: grades for name, (_, grades) in found.items()},
+    lambda items: Graded(
+        queries={name: text for name, (text, _) in items.items()},
+        qrels={name: grades for name, (_, grades) in items.items()},
     )
 )
 NATIVE = {"kebab": KEBAB, "substrate": SUBSTRATE, "substrate-array": SUBSTRATE, "trec": GRADED, "beir": GRADED}
@@ -136,13 +136,13 @@ def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Conve
     )
 
 
-@given(found=st.lists(cases(), min_size=1, max_size=3).map(unique), name=st.sampled_from(sorted(FORMATS)))
+@given(originals=st.lists(cases(), min_size=1, max_size=3).map(unique), name=st.sampled_from(sorted(FORMATS)))
 @settings(max_examples=100, deadline=None)
-def test_every_key_of_a_case_comes_back_or_is_named(found: tuple[Case, ...], name: str) -> None:
+def test_every_key_of_a_case_comes_back_or_is_named(originals: tuple[Case, ...], name: str) -> None:
     """What raggate says of a case is the same after a way through any format, but for the keys that the notes name."""
     with TemporaryDirectory() as directory:
         start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
-        start.write_bytes(b"".join(map(golden.write_case, found)))
+        start.write_bytes(b"".join(map(golden.write_case, originals)))
         try:
             notes = go(start, middle, "raggate", name).notes
             go(middle, end, name, "raggate")
@@ -178,21 +178,21 @@ def test_a_format_comes_back_equal_where_nothing_was_reported(name: str, data: s
             return
         back = FORMATS[name](Options(topics=end.with_suffix(".topics")))
         before, after = form.rows(native), back.rows(back.load(end)[0])
-    told = {note.case for note in notes}
+    named = {note.case for note in notes}
     for case_id, row in before.items():
-        if case_id not in told:
+        if case_id not in named:
             assert after[case_id] == row
 
 
-def write(path: Path, *found: Case) -> Path:
+def write(path: Path, *content: Case) -> Path:
     """Write a golden set."""
-    path.write_bytes(b"".join(map(golden.write_case, found)))
+    path.write_bytes(b"".join(map(golden.write_case, content)))
     return path
 
 
-def said(found: Conversion) -> list[tuple[str, str, str]]:
+def summary(conversion: Conversion) -> list[tuple[str, str, str]]:
     """Give what was lost, as case, key and kind."""
-    return [(note.case, note.key, note.kind) for note in found.lost]
+    return [(note.case, note.key, note.kind) for note in conversion.lost]
 
 
 def test_expected_documents_that_are_notes_go_to_the_note_system_and_back(tmp_path: Path) -> None:
@@ -204,13 +204,13 @@ def test_expected_documents_that_are_notes_go_to_the_note_system_and_back(tmp_pa
     ]
     (tmp_path / "q.json").write_text(json.dumps(queries))
     there = go(tmp_path / "q.json", tmp_path / "g.jsonl", "substrate", "helloworld")
-    assert (there.cases, there.written, said(there)) == (24, 24, [])
+    assert (there.cases, there.written, summary(there)) == (24, 24, [])
     rows = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
     assert rows[0]["gold_supports"] == [{"rel_path": "LabelFiles/easy0.md"}]
     back = go(tmp_path / "g.jsonl", tmp_path / "back.json", "helloworld", "substrate-array")
-    assert (back.written, said(back)) == (24, [])
+    assert (back.written, summary(back)) == (24, [])
     again = json.loads((tmp_path / "back.json").read_text())
-    assert [{key: one[key] for key in queries[0]} for one in again] == queries
+    assert [{key: query[key] for key in queries[0]} for query in again] == queries
 
 
 def test_sections_become_notes_in_a_queries_file_and_stay_cases(tmp_path: Path) -> None:
@@ -219,8 +219,8 @@ def test_sections_become_notes_in_a_queries_file_and_stay_cases(tmp_path: Path) 
     go(source, tmp_path / "q.json", "helloworld", "substrate")
     back = go(tmp_path / "q.json", tmp_path / "back.jsonl", "substrate", "helloworld")
     assert back.written == 3
-    found = golden.load((tmp_path / "back.jsonl").read_bytes(), "back").cases
-    assert {case.gold_supports for case in found} == {(Support(rel_path="a.md"),)}
+    again = golden.load((tmp_path / "back.jsonl").read_bytes(), "back").cases
+    assert {case.gold_supports for case in again} == {(Support(rel_path="a.md"),)}
 
 
 def test_a_whole_note_is_met_by_any_of_its_sections(tmp_path: Path) -> None:
@@ -250,9 +250,9 @@ def test_an_anchor_becomes_a_document_and_what_it_said_beside_is_named(tmp_path:
     """A support in a queries.json is the note alone: heading, snippets and vault are listed per support."""
     support = make_support("a.md", "# A", snippets=("x",), vault="work")
     source = write(tmp_path / "g.jsonl", make_case("q1", gold_supports=(support,), must_pass=True))
-    found = go(source, tmp_path / "q.json", "raggate", "substrate")
+    conversion = go(source, tmp_path / "q.json", "raggate", "substrate")
     assert json.loads((tmp_path / "q.json").read_text())["queries"][0]["expected_docs"] == ["a.md"]
-    assert said(found) == [
+    assert summary(conversion) == [
         ("q1", "must_pass", "dropped"),
         ("q1", "gold_supports[0].heading_path", "dropped"),
         ("q1", "gold_supports[0].snippets", "dropped"),
@@ -302,10 +302,10 @@ def test_a_query_without_a_relevant_document_is_named(tmp_path: Path, name: str)
     graded = Graded(queries={"q1": "A?", "q2": "B?"}, qrels={"q1": {"d1": 1}, "q2": {"d1": 0}})
     options = Options(topics=tmp_path / "a.topics", topics_out=tmp_path / "a.topics")
     FORMATS[name](options).save(graded, tmp_path / "a")
-    found = go(tmp_path / "a", tmp_path / "g", name, "raggate")
+    conversion = go(tmp_path / "a", tmp_path / "g", name, "raggate")
     assert [case.answerable for case in golden.load((tmp_path / "g").read_bytes(), "g").cases] == [True, False]
-    assert ("q2", "answerable", "changed") in said(found)
-    assert not [case for case, _, _ in said(found) if case == "q1"]
+    assert ("q2", "answerable", "changed") in summary(conversion)
+    assert not [case for case, _, _ in summary(conversion) if case == "q1"]
 
 
 def test_the_command_counts_what_is_in_the_target(tmp_path: Path) -> None:
@@ -315,8 +315,8 @@ def test_the_command_counts_what_is_in_the_target(tmp_path: Path) -> None:
     source = write(tmp_path / "g.jsonl", held, *cases)
     flags = ("--from", "raggate", "--to", "kebab")
     assert ": 1 of 4 cases, 3 losses" in run(source, tmp_path / "a.yaml", *flags)[1]
-    found = json.loads(run(source, tmp_path / "b.yaml", *flags, "--json")[1])
-    assert (found["written"], found["cases"]) == (1, 4)
+    document = json.loads(run(source, tmp_path / "b.yaml", *flags, "--json")[1])
+    assert (document["written"], document["cases"]) == (1, 4)
     assert "nothing written: 4 cases, 3 losses" in run(source, tmp_path / "c.yaml", *flags, "--strict")[1]
 
 
@@ -327,10 +327,10 @@ def test_trec_topics_in_blocks_are_read(tmp_path: Path) -> None:
         "<top>\n<num> Number: 301\n<title> Crime &amp;\n pay\n<desc> Description:\nx\n</top>\n"
         "<top>\n<num> Number: 302\n<title> Other\n</top>\n"
     )
-    found = go(tmp_path / "a", tmp_path / "g", "trec", "raggate")
+    conversion = go(tmp_path / "a", tmp_path / "g", "trec", "raggate")
     (case,) = golden.load((tmp_path / "g").read_bytes(), "g").cases
     assert (case.id, case.question, case.expected_doc_ids) == ("301", "Crime & pay", ("d1",))
-    assert said(found) == [("301", "grades.d2", "dropped"), ("302", "", "dropped"), ("999", "", "dropped")]
+    assert summary(conversion) == [("301", "grades.d2", "dropped"), ("302", "", "dropped"), ("999", "", "dropped")]
 
 
 def test_kebab_asks_for_a_decision_on_unlabelled_entries(tmp_path: Path) -> None:
@@ -341,9 +341,9 @@ def test_kebab_asks_for_a_decision_on_unlabelled_entries(tmp_path: Path) -> None
         go(source, tmp_path / "x", "kebab", "raggate")
     go(source, tmp_path / "refusal", "kebab", "raggate", unlabelled="refusal")
     assert [case.answerable for case in golden.load((tmp_path / "refusal").read_bytes(), "g").cases] == [True, False]
-    found = go(source, tmp_path / "skip", "kebab", "raggate", unlabelled="skip")
-    assert said(found) == [("", "", "dropped"), ("b", "", "dropped")]
-    assert "typo" in found.lost[0].message
+    conversion = go(source, tmp_path / "skip", "kebab", "raggate", unlabelled="skip")
+    assert summary(conversion) == [("", "", "dropped"), ("b", "", "dropped")]
+    assert "typo" in conversion.lost[0].message
 
 
 LABELS = """record_uuid,query,chunk,chunk_id,chunk_rank,annotator_id,topically_relevant,evidence_sufficient,misleading
@@ -370,16 +370,16 @@ def test_labels_of_pragmata_become_graded_chunks(tmp_path: Path) -> None:
     (tmp_path / "records.json").write_text(json.dumps(RECORDS))
     go(tmp_path / "labels.csv", tmp_path / "qrels", PRAGMATA, "trec", unit="chunk")
     assert (tmp_path / "qrels").read_text() == "r1 0 c1 2\nr1 0 c2 1\n"
-    found = go(
+    conversion = go(
         tmp_path / "labels.csv", tmp_path / "g", PRAGMATA, "raggate", records=tmp_path / "records.json"
     )  # fmt: skip
     first, second = golden.load((tmp_path / "g").read_bytes(), "g").cases
     assert (first.expected_chunk_ids, first.expected_doc_ids, first.lang) == (("c1", "c2"), ("d1",), "en")
     assert (second.id, second.answerable) == ("r2", False)
-    assert [(one.chunk_id, one.grade) for one in first.gold_supports] == [("c1", 2), ("c2", 1)]
-    assert not [key for _, key, _ in said(found) if key.startswith("gold_supports")]
-    assert ("r1", "misleading", "dropped") in said(found)
-    assert ("r2", "answerable", "changed") in said(found)
+    assert [(support.chunk_id, support.grade) for support in first.gold_supports] == [("c1", 2), ("c2", 1)]
+    assert not [key for _, key, _ in summary(conversion) if key.startswith("gold_supports")]
+    assert ("r1", "misleading", "dropped") in summary(conversion)
+    assert ("r2", "answerable", "changed") in summary(conversion)
     with pytest.raises(UsageError, match="hold no labels"):
         read(tmp_path / "records.json", PRAGMATA, Options())
 

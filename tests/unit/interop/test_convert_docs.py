@@ -96,7 +96,7 @@ def test_the_table_says_what_the_code_does() -> None:
 def test_the_table_has_every_key(key: str) -> None:
     """No key of a case is missing from the table."""
     named: Any = {"modes": "retriever_types"}.get(key, key)
-    assert any(one.partition(":")[0].partition(".")[0] == named for one in KEYS)
+    assert any(loss.partition(":")[0].partition(".")[0] == named for loss in KEYS)
 
 
 def test_both_forms_of_queries_hold_the_same() -> None:

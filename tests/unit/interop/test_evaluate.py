@@ -96,9 +96,9 @@ def test_denominators() -> None:
         "no": {"a": 0},
     }
     lists = {"extra": "ab", "hit": "ab", "none": "a", "miss": "xy", "empty": ""}
-    found = evaluated(lists, qrels, cutoffs=[2], per_query=True)
-    assert found.counts == Counts(queries=4, missing=1, empty=1, extra=1, without_relevant=2, shallow=1)
-    assert found.means == {
+    evaluation = evaluated(lists, qrels, cutoffs=[2], per_query=True)
+    assert evaluation.counts == Counts(queries=4, missing=1, empty=1, extra=1, without_relevant=2, shallow=1)
+    assert evaluation.means == {
         "hit_at_2": Mean(1 / 4, 4),
         "recall_at_2": Mean(1 / 4, 4),
         "precision_at_2": Mean(1 / 8, 4),
@@ -110,16 +110,16 @@ def test_denominators() -> None:
         "judged_at_2": Mean(1 / 4, 2),
         "unjudged_at_2": Mean(3 / 4, 2),
     }
-    assert list(found.per_query) == ["hit", "miss", "empty", "missing"]
-    assert found.per_query["hit"]["unjudged_at_2"] == 1 / 2
-    assert found.per_query["missing"] == found.per_query["empty"]
-    assert set(found.per_query["empty"].values()) == {0.0, None}
+    assert list(evaluation.per_query) == ["hit", "miss", "empty", "missing"]
+    assert evaluation.per_query["hit"]["unjudged_at_2"] == 1 / 2
+    assert evaluation.per_query["missing"] == evaluation.per_query["empty"]
+    assert set(evaluation.per_query["empty"].values()) == {0.0, None}
 
 
 def test_judged_divides_by_filled_places() -> None:
     """A list shorter than k is judged by what it holds."""
-    found = evaluated({"q": "axb"}, {"q": {"a": 1, "b": 0}}, cutoffs=[2, 10])
-    assert (found.means["judged_at_2"].value, found.means["judged_at_10"].value) == (1 / 2, 2 / 3)
+    evaluation = evaluated({"q": "axb"}, {"q": {"a": 1, "b": 0}}, cutoffs=[2, 10])
+    assert (evaluation.means["judged_at_2"].value, evaluation.means["judged_at_10"].value) == (1 / 2, 2 / 3)
 
 
 def test_no_places_at_all() -> None:
@@ -149,10 +149,10 @@ def test_order_of_queries_does_not_count(ranked: Sequence[int], judged: Sequence
     qrels = {str(number): {"c": int(number in relevant)} for number in judged}
     in_order = {key: qrels[key] for key in sorted(qrels)}
     expected = evaluated(dict(sorted(lists.items())), in_order, per_query=True)
-    found = evaluated(lists, qrels, per_query=True)
-    assert found.counts == expected.counts
-    assert found.per_query == expected.per_query
-    for name, mean in found.means.items():
+    evaluation = evaluated(lists, qrels, per_query=True)
+    assert evaluation.counts == expected.counts
+    assert evaluation.per_query == expected.per_query
+    for name, mean in evaluation.means.items():
         assert mean.value == pytest.approx(expected.means[name].value)
 
 
@@ -225,9 +225,9 @@ def test_pipes(tmp_path: Path) -> None:
     lines = ("q1 Q0 x 1 2 t", "q2 Q0 a 1 1 t", "q1 Q0 a 2 1 t")
     writer = threading.Thread(target=write, args=(pipe, *lines))
     writer.start()
-    found = evaluate_files(Files(qrels=qrels, run=pipe))
+    evaluation = evaluate_files(Files(qrels=qrels, run=pipe))
     writer.join()
-    assert found.means["mrr_at_10"] == Mean(3 / 4, 2)
+    assert evaluation.means["mrr_at_10"] == Mean(3 / 4, 2)
 
 
 def test_list_twice_is_named(tmp_path: Path) -> None:
@@ -248,18 +248,18 @@ def test_ties_repetition_and_ranks_are_counted(tmp_path: Path) -> None:
         *("r Q0 a 1 3 t", "r Q0 a 2 3 t", "r Q0 b 3 2 t"),  # one document left, no tie
         *("s Q0 a 1 1 t", "s Q0 b 2 2 t", "s Q0 c 3 3 t"),
     )
-    found = evaluate_files(Files(qrels=qrels, run=run, keep_first=True), cutoffs=[2]).counts
-    assert found == Counts(queries=4, tied=1, repeated=1, rank_disagrees=1)
+    counts = evaluate_files(Files(qrels=qrels, run=run, keep_first=True), cutoffs=[2]).counts
+    assert counts == Counts(queries=4, tied=1, repeated=1, rank_disagrees=1)
 
 
 def test_duplicates_leave_before_the_cutoff(tmp_path: Path) -> None:
     """A repeated document does not push another one behind the cut-off."""
     qrels = write(tmp_path / "qrels", "q 0 b 1")
     lists = write(tmp_path / "lists", '{"query_id": "q", "doc_ids": ["a", "a", "a", "b"]}')
-    found = evaluate_files(Files(qrels=qrels, lists=lists), cutoffs=[2])
-    assert found.means["hit_at_2"].value == 1
-    assert found.means["mrr_at_2"].value == 1 / 2
-    assert found.counts.repeated == 2
+    evaluation = evaluate_files(Files(qrels=qrels, lists=lists), cutoffs=[2])
+    assert evaluation.means["hit_at_2"].value == 1
+    assert evaluation.means["mrr_at_2"].value == 1 / 2
+    assert evaluation.counts.repeated == 2
 
 
 @pytest.mark.parametrize(
@@ -277,8 +277,8 @@ def test_spellings_of_lists(tmp_path: Path, row: dict[str, Any], mark: str) -> N
     """The common ways to write a result list are read."""
     path = tmp_path / "lists"
     path.write_text(mark + json.dumps(row) + "\r\n", encoding="utf-8")
-    (found,) = iter_lists(path)
-    assert (found.query_id, found.doc_ids) == ("7", ["a", "5"])
+    (ranking,) = iter_lists(path)
+    assert (ranking.query_id, ranking.doc_ids) == ("7", ["a", "5"])
 
 
 @pytest.mark.parametrize(
@@ -348,20 +348,20 @@ def test_agreement_with_pytrec_eval(tmp_path: Path, seed: int) -> None:
     trec.write_qrels(tmp_path / "qrels", qrels.items())
     trec.write_run(tmp_path / "run", ((query_id, scores.items()) for query_id, scores in run.items()))
     cutoffs = (*CUTOFFS, 60)
-    found = evaluate_files(Files(qrels=tmp_path / "qrels", run=tmp_path / "run"), cutoffs=cutoffs, per_query=True)
+    evaluation = evaluate_files(Files(qrels=tmp_path / "qrels", run=tmp_path / "run"), cutoffs=cutoffs, per_query=True)
     names = {f"{theirs}.{','.join(map(str, cutoffs))}" for theirs in SHARED.values()}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, names | {"recip_rank", "map"}).evaluate(run)
     scored = {query_id for query_id, grades in qrels.items() if max(grades.values()) > 0}
-    assert set(found.per_query) == scored
+    assert set(evaluation.per_query) == scored
     assert len(scored & set(run)) > 20
     for query_id in scored & set(run):
-        ours, other = found.per_query[query_id], theirs[query_id]
+        ours, other = evaluation.per_query[query_id], theirs[query_id]
         assert ours["map"] == pytest.approx(other["map"], abs=1e-12)
         assert ours["mrr_at_60"] == pytest.approx(other["recip_rank"], abs=1e-12)
         for name, their_name in SHARED.items():
             for k in cutoffs:
                 assert ours[f"{name}_at_{k}"] == pytest.approx(other[f"{their_name}_{k}"], abs=1e-12), (name, k)
-    assert found.counts.missing == len(scored - set(run))
+    assert evaluation.counts.missing == len(scored - set(run))
 
 
 def test_near_ties_are_where_pytrec_eval_differs(tmp_path: Path) -> None:

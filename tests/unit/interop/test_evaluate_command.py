@@ -61,9 +61,9 @@ def test_table() -> None:
 @pytest.mark.usefixtures("folder")
 def test_json() -> None:
     """JSON has every mean with its n, unrounded for all practical purposes."""
-    found = json.loads(output("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "3", "--format", "json"))
-    assert found["cutoffs"] == [3]
-    assert found["counts"] == {
+    document = json.loads(output("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "3", "--format", "json"))
+    assert document["cutoffs"] == [3]
+    assert document["counts"] == {
         "queries": 3,
         "missing": 1,
         "empty": 0,
@@ -74,18 +74,18 @@ def test_json() -> None:
         "tied": 0,
         "rank_disagrees": 0,
     }
-    assert found["metrics"]["recall_at_3"] == {"value": 0.333333333333, "n": 3}
-    assert found["metrics"]["unjudged_at_3"] == {"value": 0.5, "n": 2}
-    assert "per_query" not in found
+    assert document["metrics"]["recall_at_3"] == {"value": 0.333333333333, "n": 3}
+    assert document["metrics"]["unjudged_at_3"] == {"value": 0.5, "n": 2}
+    assert "per_query" not in document
 
 
 @pytest.mark.usefixtures("folder")
 def test_per_query() -> None:
     """Values per query come on request; what does not apply is null and a dash."""
     arguments = ("--qrels", "qrels", "--lists", "lists.jsonl", "--k", "1", "--per-query")
-    found = json.loads(output(*arguments, "--format", "json"))["per_query"]
-    assert {query_id: values["hit_at_1"] for query_id, values in found.items()} == {"q1": 1, "q2": 0, "q3": 0}
-    assert found["q3"]["judged_at_1"] is None
+    document = json.loads(output(*arguments, "--format", "json"))["per_query"]
+    assert {query_id: values["hit_at_1"] for query_id, values in document.items()} == {"q1": 1, "q2": 0, "q3": 0}
+    assert document["q3"]["judged_at_1"] is None
     rows = [line.split("\t") for line in output(*arguments).splitlines()[:4]]
     assert rows[0][:3] == ["query", "hit_at_1", "recall_at_1"]
     assert rows[1][:3] == ["q1", "1.0000", "0.5000"]
@@ -96,9 +96,9 @@ def test_hostile_ids(folder: Path) -> None:
     """An id in a message or a table cannot say anything to a terminal or a CI log."""
     (folder / "qrels").write_text("::error::x\x1b[31m 0 a 1\n")
     (folder / "run").write_text("::error::x\x1b[31m Q0 a 1 1 t\n")
-    shown = output("--qrels", "qrels", "--run", "run", "--per-query")
-    assert "\x1b" not in shown
-    assert "::error::" not in shown
+    text = output("--qrels", "qrels", "--run", "run", "--per-query")
+    assert "\x1b" not in text
+    assert "::error::" not in text
 
 
 @pytest.mark.parametrize(

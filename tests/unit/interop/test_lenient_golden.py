@@ -51,8 +51,8 @@ def test_a_golden_set_that_is_right_is_read_the_same() -> None:
 )
 def test_lines_that_are_no_case(row: Any, reason: str) -> None:
     """A line of which nothing is left is left out, with number and reason; the strict reader refuses the set."""
-    found, notes = read(LINE, row)
-    assert [case.id for case in found.cases] == ["q1"]
+    cases, notes = read(LINE, row)
+    assert [case.id for case in cases.cases] == ["q1"]
     assert notes[0] == "g.jsonl: 1 line is left out"
     assert notes[1].startswith("g.jsonl:2: ")
     assert reason in notes[1]
@@ -88,9 +88,9 @@ def test_lines_that_are_no_case(row: Any, reason: str) -> None:
 )
 def test_keys_that_are_not_as_they_should_be(changes: dict[str, Any], fields: dict[str, Any], key: str) -> None:
     """A key that is unknown, blank or of another type is left out of its case, and counted."""
-    found, notes = read({**LINE, **changes}, {**LINE, **changes, "id": "q2"})
-    assert len(found.cases) == 2
-    assert {name: getattr(found.cases[0], name) for name in fields} == fields
+    cases, notes = read({**LINE, **changes}, {**LINE, **changes, "id": "q2"})
+    assert len(cases.cases) == 2
+    assert {name: getattr(cases.cases[0], name) for name in fields} == fields
     assert notes == (f"g.jsonl: key '{key}' is left out of 2 cases",)
 
 
@@ -106,8 +106,8 @@ def test_keys_that_are_not_as_they_should_be(changes: dict[str, Any], fields: di
 )
 def test_cases_that_break_a_rule(changes: dict[str, Any], rule: str) -> None:
     """A case that breaks a rule between its keys is scored as it is, or left out where it must go on."""
-    found, notes = read(LINE, {**LINE, **changes, "id": "q2"})
-    assert [case.id for case in found.cases] == ["q1", "q2"]
+    cases, notes = read(LINE, {**LINE, **changes, "id": "q2"})
+    assert [case.id for case in cases.cases] == ["q1", "q2"]
     assert notes == (f"g.jsonl: 1 case that the gate refuses: {notes[0].split('refuses: ')[1]}",)
     assert rule in notes[0]
     strict, notes = read(LINE, {**LINE, **changes, "id": "q2"}, rules=True)
@@ -119,8 +119,8 @@ def test_cases_that_break_a_rule(changes: dict[str, Any], rule: str) -> None:
 def test_what_their_scripts_take_for_granted() -> None:
     """A case without `answerable` is answerable, of two lines of one id the last counts, and a key may stand twice."""
     twice = b'{"id": "q3", "question": "A?", "question": "B?", "gold_supports": [{"rel_path": "a.md"}]}'
-    found, notes = read(LINE, {**LINE, "question": "Why?"}, twice)
-    assert [(case.id, case.question, case.answerable) for case in found.cases] == [
+    cases, notes = read(LINE, {**LINE, "question": "Why?"}, twice)
+    assert [(case.id, case.question, case.answerable) for case in cases.cases] == [
         ("q1", "Why?", True),
         ("q3", "B?", True),
     ]
@@ -143,13 +143,13 @@ def test_nothing_is_left() -> None:
 
 def test_numbers_are_those_of_their_scripts() -> None:
     """Unlabelled questions count 0 and a blank heading meets the whole note, as their score_retrieval.py has it."""
-    found, _ = read(
+    golden_set, _ = read(
         {**LINE, "gold_supports": [{"rel_path": "a.md", "heading_path": ""}], "category": "multi_hop"},
         {**LINE, "id": "q2", "gold_supports": []},
         {**LINE, "id": "q3", "owner": 1},
         b"{",
     )
-    cases = {case.id: case for case in found.cases}
+    cases = {case.id: case for case in golden_set.cases}
     rows = [make_row(name, make_chunk_row("a.md", "# Any")) for name in ("q1", "q2", "q3", "q4")]
     means = compat.aggregate(rows, cases)
     assert means["recall_at_k_avg"] == pytest.approx(2 / 3)
@@ -160,11 +160,11 @@ def test_numbers_are_those_of_their_scripts() -> None:
 def test_any_bytes(rows: list[bytes]) -> None:
     """Whatever stands in a file, there is a golden set or one clear error."""
     try:
-        found, _ = lenient_golden.load(b"\n".join(rows), "g.jsonl")
+        cases, _ = lenient_golden.load(b"\n".join(rows), "g.jsonl")
     except UsageError as error:
         assert "no case is left" in error.message  # noqa: PT017
     else:
-        assert found.cases
+        assert cases.cases
 
 
 @given(
@@ -182,9 +182,9 @@ def test_any_bytes(rows: list[bytes]) -> None:
 )
 def test_any_object(value: dict[str, Any]) -> None:
     """Whatever keys a case has, it is read as one that can be written, or left out."""
-    found, _ = read({**LINE, "id": "safe"}, {**LINE, **value})
-    written = b"".join(map(golden.write_case, found.cases))
-    assert golden.load(written, "g.jsonl", rules=False).hash == found.hash
+    cases, _ = read({**LINE, "id": "safe"}, {**LINE, **value})
+    written = b"".join(map(golden.write_case, cases.cases))
+    assert golden.load(written, "g.jsonl", rules=False).hash == cases.hash
 
 
 @given(
@@ -200,9 +200,9 @@ def test_cases_that_break_a_rule_can_be_scored(
     """Whatever rule a case breaks, raggate's metrics and those of the scripts have a value or none for it."""
     keys = {"required_support_groups": groups, "recency_conflict_rule": rule, "category": category}
     supports = [{"rel_path": "a.md"}] if labelled else []
-    found, _ = read({**LINE, **keys, "answerable": answerable, "gold_supports": supports})
+    cases, _ = read({**LINE, **keys, "answerable": answerable, "gold_supports": supports})
     result = make_result("q1", response=make_response(make_chunk(rank=1), answer="Yes."))
-    scorecard = score.score(make_run(make_labelled(found.cases[0], result)), [5])
+    scorecard = score.score(make_run(make_labelled(cases.cases[0], result)), [5])
     values = scorecard.cases[0].values
     assert (values["hit_at_5"] is None) == (not (answerable and labelled))
-    assert set(compat.aggregate([make_row("q1")], {"q1": found.cases[0]})) >= {"recall_at_k_avg", "mrr_avg"}
+    assert set(compat.aggregate([make_row("q1")], {"q1": cases.cases[0]})) >= {"recall_at_k_avg", "mrr_avg"}

@@ -19,18 +19,21 @@ def test_by_system_and_mode() -> None:
         for mode, path in (("bm25", "b.md"), ("hybrid", "a.md"))
     ]
     run = make_run(*(make_labelled(CASE, result) for result in results))
-    found = compat_scores(run, ["helloworld"], full_text=False)
-    assert list(found) == ["helloworld"]
-    assert {mode: values["recall_at_k_avg"] for mode, values in found["helloworld"].items()} == {"bm25": 0, "hybrid": 1}
+    scores = compat_scores(run, ["helloworld"], full_text=False)
+    assert list(scores) == ["helloworld"]
+    assert {mode: values["recall_at_k_avg"] for mode, values in scores["helloworld"].items()} == {
+        "bm25": 0,
+        "hybrid": 1,
+    }
     assert compat_scores(run, [], full_text=False) == {}
 
 
 def test_what_stops_their_code_does_not_stop_a_run() -> None:
     """A rank of 0, by which their script divides, is a problem that is told in place of the numbers."""
     run = make_run(make_labelled(CASE, make_result("q1", make_chunk(rel_path="a.md", rank=0))))
-    (told,) = compat_scores(run, ["helloworld"], full_text=False)["helloworld"].values()
-    assert list(told) == ["problem"]
-    assert "has no rank above 0" in told["problem"]
+    (scores,) = compat_scores(run, ["helloworld"], full_text=False)["helloworld"].values()
+    assert list(scores) == ["problem"]
+    assert "has no rank above 0" in scores["problem"]
 
 
 def test_whole_texts_are_scored_whole(tmp_path: Path) -> None:

@@ -71,10 +71,10 @@ def test_alpha_without_variation() -> None:
 def test_alpha_interval() -> None:
     """The interval is the same for the same seed, holds the estimate and stays at or below 1."""
     units = [[value for value in column if value != "."] for column in zip(*FOUR, strict=True)]
-    found = alpha_interval(units, seed=7)
-    assert found is not None
-    assert found == alpha_interval(units, seed=7)
-    assert found.lower < 0.743 < found.upper <= 1.0
+    interval = alpha_interval(units, seed=7)
+    assert interval is not None
+    assert interval == alpha_interval(units, seed=7)
+    assert interval.lower < 0.743 < interval.upper <= 1.0
 
 
 UNITS = st.lists(st.lists(st.integers(0, 2), max_size=4), max_size=12)

@@ -38,9 +38,9 @@ from raggate.labels.models import Discarded, Judgment
 )
 def test_constraints(judgment: Judgment, rules: list[str], messages: list[str]) -> None:
     """Each breach is named by its id, in the words of the exports."""
-    found = checks.violations([judgment])
-    assert [item.rule for item in found] == rules
-    assert [item.message for item in found] == messages
+    violations = checks.violations([judgment])
+    assert [item.rule for item in violations] == rules
+    assert [item.message for item in violations] == messages
 
 
 def test_unusual() -> None:
@@ -90,11 +90,11 @@ def test_panels() -> None:
         Discarded(record="lost", place="f:11", chunk_id="c1", retrieved=1),
         Discarded(record="answer", place="f:12"),
     ]
-    found = {
+    panels = {
         panel.record: (panel.expected, panel.judged, panel.discarded, panel.complete)
         for panel in checks.panels(rows, gone)
     }
-    assert found == {
+    assert panels == {
         "full": (2, 2, 0, True),
         "short": (3, 1, 1, False),
         "unknown": (None, 1, 0, None),

@@ -65,15 +65,15 @@ def test_lower_is_better() -> None:
 
 def test_numbers() -> None:
     """Both means are over the paired queries only, and the interval is that of their difference."""
-    found = delta("nyyy-", "yyy-y")
-    assert (found.n, found.baseline, found.current, found.delta) == (
+    change = delta("nyyy-", "yyy-y")
+    assert (change.n, change.baseline, change.current, change.delta) == (
         3,
         1.0,
         pytest.approx(2 / 3),
         pytest.approx(-1 / 3),
     )
-    assert found.interval is not None
-    assert (found.interval.lower, found.interval.upper) == (-1.0, 0.0)
+    assert change.interval is not None
+    assert (change.interval.lower, change.interval.upper) == (-1.0, 0.0)
 
 
 def test_vanished() -> None:

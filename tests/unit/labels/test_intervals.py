@@ -19,8 +19,8 @@ from raggate.labels.models import Interval
 )
 def test_wilson_reference(successes: int, n: int, lower: float, upper: float) -> None:
     """The reference's numbers come out to all their digits, clamped at 0 and 1."""
-    found = wilson(successes, n)
-    assert (round(found.lower, 6), round(found.upper, 6)) == (lower, upper)
+    interval = wilson(successes, n)
+    assert (round(interval.lower, 6), round(interval.upper, 6)) == (lower, upper)
 
 
 @given(n=st.integers(1, 10_000), share=st.floats(0, 1), level=st.floats(0.5, 0.999))
@@ -31,14 +31,14 @@ def test_wilson_closed_form(n: int, share: float, level: float) -> None:
     # as the roots of a x^2 + b x + c
     a, b, c = 1 + z * z / n, -(2 * p + z * z / n), p * p
     root = sqrt(max(b * b - 4 * a * c, 0.0))
-    found = wilson(successes, n, level=level)
+    interval = wilson(successes, n, level=level)
     # the difference of two near numbers loses digits in the quadratic formula, so its stable form gives the lower end
     upper = (-b + root) / (2 * a)
     lower = 2 * c / (-b + root)
-    assert isclose(found.lower, max(0.0, lower), abs_tol=1e-12)
-    assert isclose(found.upper, min(1.0, upper), abs_tol=1e-12)
-    assert 0 <= found.lower <= p + 1e-12
-    assert p - 1e-12 <= found.upper <= 1
+    assert isclose(interval.lower, max(0.0, lower), abs_tol=1e-12)
+    assert isclose(interval.upper, min(1.0, upper), abs_tol=1e-12)
+    assert 0 <= interval.lower <= p + 1e-12
+    assert p - 1e-12 <= interval.upper <= 1
 
 
 @pytest.mark.parametrize(("successes", "n", "level"), [(1, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (1, 5, 1), (1, 5, 0)])
@@ -61,10 +61,10 @@ def test_bootstrap_is_frozen() -> None:
     values = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0, 1.0]
     rng = Random(42)  # noqa: S311 - the documented generator
     means = sorted(fmean(values[int(rng.random() * 7)] for _ in range(7)) for _ in range(1000))
-    found = bootstrap_mean(values, seed=42)
-    assert found.lower == pytest.approx(means[24] + 0.975 * (means[25] - means[24]))
-    assert found.upper == pytest.approx(means[974] + 0.025 * (means[975] - means[974]))
-    assert found == bootstrap_mean(values, seed=42)
+    interval = bootstrap_mean(values, seed=42)
+    assert interval.lower == pytest.approx(means[24] + 0.975 * (means[25] - means[24]))
+    assert interval.upper == pytest.approx(means[974] + 0.025 * (means[975] - means[974]))
+    assert interval == bootstrap_mean(values, seed=42)
     spread = [index * index / 400 for index in range(20)]
     assert bootstrap_mean(spread, seed=42) != bootstrap_mean(spread, seed=43)
 
@@ -72,10 +72,10 @@ def test_bootstrap_is_frozen() -> None:
 def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
     """For 400 uniform values the interval is the textbook one, mean plus and minus 1.96 standard errors."""
     values = [index / 399 for index in range(400)]
-    found = bootstrap_mean(values, resamples=4000, seed=1)
+    interval = bootstrap_mean(values, resamples=4000, seed=1)
     error = 1.959964 * sqrt((400 * 400 - 1) / 12) / 399 / sqrt(400)
-    assert found.lower == pytest.approx(0.5 - error, abs=0.003)
-    assert found.upper == pytest.approx(0.5 + error, abs=0.003)
+    assert interval.lower == pytest.approx(0.5 - error, abs=0.003)
+    assert interval.upper == pytest.approx(0.5 + error, abs=0.003)
 
 
 @given(value=st.floats(0, 1), n=st.integers(1, 30))
@@ -118,10 +118,10 @@ def test_paired_difference() -> None:
     current = {"b": 1.0, "a": 0.5, "c": None, "d": 1.0}
     baseline = {"a": 1.0, "b": 1.0, "c": 1.0, "e": 0.0}
     assert paired(current, baseline) == {"a": -0.5, "b": 0.0}
-    found = paired_difference(current, baseline)
-    assert found is not None
-    assert found[0] == -0.25
-    assert found[1] == Interval(-0.5, 0.0)
+    interval = paired_difference(current, baseline)
+    assert interval is not None
+    assert interval[0] == -0.25
+    assert interval[1] == Interval(-0.5, 0.0)
     assert paired_difference({"a": None}, {"a": 1.0}) is None
 
 
@@ -129,7 +129,7 @@ def test_paired_difference_is_narrower() -> None:
     """What queries have in common on both sides cancels out: a constant loss has no width."""
     baseline = {str(index): index / 20 for index in range(21)}
     current = {name: value - 0.25 for name, value in reversed(baseline.items())}
-    found = paired_difference(current, baseline)
-    assert found is not None
-    assert found[1].upper - found[1].lower < 1e-12
-    assert found[0] == pytest.approx(-0.25)
+    interval = paired_difference(current, baseline)
+    assert interval is not None
+    assert interval[1].upper - interval[1].lower < 1e-12
+    assert interval[0] == pytest.approx(-0.25)

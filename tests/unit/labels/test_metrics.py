@@ -59,13 +59,13 @@ def test_cut_off_out_of_range(k: int) -> None:
 
 def test_ideal_over_all_judged_chunks() -> None:
     """A sufficient chunk that was not retrieved costs nDCG something only when the ideal may choose it."""
-    found = ranked("ynn")
+    values = ranked("ynn")
     judged = [flags("retrieval", letters) for letters in ("ynn", "yyn")]
-    assert retrieval_values(found, 2)["ndcg_at_k"] == 1.0
+    assert retrieval_values(values, 2)["ndcg_at_k"] == 1.0
     # the ideal is 3 at rank 1 and 1 at rank 2
-    assert retrieval_values(found, 2, ideal=judged)["ndcg_at_k"] == pytest.approx(1 / (3 + D2))
+    assert retrieval_values(values, 2, ideal=judged)["ndcg_at_k"] == pytest.approx(1 / (3 + D2))
     # with one place to fill, the ideal is the sufficient one alone
-    assert retrieval_values(found, 1, ideal=judged)["ndcg_at_k"] == pytest.approx(1 / 3)
+    assert retrieval_values(values, 1, ideal=judged)["ndcg_at_k"] == pytest.approx(1 / 3)
 
 
 def test_reference_numbers() -> None:

@@ -39,9 +39,9 @@ def letters(judgment: Judgment) -> str:
 )
 def test_majority(rows: list[str], expected: str) -> None:
     """Strict majorities decide per label; on a tie the first row that agrees with all of them speaks."""
-    (found,) = score.consolidate([make_retrieval(row, annotator=str(i)) for i, row in enumerate(rows)])
-    assert letters(found) == expected
-    assert found.votes == len(rows)
+    (judgment,) = score.consolidate([make_retrieval(row, annotator=str(i)) for i, row in enumerate(rows)])
+    assert letters(judgment) == expected
+    assert judgment.votes == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_majority(rows: list[str], expected: str) -> None:
 )
 def test_tie_without_a_row_that_agrees(rows: list[str], expected: str) -> None:
     """Four labels are decided as yes, no row says so of all four: the first row speaks for the tied fifth."""
-    (found,) = score.consolidate([make_grounding(row, annotator=row) for row in rows])
-    assert letters(found) == expected
+    (judgment,) = score.consolidate([make_grounding(row, annotator=row) for row in rows])
+    assert letters(judgment) == expected
 
 
 def test_chosen_row_gives_the_rest() -> None:
@@ -61,16 +61,16 @@ def test_chosen_row_gives_the_rest() -> None:
         make_retrieval("yyn", rank=2, chunk_id="c", chunk="new", place="2"),
         make_retrieval("yyn", rank=3, chunk_id="c", chunk="newer", place="3"),
     ]
-    (found,) = score.consolidate(rows)
-    assert (found.rank, found.chunk, found.place) == (2, "new", "2")
+    (judgment,) = score.consolidate(rows)
+    assert (judgment.rank, judgment.chunk, judgment.place) == (2, "new", "2")
 
 
 def test_an_annotator_has_one_vote() -> None:
     """Three rows of one annotator are one vote against two; rows without a name are votes of their own."""
     rows = [make_retrieval("nnn", annotator="a") for _ in range(3)]
     rows += [make_retrieval("ynn", annotator=name) for name in ("b", "c")]
-    (found,) = score.consolidate(rows)
-    assert (letters(found), found.votes) == ("ynn", 5)
+    (judgment,) = score.consolidate(rows)
+    assert (letters(judgment), judgment.votes) == ("ynn", 5)
     (unnamed,) = score.consolidate([replace(row, annotator=None) for row in rows])
     assert letters(unnamed) == "nnn"
     joined = score.join(rows, {"What is it?": ("c1",)}, 1)
@@ -111,11 +111,11 @@ def test_order_of_annotators_does_not_matter_without_ties(votes: list[str], data
 def test_score_inferred() -> None:
     """With K inferred, each query divides by the chunks that were judged, closed up."""
     rows = [*make_panel("ynn", "nnn", "yyn", record="a"), *make_panel("-", "-", "ynn", record="b")]
-    found = score.score(rows, resamples=10)
-    assert (found.task, found.n_examples, found.k, found.top_k, found.unjudged) == ("retrieval", 2, None, 3, 0)
-    assert found.values["topical_precision_at_k"] == {"a": 2 / 3, "b": 1.0}
-    assert found.values["mean_reciprocal_rank_at_k"] == {"a": 1.0, "b": 1.0}
-    precision, hit = found.metrics["topical_precision_at_k"], found.metrics["sufficiency_hit_at_k"]
+    scores = score.score(rows, resamples=10)
+    assert (scores.task, scores.n_examples, scores.k, scores.top_k, scores.unjudged) == ("retrieval", 2, None, 3, 0)
+    assert scores.values["topical_precision_at_k"] == {"a": 2 / 3, "b": 1.0}
+    assert scores.values["mean_reciprocal_rank_at_k"] == {"a": 1.0, "b": 1.0}
+    precision, hit = scores.metrics["topical_precision_at_k"], scores.metrics["sufficiency_hit_at_k"]
     assert precision is not None
     assert hit is not None
     assert (precision.point, precision.method, precision.n) == (pytest.approx(5 / 6), "bootstrap", 2)
@@ -125,12 +125,12 @@ def test_score_inferred() -> None:
 def test_score_fixed() -> None:
     """With K fixed, chunks stand at their ranks, rates divide by K, and ranks nobody judged are counted."""
     rows = [*make_panel("ynn", "nnn", "yyn", record="a"), *make_panel("-", "-", "ynn", record="b", retrieved=4)]
-    found = score.score(rows, k=4, resamples=10)
-    assert (found.k, found.top_k) == (4, 4)
-    assert found.values["topical_precision_at_k"] == {"a": 2 / 4, "b": 1 / 4}
-    assert found.values["mean_reciprocal_rank_at_k"] == {"a": 1.0, "b": 1 / 3}
+    scores = score.score(rows, k=4, resamples=10)
+    assert (scores.k, scores.top_k) == (4, 4)
+    assert scores.values["topical_precision_at_k"] == {"a": 2 / 4, "b": 1 / 4}
+    assert scores.values["mean_reciprocal_rank_at_k"] == {"a": 1.0, "b": 1 / 3}
     # b lacks ranks 1, 2 and 4; a had three chunks only, and all are judged
-    assert found.unjudged == 3
+    assert scores.unjudged == 3
     assert score.score(rows, k=1, resamples=10).unjudged == 1
 
 
@@ -148,12 +148,12 @@ def test_score_grounding() -> None:
         make_grounding("ynnyn", record="b"),
         make_grounding("nynnn", record="c"),
     ]
-    found = score.score(rows)
-    rate = found.metrics["conditional_fabrication_rate"]
+    scores = score.score(rows)
+    rate = scores.metrics["conditional_fabrication_rate"]
     assert rate is not None
     assert (rate.point, rate.n, rate.method) == (0.5, 2, "wilson")
-    assert found.values["conditional_fabrication_rate"] == {"a": 1.0, "b": 0.0, "c": None}
-    assert (found.k, found.top_k) == (None, None)
+    assert scores.values["conditional_fabrication_rate"] == {"a": 1.0, "b": 0.0, "c": None}
+    assert (scores.k, scores.top_k) == (None, None)
 
 
 def test_score_without_citations() -> None:
@@ -164,10 +164,10 @@ def test_score_without_citations() -> None:
 def test_score_generation() -> None:
     """Wilson's interval of 8 out of 10 is the reference's."""
     rows = [make_generation("yyynn" if index < 8 else "nyynn", record=str(index)) for index in range(10)]
-    found = score.score(rows).metrics["proper_action_rate"]
-    assert found is not None
-    assert (found.point, found.n) == (0.8, 10)
-    assert found.interval == Interval(pytest.approx(0.490162, abs=5e-7), pytest.approx(0.943318, abs=5e-7))
+    metric = score.score(rows).metrics["proper_action_rate"]
+    assert metric is not None
+    assert (metric.point, metric.n) == (0.8, 10)
+    assert metric.interval == Interval(pytest.approx(0.490162, abs=5e-7), pytest.approx(0.943318, abs=5e-7))
 
 
 def test_score_of_nothing() -> None:
@@ -182,10 +182,10 @@ NEW = {"q a": ["c1", "c9", "c2"]}
 KNOWN = make_panel("nnn", "yyn", "ynn", record="a", query="q a")
 
 
-def values(found: dict[str, list[str] | None], rows: Sequence[RetrievalJudgment] = KNOWN, **fields: object) -> list:
+def values(lists: dict[str, list[str] | None], rows: Sequence[RetrievalJudgment] = KNOWN, **fields: object) -> list:
     """Join, and give the metrics of the only query, in order."""
-    joined = score.join(rows, found, **{"k": 3, "limit": 1.0, **fields})
-    return [next(iter(found.values())) for found in joined.values.values()]
+    joined = score.join(rows, lists, **{"k": 3, "limit": 1.0, **fields})
+    return [next(iter(by_query.values())) for by_query in joined.values.values()]
 
 
 def test_join_takes_unjudged_chunks_for_irrelevant() -> None:
@@ -230,7 +230,7 @@ def test_empty_list_is_a_miss(unjudged: str) -> None:
 def test_failed_call() -> None:
     """A failed call is a miss, but nobody knows what it would have misled to."""
     joined = score.join(KNOWN, {"q a": None}, 3)
-    assert [found["q a"] for found in joined.values.values()] == [0, 0, 0, None, 0, 0]
+    assert [by_query["q a"] for by_query in joined.values.values()] == [0, 0, 0, None, 0, 0]
     assert joined.failed == ("q a",)
     assert joined.means["misleading_context_rate_at_k"].value is None
     assert joined.means["misleading_context_rate_at_k"].unscored == 1

@@ -33,7 +33,7 @@ def test_a_golden_set_that_grows_keeps_most_of_the_sample() -> None:
     """One more question replaces at most one of those that are asked twice."""
     results = [make_result(f"q{number}") for number in range(30)]
     before, after = sample(results, 10), sample([*results, make_result("new")], 10)
-    assert len({one.case_id for one in before} & {one.case_id for one in after}) >= 9
+    assert len({case.case_id for case in before} & {case.case_id for case in after}) >= 9
 
 
 def test_what_got_no_answer_is_not_asked_again() -> None:
@@ -56,25 +56,25 @@ def test_what_got_no_answer_is_not_asked_again() -> None:
 )
 def test_what_is_another_ranking(first: tuple[Chunk, ...], second: tuple[Chunk, ...], differ: int) -> None:
     """Two rankings are one by their ids, or by what their chunks are; scores do not matter."""
-    found = compare([make_result("q1", *first)], [make_result("q1", *second)])
-    assert (found.asked, found.failed, found.differ) == (1, 0, differ)
-    assert found.questions == (("q1 (hybrid)",) if differ else ())
+    repeated = compare([make_result("q1", *first)], [make_result("q1", *second)])
+    assert (repeated.asked, repeated.failed, repeated.differ) == (1, 0, differ)
+    assert repeated.questions == (("q1 (hybrid)",) if differ else ())
 
 
 def test_a_second_call_that_fails_is_counted_apart() -> None:
     """It is neither the same nor another ranking."""
     pair: tuple[Result, ...] = (make_result("q1", A), make_result("q2", A))
-    found = compare(pair, (make_result("q1", failure=make_failure()), make_result("q2", B)))
-    assert (found.asked, found.failed, found.compared, found.differ) == (2, 1, 1, 1)
+    repeated = compare(pair, (make_result("q1", failure=make_failure()), make_result("q2", B)))
+    assert (repeated.asked, repeated.failed, repeated.compared, repeated.differ) == (2, 1, 1, 1)
 
 
 @given(JSON | st.fixed_dictionaries({KEY: JSON}))
 def test_nothing_that_is_stored_does_harm(stored: object) -> None:
     """Whatever stands in a file is read as counts that fit each other, or as nothing."""
-    found = Repeated.of(stored)
-    if found is not None:
-        assert found.asked >= found.failed + found.differ >= 0
-        assert len(found.questions) <= found.differ
+    repeated = Repeated.of(stored)
+    if repeated is not None:
+        assert repeated.asked >= repeated.failed + repeated.differ >= 0
+        assert len(repeated.questions) <= repeated.differ
 
 
 def test_it_is_read_as_it_was_stored() -> None:

@@ -198,8 +198,8 @@ def test_score_of_an_unanswerable_case() -> None:
     """An unanswerable case has no retrieval values, only abstention ones."""
     item = make_labelled(make_case(answerable=False), make_result(response=make_response(abstained=True)))
     score = first(item)
-    known = {name: value for name, value in score.values.items() if value is not None}
-    assert known == {
+    applicable = {name: value for name, value in score.values.items() if value is not None}
+    assert applicable == {
         "abstention_accuracy": 1.0,
         "hallucination_rate_unanswerable": 0.0,
         "heading_dominance_rate": 0.0,

@@ -40,7 +40,7 @@ def test_an_alarm_that_is_swallowed_comes_again(monkeypatch: pytest.MonkeyPatch)
             time.sleep(0.2)
 
     swallowed: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda told: swallowed.append(told.exc_type))
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: swallowed.append(unraisable.exc_type))
 
     def drop() -> None:
         Slow()
@@ -85,15 +85,15 @@ def test_the_outer_deadline_counts() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_get_through(number: signal.Signals) -> None:
     """SIGINT and SIGTERM interrupt inside a deadline as they do outside."""
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
     signals.install()
     try:
         with pytest.raises(KeyboardInterrupt), within(60, LATE):
             signal.raise_signal(number)
     finally:
         signals.install()  # which forgets what came
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
     assert not deadlines._running
 
 

@@ -77,8 +77,8 @@ def test_markdown_renders_as_the_text_itself(place: str, text: str) -> None:
     blocks, inline = rendered(text, place)
     assert blocks == PLACES[place][1]
     assert {token.content for token in inline if token.type != "text"} <= {"<span>", "</span>"}
-    shown = "".join(token.content for token in inline if token.type == "text")
-    assert shown.replace(JOINER, "") == escape.plain(text)
+    visible = "".join(token.content for token in inline if token.type == "text")
+    assert visible.replace(JOINER, "") == escape.plain(text)
 
 
 @settings(max_examples=400)
@@ -88,9 +88,9 @@ def test_markdown_leaves_nothing_for_github_to_link(text: str) -> None:
     source = escape.markdown(text)
     assert not re.search(r"@\w|(?<!&)#\d|://|\bwww\.|:\w+:", source, re.ASCII)
     _, inline = rendered(text, "paragraph") if source else ([], [])
-    shown = "".join(token.content for token in inline)
+    visible = "".join(token.content for token in inline)
     # GitHub looks for these after rendering
-    assert not re.search(r"@\w|#\d|\bGH-\d+\b|\b[0-9a-f]{7,40}\b", shown, re.IGNORECASE)
+    assert not re.search(r"@\w|#\d|\bGH-\d+\b|\b[0-9a-f]{7,40}\b", visible, re.IGNORECASE)
 
 
 # everything GitHub's pages on references, mathematics, emoji, alerts, footnotes and task lists have it look for; each
@@ -142,8 +142,8 @@ def test_nothing_is_live_on_github(text: str) -> None:
         assert not re.match(r"\[[ x]\]", unescape(re.sub(r"<[^>]*>", "", html)).strip(), re.IGNORECASE), html
         for node in re.split(r"<[^>]*>", html):
             for name, pattern in AFTER_RENDERING.items():
-                found = re.search(pattern, unescape(node).strip(), re.IGNORECASE | re.ASCII)
-                assert found is None, (name, node)
+                match = re.search(pattern, unescape(node).strip(), re.IGNORECASE | re.ASCII)
+                assert match is None, (name, node)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_what_is_no_path_is_refused(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "found"),
+    ("written", "target"),
     [
         ("$", BODY),
         ("a.b[1].c", 2),
@@ -79,9 +79,9 @@ def test_what_is_no_path_is_refused(written: str) -> None:
         ("a.b[2]", ABSENT),
     ],
 )
-def test_a_path_leads_to_what_is_there(written: str, found: object) -> None:
+def test_a_path_leads_to_what_is_there(written: str, target: object) -> None:
     """Null is a value at the end of a path, and nothing on the way."""
-    assert find(parse(written), BODY) == found
+    assert find(parse(written), BODY) == target
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_another_kind_on_the_way_is_an_error(written: str, message: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("written", "value", "told"),
+    ("written", "value", "sentence"),
     [
         pytest.param("a.x", {"a": {"b": 1}}, "a has the key b", id="one-key"),
         pytest.param("x.y", {"b": 1, "a": 2}, "the body has the keys b, a", id="first-step"),
@@ -115,9 +115,9 @@ def test_another_kind_on_the_way_is_an_error(written: str, message: str) -> None
         ),
     ],
 )
-def test_what_is_there_where_a_path_breaks_off(written: str, value: object, told: str) -> None:
+def test_what_is_there_where_a_path_breaks_off(written: str, value: object, sentence: str) -> None:
     """The deepest place that is there is told with its keys, few of them and in one harmless line."""
-    assert nearest_there(parse(written), value) == told
+    assert nearest_there(parse(written), value) == sentence
 
 
 def test_all_items_come_in_order_with_their_places() -> None:
@@ -144,9 +144,9 @@ def test_no_body_raises_anything_else(value: object, keys: list[str], every: boo
     """Whatever a body is, a path leads somewhere, nowhere, or to a ValueError."""
     path = parse(".".join(keys) + ("[*]" if every else ""))
     try:
-        found = find_all(path, value, limit=5) if every else find(path, value)
+        result = find_all(path, value, limit=5) if every else find(path, value)
     except ValueError as error:
         assert "expected" in str(error)  # noqa: PT017 - either is right
     else:
-        assert not every or found is None or len(found) <= 5
+        assert not every or result is None or len(result) <= 5
     assert below("", path)

@@ -95,12 +95,12 @@ def test_written_is_rounded(value: float, *, sign: bool) -> None:
 def test_nothing_else_writes_values() -> None:
     """No module but this one sets decimals of measured values, apart from those that write another tool's own text."""
     package = Path(jsonio.__file__).parent
-    found = {
+    writers = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if re.search(r":[+>]?[0-9]*\.[34]f", path.read_text(encoding="utf-8"))
     }
-    assert {name for name in found if name.split("/")[0] not in {"compat", "formats"}} == {"jsonio.py"}
+    assert {name for name in writers if name.split("/")[0] not in {"compat", "formats"}} == {"jsonio.py"}
 
 
 def test_dumps_is_byte_stable() -> None:

@@ -54,17 +54,17 @@ def test_streams_are_clean_wherever_they_are_cut(secret: str, data: st.DataObjec
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
     redactor = Redactor([secret])
     pieces = [whole[start:end] for start, end in itertools.pairwise([0, *cuts, len(whole)])]
-    found = b"".join([*map(redactor.feed, pieces), redactor.flush()]).decode()
-    assert found == redact(text, [secret])
-    assert not [form for form in forms(secret) if form in found]
+    cleaned = b"".join([*map(redactor.feed, pieces), redactor.flush()]).decode()
+    assert cleaned == redact(text, [secret])
+    assert not [form for form in forms(secret) if form in cleaned]
 
 
 @given(length=st.integers(0, len(KEY)), before=st.text(max_size=5), after=st.text(max_size=5))
 def test_a_secret_that_was_cut_off_is_hidden_too(length: int, before: str, after: str) -> None:
     """A message that was shortened in the middle of a secret does not end with the first half of it."""
-    found = redact_cut(f"{before} {KEY[:length]}…{after}", [KEY])
-    assert found.endswith(f"…{after}")
-    assert KEY[:6] not in found
+    cleaned = redact_cut(f"{before} {KEY[:length]}…{after}", [KEY])
+    assert cleaned.endswith(f"…{after}")
+    assert KEY[:6] not in cleaned
     assert redact_cut(f"{KEY} and {KEY[:8]}…; {KEY[:7]}…", [KEY]) == "*** and ***…; ***…"
 
 

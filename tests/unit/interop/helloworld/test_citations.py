@@ -40,9 +40,9 @@ def by_patterns(text: str) -> tuple[tuple[str, str], ...]:
     """Read citations as their script does."""
     listed = _SECTION.search(text)
     body = listed["body"] if listed else ""
-    found = [*_LISTED.findall(body), *_WITHOUT_FILE.findall(body)]
-    found += _elsewhere(text, listed.start() if listed and body else len(text) + 1)
-    return tuple(dict.fromkeys(_cleaned(path, section) for path, section in found))
+    places = [*_LISTED.findall(body), *_WITHOUT_FILE.findall(body)]
+    places += _elsewhere(text, listed.start() if listed and body else len(text) + 1)
+    return tuple(dict.fromkeys(_cleaned(path, section) for path, section in places))
 
 
 def _elsewhere(text: str, listed_from: int) -> Iterator[tuple[str, str]]:

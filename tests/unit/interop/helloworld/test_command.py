@@ -38,11 +38,11 @@ def test_score_shows_both(tmp_path: Path) -> None:
     (line,) = [line for line in out.splitlines() if line.startswith("recall_at_k_avg")]
     assert line.split() == ["recall_at_k_avg", "0.6667", "hit_at_5", "0.5000", "2"]
     _, out, _ = run("score", directory, "--golden", golden, "--json")
-    found = json.loads(out)
-    assert found["helloworld"]["recall_at_k_avg"] == pytest.approx(2 / 3)
-    assert found["raggate"]["hit_at_5"] == {"value": 0.5, "n": 2, "unscored": 1}
-    assert found["helloworld"]["operational_metrics"]["error_rate"] == 0.0
-    assert found["raggate"]["operational_metrics"]["error_rate"] == 0.0
+    document = json.loads(out)
+    assert document["helloworld"]["recall_at_k_avg"] == pytest.approx(2 / 3)
+    assert document["raggate"]["hit_at_5"] == {"value": 0.5, "n": 2, "unscored": 1}
+    assert document["helloworld"]["operational_metrics"]["error_rate"] == 0.0
+    assert document["raggate"]["operational_metrics"]["error_rate"] == 0.0
 
 
 def test_score_says_what_is_missing(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_score_says_what_is_missing(tmp_path: Path) -> None:
     assert "1 questions of" in notes
     assert "1 rows are left out" in notes
     assert "\x1b" not in notes
-    found = json.loads(out)
-    assert (found["truncated"], found["raggate"]["operational_metrics"]["error_rate"]) == (1, 0.5)
+    document = json.loads(out)
+    assert (document["truncated"], document["raggate"]["operational_metrics"]["error_rate"]) == (1, 0.5)
 
 
 def test_score_refuses_another_eval_set(tmp_path: Path) -> None:
@@ -248,8 +248,8 @@ def test_levels_are_documented(name: str, level: str) -> None:
     """The page and the help of --invariant tell the same level of each invariant as the code."""
     (row,) = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if _is_invariant(line, name)]
     assert row.split("|")[3].strip().startswith(level)
-    shown = " ".join(run("compare", "--help")[1].split())
-    errors, _, warnings = shown.partition("error by default: ")[2].partition("warn: ")
+    page = " ".join(run("compare", "--help")[1].split())
+    errors, _, warnings = page.partition("error by default: ")[2].partition("warn: ")
     assert name in (errors if level == "error" else warnings.partition(". ")[0])
 
 
@@ -284,8 +284,8 @@ def test_imported_runs_are_compared_and_promoted(
         directory = write_run(tmp_path / "theirs", name, rows=covered, config={"embedding_model": model})
         assert raggate("helloworld", "import", directory, "--golden", golden, "--out", tmp_path / name) == 0
     assert raggate("compare", "b", "--baseline", "a") == 0
-    shown = (tmp_path / "b" / "compared" / "summary.md").read_text(encoding="utf-8")
-    assert "embedding_model" in shown
+    page = (tmp_path / "b" / "compared" / "summary.md").read_text(encoding="utf-8")
+    assert "embedding_model" in page
     assert raggate("promote", "a") == 0
     assert raggate("compare", "b", "--baseline", "baselines/default.json") == 0
     assert "not in the vault" not in capsys.readouterr().out
@@ -380,11 +380,11 @@ def test_redact_keeps_the_structure(tmp_path: Path) -> None:
             assert text not in public
     first = json.loads(public.splitlines()[0])
     assert first["retrieved_chunks"][0] == {**ROWS[0]["retrieved_chunks"][0], "text": "[redacted]"}
-    shown = [
+    sections = [
         run("score", path, "--golden", golden, "--aggregate-only", "--json")[1]
         for path in (directory, tmp_path / "public")
     ]
-    assert json.loads(shown[0])["helloworld"] == json.loads(shown[1])["helloworld"]
+    assert json.loads(sections[0])["helloworld"] == json.loads(sections[1])["helloworld"]
     with pytest.raises(UsageError, match="is not empty"):
         run("redact", directory, "--out", tmp_path / "public")
 

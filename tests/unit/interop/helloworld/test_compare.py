@@ -39,8 +39,8 @@ def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any
 )
 def test_invariants(name: str, before: Any, now: Any, level: str | None) -> None:
     """Two values that differ forbid the comparison, one value is a doubt, none is fine."""
-    found = list(check_invariants(side(**{name: before}), side(**{name: now})))
-    assert [invariant.level for invariant in found] == ([level] if level else [])
+    broken = list(check_invariants(side(**{name: before}), side(**{name: now})))
+    assert [invariant.level for invariant in broken] == ([level] if level else [])
 
 
 def indexed(**coverage: Any) -> list[dict[str, Any]]:
@@ -52,15 +52,15 @@ def test_the_rows_tell_their_index() -> None:
     """Index and chunker are told by the rows; levels can be raised, lowered and switched off, by name."""
     before = side(rows=indexed(index_version="aaa", chunker_version="v1"))
     new = side(rows=indexed(index_version="bbb", chunker_version="v2"))
-    found = compare(before, new)
-    assert [(one.name, one.level) for one in found.invariants] == [
+    comparison = compare(before, new)
+    assert [(invariant.name, invariant.level) for invariant in comparison.invariants] == [
         ("index_version", "warn"),
         ("chunker_version", "warn"),
     ]
-    assert found.config == {"index_version": ("aaa", "bbb"), "chunker_version": ("v1", "v2")}
-    assert found.comparable
+    assert comparison.config == {"index_version": ("aaa", "bbb"), "chunker_version": ("v1", "v2")}
+    assert comparison.comparable
     strict = compare(before, new, {"index_version": "error", "chunker_version": "off"})
-    assert [(one.name, one.level) for one in strict.invariants] == [("index_version", "error")]
+    assert [(invariant.name, invariant.level) for invariant in strict.invariants] == [("index_version", "error")]
     assert not strict.comparable
     mixed = side(rows=[*indexed(index_version="bbb"), *indexed(index_version="aaa")])
     assert compare(before, mixed).config["index_version"] == ("aaa", "aaa, bbb")
@@ -69,16 +69,16 @@ def test_the_rows_tell_their_index() -> None:
 def test_the_rows_tell_what_they_were_scored_by() -> None:
     """K and folder mode are those of the rows, which were scored by them, before those of config.json."""
     other = {**CONFIG, "k": 20, "folder_mode": "off"}
-    found = compare(side(rows=[make_row("a")]), side(rows=[make_row("a", config=other)]))
-    assert found.config == {"k": (5, 20), "folder_mode": ("on_with_fallback", "off")}
-    assert not found.comparable
+    comparison = compare(side(rows=[make_row("a")]), side(rows=[make_row("a", config=other)]))
+    assert comparison.config == {"k": (5, 20), "folder_mode": ("on_with_fallback", "off")}
+    assert not comparison.comparable
 
 
 def test_questions_of_one_side() -> None:
     """Questions with a row on one side alone are named in their order; a side without rows says nothing of them."""
     before, new = side(rows=[make_row(name) for name in "dcba"]), side(rows=[make_row(name) for name in "bxc"])
-    found = compare(before, new)
-    assert (found.vanished, found.added) == (("d", "a"), ("x",))
+    comparison = compare(before, new)
+    assert (comparison.vanished, comparison.added) == (("d", "a"), ("x",))
     assert (compare(before, side()).vanished, compare(side(), new).added) == ((), ())
 
 
@@ -86,9 +86,9 @@ def test_settings_and_deltas() -> None:
     """Settings that differ are listed; a delta has its percent, which a baseline of 0 has not; one side is no delta."""
     before = side({**FLAT, "mrr_avg": 0.0, "latency": {"p50_ms": 100.0}}, k=5)
     new = side({"recall_at_k_avg": 0.63, "mrr_avg": 0.1, "latency": {"p50_ms": 150}, "abstention_accuracy": 1.0}, k=8)
-    found = compare(before, new)
-    assert found.config == {"k": (5, 8)}
-    deltas = {delta.metric: (round(delta.delta, 9), delta.delta_pct) for delta in found.deltas}
+    comparison = compare(before, new)
+    assert comparison.config == {"k": (5, 8)}
+    deltas = {delta.metric: (round(delta.delta, 9), delta.delta_pct) for delta in comparison.deltas}
     assert deltas["recall_at_k_avg"] == (-0.07, pytest.approx(-10.0))
     assert deltas["mrr_avg"] == (0.1, None)
     assert deltas["latency_p50_ms"] == (50.0, 50.0)
@@ -122,16 +122,16 @@ def scored(case_id: str, recall: float | None, grounded: float | None = None, co
 )
 def test_flips(before: tuple[Any, ...], now: tuple[Any, ...], lost: bool, gained: bool) -> None:
     """A question flips with recall, or when a judge's score goes over both thresholds."""
-    found = compare(side(rows=[scored("q", *before)]), side(rows=[scored("q", *now), scored("new", 1.0)]))
-    assert (bool(found.regressions), bool(found.improvements)) == (lost, gained)
+    comparison = compare(side(rows=[scored("q", *before)]), side(rows=[scored("q", *now), scored("new", 1.0)]))
+    assert (bool(comparison.regressions), bool(comparison.improvements)) == (lost, gained)
 
 
 def test_flips_are_ranked() -> None:
     """The question that lost most comes first, then by id."""
     before = [scored("b", 1.0), scored("c", 1.0, 5.0), scored("a", 1.0)]
-    found = compare(side(rows=before), side(rows=[scored("a", 0.0), scored("b", 0.0), scored("c", 0.0, 0.0)]))
-    assert [flip.test_case_id for flip in found.regressions] == ["c", "a", "b"]
-    assert found.regressions[0].changes == ("recall_at_k: 1.0 → 0.0", "groundedness: 5.0 → 0.0")
+    comparison = compare(side(rows=before), side(rows=[scored("a", 0.0), scored("b", 0.0), scored("c", 0.0, 0.0)]))
+    assert [flip.test_case_id for flip in comparison.regressions] == ["c", "a", "b"]
+    assert comparison.regressions[0].changes == ("recall_at_k: 1.0 → 0.0", "groundedness: 5.0 → 0.0")
 
 
 @pytest.mark.parametrize(
@@ -158,4 +158,6 @@ def test_an_empty_commit_is_missing() -> None:
     """An empty commit hash counts as missing on its side, which is a doubt."""
     before = side(eval_set_commit_hash="a")
     new = Side(run_id="r", config=CONFIG, metrics={"eval_set_commit_hash": ""})
-    assert [(found.name, found.level) for found in check_invariants(before, new)] == [("eval_set_commit_hash", "warn")]
+    assert [(invariant.name, invariant.level) for invariant in check_invariants(before, new)] == [
+        ("eval_set_commit_hash", "warn")
+    ]

@@ -69,8 +69,8 @@ def score(
 
 def test_one_row_by_hand() -> None:
     """First match at rank 2, two of five places match, and the list is not missed."""
-    found = score(make_chunk_row("x.md"), make_chunk_row(rank=2), make_chunk_row("a.md", "# A > ## B", 3))
-    assert found == {
+    scores = score(make_chunk_row("x.md"), make_chunk_row(rank=2), make_chunk_row("a.md", "# A > ## B", 3))
+    assert scores == {
         "recall_at_k": 1.0,
         "mrr": 0.5,
         "precision_at_k": 0.4,
@@ -168,8 +168,8 @@ def test_citation_families(answer: str, expected: tuple[tuple[str, str], ...]) -
 @given(st.text(alphabet="[]()'\" \n,.:acdeFfilmnostSC", max_size=300))
 def test_any_answer_is_read(answer: str) -> None:
     """No answer breaks the reading, and no citation is given twice."""
-    found = citations(answer)
-    assert len(set(found)) == len(found)
+    places = citations(answer)
+    assert len(set(places)) == len(places)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +223,8 @@ def test_aggregate_by_hand() -> None:
 def test_aggregate_of_nothing() -> None:
     """No row gives nothing at all; no unanswerable question gives null rates; no known case gives no mean."""
     assert metrics.aggregate([], CASES) == {}
-    found = metrics.aggregate([make_row("q1")], CASES)
-    assert (found["abstention_accuracy"], found["hallucination_rate_unanswerable"]) == (None, None)
+    means = metrics.aggregate([make_row("q1")], CASES)
+    assert (means["abstention_accuracy"], means["hallucination_rate_unanswerable"]) == (None, None)
     assert "recall_at_k_avg" not in metrics.aggregate([make_row("stranger")], CASES)
 
 
@@ -295,9 +295,9 @@ def test_index_coverage_is_added_up() -> None:
     }
     other = {"docs_processed": 3, "chunk_token_stats": {**stats, "min": 1, "mean": 5.0}}
     rows = [make_row(indexing_coverage=first), make_row(), make_row(indexing_coverage=other)]
-    found = metrics.indexing_coverage(rows)
-    assert found is not None
-    assert (found["docs_processed"], found["chunks_attempted"], found["index_version"]) == (6, 0, "i")
-    assert found["chunks_skipped_reasons"] == {"long": 1}
-    assert found["chunk_token_stats"] == {"min": 1, "max": 9, "mean": 4.5, "p95": 8.0}
+    coverage = metrics.indexing_coverage(rows)
+    assert coverage is not None
+    assert (coverage["docs_processed"], coverage["chunks_attempted"], coverage["index_version"]) == (6, 0, "i")
+    assert coverage["chunks_skipped_reasons"] == {"long": 1}
+    assert coverage["chunk_token_stats"] == {"min": 1, "max": 9, "mean": 4.5, "p95": 8.0}
     assert metrics.indexing_coverage([make_row()]) is None

@@ -281,11 +281,11 @@ def test_gate_thresholds_and_invariants(tmp_path: Path) -> None:
     ]
     sides = [comparing.Side(run_id=f.run_id, config=f.config, metrics=f.metrics, rows=f.rows) for f in files]
     regressions, missing = comparing.check_regressions(comparing.compare(*sides), comparing.Thresholds())
-    assert ([found.delta.metric for found in regressions], missing) == (["recall_at_k_avg"], [])
+    assert ([comparison.delta.metric for comparison in regressions], missing) == (["recall_at_k_avg"], [])
     other = replace(sides[1], config={**sides[1].config, "judge_model": "14B"}, metrics={})
-    found = comparing.compare(sides[0], other)
-    assert not found.comparable
-    assert comparing.check_regressions(found, comparing.Thresholds())[1] == [
+    comparison = comparing.compare(sides[0], other)
+    assert not comparison.comparable
+    assert comparing.check_regressions(comparison, comparing.Thresholds())[1] == [
         "recall_at_k_avg",
         "scope_miss_rate",
         "groundedness_avg",
@@ -299,9 +299,9 @@ def test_gate_flips(tmp_path: Path) -> None:
     sides = [
         comparing.Side(run_id="r", config=CONFIG, metrics={}, rows=compat.scored(rows, cases)) for rows in (ROWS, worse)
     ]
-    found = comparing.compare(*sides)
-    assert [flip.changes for flip in found.regressions] == [("recall_at_k: 1.0 → 0.0", "groundedness: 4.0 → 1.0")]
-    assert found.improvements == ()
+    comparison = comparing.compare(*sides)
+    assert [flip.changes for flip in comparison.regressions] == [("recall_at_k: 1.0 → 0.0", "groundedness: 4.0 → 1.0")]
+    assert comparison.improvements == ()
 
 
 def test_output_run_directory(tmp_path: Path) -> None:

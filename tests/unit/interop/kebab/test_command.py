@@ -203,7 +203,7 @@ def test_export(folder: Path) -> None:
     done = run("export", "in", "--out", "back/run_1")
     assert done.stdout == "wrote back/run_1/per_query.jsonl: 3 rows, 1 of them failed calls\n"
     written = [json.loads(line) for line in Path("back/run_1/per_query.jsonl").read_text().splitlines()]
-    assert [one["error"] for one in written] == [None, None, "down"]
+    assert [entry["error"] for entry in written] == [None, None, "down"]
     assert run("aggregate", "back/run_1").stdout == run("aggregate", "a").stdout
     with pytest.raises(UsageError, match="is not empty"):
         run("export", "in", "--out", "back/run_1")
@@ -235,9 +235,9 @@ def test_what_is_told_beside(folder: Path) -> None:
     golden = query("q1", query="new words", expected_chunk_ids=("c1",))
     (folder / "g.yaml").write_bytes(kebab.write_golden([golden]) + b"  '::error::': 1\n")
     write_database(folder / "k.sqlite", {"run_1": three_queries()[0]}, aggregates={"run_1": {"mrr": 0.25}})
-    said = run("aggregate", "k.sqlite").stderr.splitlines()
-    assert said[0].startswith("raggate: g.yaml:5: key ':\u200b:error:\u200b:' is ignored")
-    assert said[1:] == [
+    lines = run("aggregate", "k.sqlite").stderr.splitlines()
+    assert lines[0].startswith("raggate: g.yaml:5: key ':\u200b:error:\u200b:' is ignored")
+    assert lines[1:] == [
         "raggate: run run_1: query q1 was asked in other words",
         "raggate: not as stored in the file: mrr: stored 0.25, computed 1",
     ]

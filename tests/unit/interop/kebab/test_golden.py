@@ -99,14 +99,14 @@ def test_golden_that_is_none(text: str, problem: str) -> None:
 
 def test_letters_of_what_yaml_takes_for_something_else() -> None:
     """Where kebab's type is text, a number, a date, a truth value or `null` is what stands in the file."""
-    (found,) = read(
+    (query,) = read(
         "- id: 007\n  query: 1_000\n  lang: null\n  expected_doc_ids: [0123, 0x1f, 2024-05-01, 1.50]\n"
         "  expected_chunk_ids: [1e3, ~]\n  must_contain: [42, true]\n  difficulty: 3\n  group: null\n"
     ).queries
-    assert (found.id, found.query, found.lang) == ("007", "1_000", "null")
-    assert found.expected_doc_ids == ("0123", "0x1f", "2024-05-01", "1.50")
-    assert (found.expected_chunk_ids, found.must_contain) == (("1e3", "~"), ("42", "true"))
-    assert (found.difficulty, found.group) == ("3", None)
+    assert (query.id, query.query, query.lang) == ("007", "1_000", "null")
+    assert query.expected_doc_ids == ("0123", "0x1f", "2024-05-01", "1.50")
+    assert (query.expected_chunk_ids, query.must_contain) == (("1e3", "~"), ("42", "true"))
+    assert (query.difficulty, query.group) == ("3", None)
 
 
 def test_torn_group() -> None:
@@ -118,8 +118,8 @@ def test_torn_group() -> None:
 
 def test_unknown_keys() -> None:
     """Unknown keys are ignored, and told with the nearest known one."""
-    found = read("- id: q\n  query: x\n  expected_docs: [d]\n  zzz: 1\n")
-    assert found.ignored == (
+    content = read("- id: q\n  query: x\n  expected_docs: [d]\n  zzz: 1\n")
+    assert content.ignored == (
         "golden.yaml:3: key 'expected_docs' is ignored; did you mean 'expected_doc_ids'?",
         "golden.yaml:4: key 'zzz' is ignored",
     )
@@ -148,7 +148,7 @@ _QUERIES = st.lists(
         expected_chunk_ids=_TEXTS, must_contain=_TEXTS, forbidden=_TEXTS, difficulty=st.none() | _TEXT,
         answerable=st.none() | st.booleans(),
     ),
-    min_size=1, max_size=4, unique_by=lambda one: one.id,
+    min_size=1, max_size=4, unique_by=lambda query: query.id,
 )  # fmt: skip
 
 
@@ -180,13 +180,13 @@ _JSON = st.recursive(
 def test_rows_with_anything_in_a_key(key: str, value: Any) -> None:
     """A row that is accepted can be scored, turned into a run and written; any other is refused."""
     try:
-        found = read_row(json.dumps({**row("q1", hit(1, "c", "d"), answer=answer("x")), key: value}), "f:1")
+        result = read_row(json.dumps({**row("q1", hit(1, "c", "d"), answer=answer("x")), key: value}), "f:1")
     except UsageError:
         return
-    assert metrics.aggregate([found], {"q1": query("q1", must_contain=("x",))})["total_queries"] == 1
-    run = to_run(stored_run(found), make_golden(make_case("q1")), label)
+    assert metrics.aggregate([result], {"q1": query("q1", must_contain=("x",))})["total_queries"] == 1
+    run = to_run(stored_run(result), make_golden(make_case("q1")), label)
     assert len(run.results) == 1
-    assert json.loads(write_rows([found])) == found
+    assert json.loads(write_rows([result])) == result
 
 
 def test_ids_that_look_like_numbers() -> None:
@@ -206,14 +206,14 @@ def test_cases() -> None:
 
 def test_unlabelled_queries_need_a_decision() -> None:
     """A query without labels is not guessed to be a refusal, unless one asks for their convention or says so."""
-    found = read(
+    content = read(
         "- {id: a, query: x}\n- {id: b, query: y, answerable: false}\n- {id: c, query: z, must_contain: [z]}\n"
     )
     with pytest.raises(UsageError, match="1 queries have no labels and do not say whether to refuse them: a"):
-        kebab.to_cases(found, own.complete)
-    refused = kebab.to_cases(found, own.complete, unlabelled="refusal")
+        kebab.to_cases(content, own.complete)
+    refused = kebab.to_cases(content, own.complete, unlabelled="refusal")
     assert [case.answerable for case in refused] == [False, False, True]
-    assert [case.id for case in kebab.to_cases(found, own.complete, unlabelled="skip")] == ["b", "c"]
+    assert [case.id for case in kebab.to_cases(content, own.complete, unlabelled="skip")] == ["b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -232,9 +232,9 @@ def test_contradictions(entry: str, problem: str) -> None:
 def test_cases_back() -> None:
     """A case that kebab can say comes back equal; of another it is told what is lost."""
     cases = kebab.to_cases(read(YAML), own.complete)
-    found = [kebab.from_case(case) for case in cases]
-    assert [lost for _, lost in found] == [(), ()]
-    again = kebab.to_cases(replace(read(YAML), queries=tuple(one for one, _ in found)), own.complete)
+    pairs = [kebab.from_case(case) for case in cases]
+    assert [lost for _, lost in pairs] == [(), ()]
+    again = kebab.to_cases(replace(read(YAML), queries=tuple(query for query, _ in pairs)), own.complete)
     assert again == cases
     rich = make_case("q9", tags=("t",), must_pass=True, k=3, category="reasoning")
     assert kebab.from_case(rich)[1] == ("gold_supports", "tags", "category", "must_pass", "k")
@@ -286,7 +286,9 @@ def stored_run(*rows: dict[str, Any], **fields: Any) -> StoredRun:
 def test_run() -> None:
     """Raggate's own scoring works on a run of theirs, and agrees with their numbers where definitions do."""
     rows, queries = three_queries()
-    cases = [own.complete(kebab.to_cases(read(kebab.write_golden([one])), own.complete)[0]) for one in queries.values()]
+    cases = [
+        own.complete(kebab.to_cases(read(kebab.write_golden([query])), own.complete)[0]) for query in queries.values()
+    ]
     run = to_run(stored_run(*rows), make_golden(*cases), label)
     values = score(run, (1, 3, 5, 10)).slices["lexical"]["overall"]
     assert [values[f"hit_at_{k}"].value for k in (1, 3, 5, 10)] == [1 / 3, 1 / 3, 2 / 3, 2 / 3]
@@ -305,7 +307,7 @@ def test_answers_of_a_run() -> None:
         row("q1", answer=answer("no", grounded=False, paths=())),
         row("q2", hit(1, "c", "d"), error="llm down"),
     ]
-    given, refused, failed, missing = (one.result for one in to_run(stored_run(*rows), golden, label).results)
+    given, refused, failed, missing = (item.result for item in to_run(stored_run(*rows), golden, label).results)
     assert given.response is not None
     assert (given.response.answer, given.response.grounded, given.response.abstained) == ("yes", True, False)
     assert given.response.references[0].rel_path == "docs/d1.md"
@@ -328,22 +330,23 @@ def test_rows_of_a_run() -> None:
 
 def test_rows_are_read_by_kebab() -> None:
     """Every row has every field that kebab's own type requires, of its kind, whatever the API told raggate."""
-    told = make_chunk(heading_path="# A > ## B", score_final=0.5, score_vector=0.4, doc_id="d1")
+    chunk = make_chunk(heading_path="# A > ## B", score_final=0.5, score_vector=0.4, doc_id="d1")
     cited = Reference(vault="v", rel_path="a.md", heading_path="", chunk_index=0)
     answers = {
-        "q1": make_response(told, make_chunk("c2"), answer="Yes.", references=(cited, cited), grounded=True),
+        "q1": make_response(chunk, make_chunk("c2"), answer="Yes.", references=(cited, cited), grounded=True),
         "q2": make_response(answer="", abstained=True, abstain_reason="no_relevant_context"),
         "q3": make_response(abstained=True, answer="No.", abstain_reason="no_chunks", latency={"generation_ms": 7.6}),
-        "q4": make_response(told),
+        "q4": make_response(chunk),
     }
     items = [
-        make_labelled(make_case(name), make_result(name, response=one, mode="bm25")) for name, one in answers.items()
+        make_labelled(make_case(name), make_result(name, response=entry, mode="bm25"))
+        for name, entry in answers.items()
     ]
     items.append(make_labelled(make_case("q5"), make_result("q5", failure=make_failure(), mode="bm25")))
     for run in (make_run(*items, fingerprint={"k": 5}), make_run(*items, started="", config={"kebab": SNAPSHOT})):
-        read = [QueryResult.model_validate(one, strict=True) for one in to_rows(run, "bm25")]
-        assert {one.mode for one in read} == {"lexical"}
-        reasons = [one.answer.refusal_reason for one in read if one.answer is not None]
+        read = [QueryResult.model_validate(entry, strict=True) for entry in to_rows(run, "bm25")]
+        assert {entry.mode for entry in read} == {"lexical"}
+        reasons = [entry.answer.refusal_reason for entry in read if entry.answer is not None]
         assert reasons == [None, None, "no_chunks"]
         assert read[2].answer is not None
         assert (read[2].answer.usage.latency_ms, read[2].answer.grounded) == (8, False)

@@ -87,8 +87,8 @@ def test_three_queries_compared() -> None:
 @pytest.mark.parametrize("rows", [[], [row("elsewhere", hit(1, "c1", "d1"))]])
 def test_nothing_to_measure(rows: list[dict[str, object]]) -> None:
     """Over nothing, citation coverage and refusal correctness are null and everything else is 0.0."""
-    found = metrics.aggregate(rows, {})
-    assert found == {
+    means = metrics.aggregate(rows, {})
+    assert means == {
         **dict.fromkeys(metrics.RANKED, ZEROS),
         **dict.fromkeys(("mrr", "groundedness", "empty_result_rate"), 0.0),
         **dict.fromkeys(("citation_coverage", "refusal_correctness")),
@@ -123,10 +123,10 @@ def test_failed_queries_stay_in_the_denominator() -> None:
     """A failed query is a miss, an empty result and a failure; its hits, when only the answer failed, count."""
     golden = queries(*(query(f"q{n}", expected_chunk_ids=("c",), must_contain=("x",)) for n in (1, 2)))
     rows = [row("q1", error="boom"), row("q2", hit(1, "c", "d"), error="llm", answer=answer("x"))]
-    found = metrics.aggregate(rows, golden)
-    assert found["hit_at_k"]["1"] == 0.5
-    assert (found["failed_queries"], found["empty_result_rate"]) == (2, 0.5)
-    assert (found["groundedness"], found["citation_coverage"]) == (0.0, None)
+    means = metrics.aggregate(rows, golden)
+    assert means["hit_at_k"]["1"] == 0.5
+    assert (means["failed_queries"], means["empty_result_rate"]) == (2, 0.5)
+    assert (means["groundedness"], means["citation_coverage"]) == (0.0, None)
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_rounding(value: float, expected: float) -> None:
 def test_rounding_is_near(ratio: tuple[int, int]) -> None:
     """A rounded share has at most 4 decimals and is at most half a step away."""
     value = ratio[0] / ratio[1]
-    found = metrics.round_stored(value)
-    assert abs(found - value) <= 0.00005 + 1e-12
-    assert found == round(found, 4)
+    rounded = metrics.round_stored(value)
+    assert abs(rounded - value) <= 0.00005 + 1e-12
+    assert rounded == round(rounded, 4)
 
 
 @given(st.floats(0, 1))
@@ -248,8 +248,8 @@ def test_kinds(before: int | None, after: int | None, kind: str, note: str | Non
     """Every pair of ranks has its kind and note; ranks beyond 10 count here."""
     golden = queries(query("q1", expected_chunk_ids=("c",)))
     rows = [[row("q1", *([hit(rank, "c", "d")] if rank else []))] for rank in (before, after)]
-    found = compared(*rows, golden)["per_query"][0]
-    assert (found["kind"], found["note"], found["a_hit_rank"], found["b_hit_rank"]) == (kind, note, before, after)
+    entry = compared(*rows, golden)["per_query"][0]
+    assert (entry["kind"], entry["note"], entry["a_hit_rank"], entry["b_hit_rank"]) == (kind, note, before, after)
 
 
 def test_kinds_of_the_specification() -> None:
@@ -258,15 +258,15 @@ def test_kinds_of_the_specification() -> None:
     golden = queries(query("q1", expected_chunk_ids=("c", "e")), query("q2", expected_doc_ids=("d",)))
     before = [row("q1", hit(1, "c", "d"), hit(2, "e", "d")), row("q2", hit(1, "z", "d"))]
     after = [row("q1", hit(1, "e", "d")), row("q2", hit(1, "z", "other"))]
-    assert [one["kind"] for one in compared(before, after, golden, spec)["per_query"]] == ["regression", "loss"]
-    assert [one["kind"] for one in compared(before, after, golden)["per_query"]] == ["draw", "regression"]
+    assert [entry["kind"] for entry in compared(before, after, golden, spec)["per_query"]] == ["regression", "loss"]
+    assert [entry["kind"] for entry in compared(before, after, golden)["per_query"]] == ["draw", "regression"]
 
 
 def test_union_of_queries() -> None:
     """Queries of either run are compared, sorted; those the golden set does not have are draws without ranks."""
     golden = queries(query("q2", expected_doc_ids=("d",)))
     report = compared([row("q2", hit(1, "c", "d")), row("zz")], [row("q1", hit(1, "c", "d"))], golden)
-    assert [(one["query_id"], one["kind"]) for one in report["per_query"]] == [
+    assert [(entry["query_id"], entry["kind"]) for entry in report["per_query"]] == [
         ("q1", "draw"),
         ("q2", "regression"),
         ("zz", "draw"),
@@ -327,8 +327,8 @@ def test_spans_need_every_label() -> None:
     report = compared(before, after, golden, b="v2")
     assert report["deltas"]["chunker_version_match"] == "fallback_doc"
     assert report["per_query"][0]["kind"] == "draw"
-    known = Options(places={"c9": kebab_spans.ChunkSpans("d", (("line", 50, 60),))})
-    assert compared(before, after, golden, known, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
+    placed = Options(places={"c9": kebab_spans.ChunkSpans("d", (("line", 50, 60),))})
+    assert compared(before, after, golden, placed, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
 
 
 @pytest.mark.parametrize(
@@ -428,7 +428,7 @@ def test_verdicts() -> None:
     moved = [row("q1", hit(2, "c1", "d1")), *rows[1:]]
     assert kebab_verdict.decide(compared(rows, moved, golden)).code is ExitCode.REGRESSION
     assert kebab_verdict.decide(compared(rows, moved, golden), max_drop=0.34).code is ExitCode.PASS
-    failed = [row(one["query_id"], error="down") for one in rows]
+    failed = [row(entry["query_id"], error="down") for entry in rows]
     assert kebab_verdict.decide(compared(rows, failed, golden)).code is ExitCode.CANNOT_TELL
     assert kebab_verdict.decide(compared(rows, rows[:2], golden)).code is ExitCode.CANNOT_TELL
     assert kebab_verdict.decide(compared([], [], golden)).code is ExitCode.CANNOT_TELL
@@ -466,20 +466,20 @@ def test_labels_that_only_some_of_match() -> None:
 def test_nothing_is_labelled() -> None:
     """Without labels two runs cannot be told apart, whatever they hold; with answers to judge they can."""
     golden = queries(query("q1"))
-    found = [row("q1", hit(1, "c", "d"))]
-    verdict = kebab_verdict.decide(compared(found, [row("q1")], golden))
+    rows = [row("q1", hit(1, "c", "d"))]
+    verdict = kebab_verdict.decide(compared(rows, [row("q1")], golden))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons == ("none of the 1 queries that are in both runs has a label, and no answer can be judged",)
     refused = [row("q1", answer=answer("no", grounded=False))]
     assert kebab_verdict.decide(compared(refused, refused, golden)).code is ExitCode.PASS
-    assert kebab_verdict.decide(compared(refused, found, golden)).code is ExitCode.CANNOT_TELL
+    assert kebab_verdict.decide(compared(refused, rows, golden)).code is ExitCode.CANNOT_TELL
 
 
 def test_answers_that_are_gone() -> None:
     """A run that answered fewer questions than the one before is not measured as well, and its 0.0 is no drop."""
     golden = queries(*(query(f"q{n}", expected_doc_ids=("d",), must_contain=("yes",)) for n in range(2)))
     before = [row(name, hit(1, "c", "d"), answer=answer("yes")) for name in golden]
-    silent = [{**one, "answer": None} for one in before]
+    silent = [{**entry, "answer": None} for entry in before]
     verdict = kebab_verdict.decide(compared(before, silent, golden))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons == (
@@ -598,7 +598,7 @@ def test_report_is_safe(name: str) -> None:
 def group_of(*hits: list[dict[str, object]], expected: tuple[str, ...] = ("d",), **fields: object) -> Any:
     """Give rows and golden queries of one paraphrase group, a list of hits for each member."""
     golden = queries(*(query(f"v{n}", group="g", expected_doc_ids=expected) for n in range(len(hits))))
-    return [row(f"v{n}", *found) for n, found in enumerate(hits)], golden
+    return [row(f"v{n}", *hit_list) for n, hit_list in enumerate(hits)], golden
 
 
 def test_variants() -> None:
@@ -606,8 +606,8 @@ def test_variants() -> None:
     rows, golden = group_of([hit(3, "c", "d")], [hit(25, "c", "d"), hit(50, "e", "y")], [hit(1, "x", "y")])
     report = variants.variants(rows, golden, {"eval_k": 50})
     group = report["groups"][0]
-    assert [one["class"] for one in group["variants"]] == ["Ok", "MisRanked", "Missing"]
-    assert [one["recall_pool"] for one in group["variants"]] == [1.0, 1.0, 0.0]
+    assert [variant["class"] for variant in group["variants"]] == ["Ok", "MisRanked", "Missing"]
+    assert [variant["recall_pool"] for variant in group["variants"]] == [1.0, 1.0, 0.0]
     assert (group["recall_spread_narrow"], group["worst_recall_narrow"]) == (1.0, 0.0)
     assert (group["mis_ranked"], group["missing"], group["answer_consistency"]) == (1, 1, None)
     assert (report["a_dominant_groups"], report["b_dominant_groups"], report["total_groups"]) == (1, 0, 1)
@@ -619,7 +619,7 @@ def test_variants_without_labels() -> None:
     """A group without labels is NoExpected: spread 0, no worst recall, not consistent, but counted."""
     rows, golden = group_of([hit(1, "c", "d")], [], expected=())
     report = variants.variants(rows, golden)
-    assert [one["class"] for one in report["groups"][0]["variants"]] == ["NoExpected", "NoExpected"]
+    assert [variant["class"] for variant in report["groups"][0]["variants"]] == ["NoExpected", "NoExpected"]
     assert (report["groups"][0]["recall_spread_narrow"], report["groups"][0]["worst_recall_narrow"]) == (0.0, None)
     assert (report["total_groups"], report["fully_consistent_groups"]) == (1, 0)
     assert report["pool_possibly_truncated"] is True
@@ -631,8 +631,8 @@ def test_variants_of_part_of_the_documents() -> None:
         [hit(1, "c", "a"), hit(40, "e", "b")], [hit(1, "c", "a"), hit(2, "e", "b")], expected=("a", "b", "z")
     )
     group = variants.variants(rows, golden)["groups"][0]
-    assert [one["recall_narrow"] for one in group["variants"]] == [0.33333334, 0.6666667]
-    assert [one["class"] for one in group["variants"]] == ["MisRanked", "Missing"]
+    assert [variant["recall_narrow"] for variant in group["variants"]] == [0.33333334, 0.6666667]
+    assert [variant["class"] for variant in group["variants"]] == ["MisRanked", "Missing"]
     assert group["recall_spread_narrow"] == 0.33333334
 
 
@@ -656,7 +656,7 @@ def test_answers_of_variants() -> None:
     golden = queries(*(query(f"v{n}", group="g", must_contain=("yes",)) for n in range(3)))
     rows = [row("v0", answer=answer("yes")), row("v1", answer=answer("no")), row("v2", error="x", answer=answer("no"))]
     group = variants.variants(rows, golden)["groups"][0]
-    assert [one["answer_ok"] for one in group["variants"]] == [True, False, None]
+    assert [variant["answer_ok"] for variant in group["variants"]] == [True, False, None]
     assert group["answer_consistency"] is False
     text = kebab_report.variants_md(variants.variants(rows, golden))
     assert "## g — spread@10=0.00 worst=NaN A=0 B=0 answers=MIXED" in text

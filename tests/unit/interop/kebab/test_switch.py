@@ -80,20 +80,20 @@ def rows() -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("here")
 def test_golden_set() -> None:
     """Item 1: golden YAML with groups, its three checks, and an explicit key for what should be refused."""
-    found = kebab.read_golden(GOLDEN.encode(), "golden.yaml")
-    assert [one.group for one in found.queries] == ["baking", "baking", None]
+    content = kebab.read_golden(GOLDEN.encode(), "golden.yaml")
+    assert [query.group for query in content.queries] == ["baking", "baking", None]
     with pytest.raises(UsageError, match="duplicate query ids: q1"):
         kebab.read_golden(GOLDEN.replace("id: q2", "id: q1").encode(), "golden.yaml")
     torn = f'- {{id: a, query: x, group: g, expected_doc_ids: ["{D1}"]}}\n- {{id: b, query: y, group: g}}'
     with pytest.raises(UsageError, match="group 'g'"):
         kebab.read_golden(torn.encode(), "golden.yaml")
     with pytest.raises(UsageError, match=f"missing doc_ids: {D1}; missing chunk_ids: {C1}"):
-        kebab.check_ids(found.queries, {D2}, set())
+        kebab.check_ids(content.queries, {D2}, set())
     with pytest.raises(UsageError, match="whether to refuse them: q3"):
-        kebab.to_cases(found, lambda case: case)
-    said = kebab.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
-    assert [case.answerable for case in kebab.to_cases(said, lambda case: case)] == [True, True, False]
-    by_id = {one.id: one for one in found.queries}
+        kebab.to_cases(content, lambda case: case)
+    refusing = kebab.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
+    assert [case.answerable for case in kebab.to_cases(refusing, lambda case: case)] == [True, True, False]
+    by_id = {query.id: query for query in content.queries}
     assert metrics.aggregate(rows(), by_id)["refusal_correctness"] == 1.0
 
 
@@ -123,12 +123,12 @@ def settings(here: Path, behaviour: str = "", **fields: Any) -> KebabSettings:
 def test_runners(here: Path, bulk: bool) -> None:
     """Item 2: search in bulk and alone, ask with its refusals, --config and read-only, drive a run of raggate's."""
     cases = [make_case("q1", question="bread?"), make_case("q2", question="war?", answerable=False)]
-    found = ask_all(cases, settings(here, bulk=bulk, answers=True, modes=("lexical",)))
-    assert [one.response.grounded for one in found if one.response] == [True, False]
-    said = [json.loads(line) for line in (here / "log").read_text().splitlines()]
-    assert {one["readonly"] for one in said} == {"1"}
-    assert {tuple(one["arguments"][:2]) for one in said} == {("--config", "kebab.toml")}
-    kinds = [one["arguments"][2] for one in said]
+    results = ask_all(cases, settings(here, bulk=bulk, answers=True, modes=("lexical",)))
+    assert [entry.response.grounded for entry in results if entry.response] == [True, False]
+    calls = [json.loads(line) for line in (here / "log").read_text().splitlines()]
+    assert {entry["readonly"] for entry in calls} == {"1"}
+    assert {tuple(entry["arguments"][:2]) for entry in calls} == {("--config", "kebab.toml")}
+    kinds = [entry["arguments"][2] for entry in calls]
     assert sorted(kinds) == (["ask"] * 2 + ["search"] if bulk else ["ask"] * 2 + ["search"] * 2)
 
 
@@ -146,7 +146,7 @@ def test_runner_errors(here: Path, behaviour: str, message: str) -> None:
 def without(items: Sequence[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
     """Give rows whose hits lack some keys."""
     return [
-        {**item, "hits_top_k": [{k: v for k, v in one.items() if k not in keys} for one in item["hits_top_k"]]}
+        {**item, "hits_top_k": [{k: v for k, v in hit.items() if k not in keys} for hit in item["hits_top_k"]]}
         for item in items
     ]
 
@@ -154,7 +154,7 @@ def without(items: Sequence[dict[str, Any]], *keys: str) -> list[dict[str, Any]]
 def test_stored_runs(here: Path) -> None:
     """Item 3: runs are read from SQLite and per_query.jsonl alike, also those of older versions."""
     old = without(rows(), "score_kind", "stale")
-    by_id = {one.id: one for one in kebab.read_golden(GOLDEN.encode(), "g").queries}
+    by_id = {entry.id: entry for entry in kebab.read_golden(GOLDEN.encode(), "g").queries}
     stored = metrics.aggregate(rows(), by_id)
     del stored["precision_at_k_chunk"]
     write_database(here / "kebab.sqlite", {"run_1": old, "run_2": rows()}, aggregates={"run_1": stored})
@@ -164,7 +164,7 @@ def test_stored_runs(here: Path) -> None:
         run("aggregate", source, "--json")
         for source in ("kebab.sqlite#run_1", "kebab.sqlite#run_2", "run_1", "run_1/per_query.jsonl")
     ]
-    assert len({one.stdout for one in outputs}) == 1
+    assert len({entry.stdout for entry in outputs}) == 1
     assert outputs[0].stderr == ""
     before = (here / "kebab.sqlite").read_bytes()
     assert run("runs", "kebab.sqlite").stdout.split()[0] == "run_1"
@@ -176,8 +176,8 @@ def test_stored_runs(here: Path) -> None:
 def test_metrics(here: Path) -> None:
     """Item 4: every metric of a run with answers, weak and strict citations, and the paraphrase report."""
     database = write_database(here / "kebab.sqlite", {"run_1": rows()}, chunks={C1: (D1, (1, 9))})
-    found = json.loads(run("aggregate", str(database), "--json").stdout)
-    assert found == {
+    document = json.loads(run("aggregate", str(database), "--json").stdout)
+    assert document == {
         "hit_at_k": {"1": 1.0, "3": 1.0, "5": 1.0, "10": 1.0},
         "mrr": 1.0,
         "recall_at_k_doc": {"1": 0.5, "3": 1.0, "5": 1.0, "10": 1.0},
@@ -193,7 +193,7 @@ def test_metrics(here: Path) -> None:
     assert strict["citation_coverage"] == 0.0  # the answers cite docs/d1.md, which is not indexed
     wide = write_database(here / "wide.sqlite", {"run_1": rows()}, snapshots={"run_1": {"eval_k": 50}})
     groups = json.loads(run("variants", str(wide), "--json").stdout)
-    assert [one["class"] for one in groups["groups"][0]["variants"]] == ["Ok", "Ok"]
+    assert [variant["class"] for variant in groups["groups"][0]["variants"]] == ["Ok", "Ok"]
     assert groups["fully_consistent_groups"] == 1
     with pytest.raises(CannotTell, match="asked for 10 candidates, expected at least 50"):
         run("variants", str(database))
@@ -205,11 +205,11 @@ def test_rounding_and_nulls() -> None:
     golden = {"q": query("q", expected_doc_ids=("d",))}
     thirty_two = [row("q", *([hit(1, "c", "d")] if number == 0 else [])) for number in range(32)]
     assert metrics.aggregate(thirty_two, golden)["recall_at_k_doc"] == dict.fromkeys(("1", "3", "5", "10"), 0.0313)
-    found = metrics.aggregate([row("q", hit(1, "c", "d"))], golden)
-    assert (found["citation_coverage"], found["refusal_correctness"]) == (None, None)
-    assert (found["groundedness"], found["mrr"], found["hit_at_k"]["10"]) == (0.0, 0.0, 0.0)
-    assert metrics.differences({**found, "mrr": 9e-7}, found) == []
-    assert metrics.differences({**found, "mrr": 2e-6}, found) != []
+    means = metrics.aggregate([row("q", hit(1, "c", "d"))], golden)
+    assert (means["citation_coverage"], means["refusal_correctness"]) == (None, None)
+    assert (means["groundedness"], means["mrr"], means["hit_at_k"]["10"]) == (0.0, 0.0, 0.0)
+    assert metrics.differences({**means, "mrr": 9e-7}, means) == []
+    assert metrics.differences({**means, "mrr": 2e-6}, means) != []
 
 
 def test_compare(here: Path) -> None:
@@ -223,7 +223,7 @@ def test_compare(here: Path) -> None:
     report = json.loads(done.stdout)
     assert done.return_value == 0
     assert list(report)[:2] == ["aggregate_a", "aggregate_b"]
-    assert [one["kind"] for one in report["per_query"]] == ["loss", "win", "win"]
+    assert [entry["kind"] for entry in report["per_query"]] == ["loss", "win", "win"]
     assert report["deltas"]["chunker_version_match"] == "exact"
     assert report["deltas"]["citation_coverage"] is None
     assert report["raggate"]["golden_hash"] == kebab.digest(golden.values())

@@ -96,26 +96,26 @@ def test_checklist_three_exports() -> None:
 @pytest.mark.parametrize("no", ["False", "false", "0", "0.0"])
 def test_checklist_booleans(yes: str, no: str) -> None:
     """Yes and no are read in every way that exports, score inputs and data frames write them."""
-    (found,) = retrieval(scored(topically_relevant=yes, misleading=no))
-    assert found.labels == {"topically_relevant": True, "evidence_sufficient": False, "misleading": False}
+    (judgment,) = retrieval(scored(topically_relevant=yes, misleading=no))
+    assert judgment.labels == {"topically_relevant": True, "evidence_sufficient": False, "misleading": False}
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_checklist_score_input(task: Task) -> None:
     """Score inputs need no annotator and no status."""
-    (found,) = read_sheet(scored(task), "f.csv", task=task).judgments
-    assert (found.task, found.annotator, found.record) == (task, None, "r1")
+    (judgment,) = read_sheet(scored(task), "f.csv", task=task).judgments
+    assert (judgment.task, judgment.annotator, judgment.record) == (task, None, "r1")
 
 
 def test_checklist_join() -> None:
     """Yesterday's labels score a new list by query text or record, and say how much of it nobody judged."""
-    found = annotations.join(retrieval(export_csv("retrieval", ROWS)), {"What  is it?": ["c3", "new", "c1"]}, 3)
+    joined = annotations.join(retrieval(export_csv("retrieval", ROWS)), {"What  is it?": ["c3", "new", "c1"]}, 3)
     # c2 was not retrieved: `new` took its place
-    assert found.means["topical_precision_at_k"].value == pytest.approx(2 / 3)
-    assert found.unjudged_share == pytest.approx(1 / 3)
-    assert "1 of the 3 chunks" in found.caveat
+    assert joined.means["topical_precision_at_k"].value == pytest.approx(2 / 3)
+    assert joined.unjudged_share == pytest.approx(1 / 3)
+    assert "1 of the 3 chunks" in joined.caveat
     by_record = annotations.join(retrieval(export_csv("retrieval", ROWS)), {"r1": ["c3", "new", "c1"]}, 3)
-    assert by_record.means == found.means
+    assert by_record.means == joined.means
 
 
 def test_checklist_consolidation_constraints_panels() -> None:
@@ -188,28 +188,28 @@ def test_older_documents_say_input_query() -> None:
     """`input_query` stands for `query`, and `query` wins when there are both."""
     columns = ["input_query" if column == "query" else column for column in SCORED["generation"]]
     row = {**dict.fromkeys(LABELS["generation"], "1"), "record_uuid": "r", "answer": "A", "input_query": "Q?"}
-    (found,) = read_sheet(to_csv(columns, [row]), "f.csv").judgments
-    assert isinstance(found, GenerationJudgment)
-    assert found.query == "Q?"
-    (found,) = read_sheet(to_csv([*columns, "query"], [{**row, "query": "Other?"}]), "f.csv").judgments
-    assert isinstance(found, GenerationJudgment)
-    assert found.query == "Other?"
+    (judgment,) = read_sheet(to_csv(columns, [row]), "f.csv").judgments
+    assert isinstance(judgment, GenerationJudgment)
+    assert judgment.query == "Q?"
+    (judgment,) = read_sheet(to_csv([*columns, "query"], [{**row, "query": "Other?"}]), "f.csv").judgments
+    assert isinstance(judgment, GenerationJudgment)
+    assert judgment.query == "Other?"
 
 
 @pytest.mark.parametrize(("written", "expected"), [("", None), ("-1", None), ("0", None), ("5", 5), ("5.0", 5)])
 def test_number_of_retrieved_chunks(written: str, expected: int | None) -> None:
     """Exports from before the number was kept have -1, which is unknown."""
-    (found,) = retrieval(export_csv("retrieval", [{"labels": "ynn", "n_retrieved_chunks": written}]))
-    assert found.retrieved == expected
+    (judgment,) = retrieval(export_csv("retrieval", [{"labels": "ynn", "n_retrieved_chunks": written}]))
+    assert judgment.retrieved == expected
 
 
 def test_texts_keep_what_csv_allows() -> None:
     """Quoted texts keep commas, quotes and line breaks, also lines that look like a merge conflict or a heading."""
     text = 'a, "b"\n=======\n<<<<<<< HEAD\r\n>>>>>>> x\n'
-    (found,) = retrieval(scored(chunk=text))
-    assert found.chunk == text
+    (judgment,) = retrieval(scored(chunk=text))
+    assert judgment.chunk == text
     rows = [{"labels": "ynn", "chunk": text}, {"labels": "ynn", "chunk_id": "c2", "chunk_rank": "2"}]
-    assert [found.place for found in retrieval(export_csv("retrieval", rows))] == ["f.csv:2", "f.csv:7"]
+    assert [judgment.place for judgment in retrieval(export_csv("retrieval", rows))] == ["f.csv:2", "f.csv:7"]
 
 
 def test_byte_order_mark_and_blank_lines() -> None:
@@ -318,8 +318,8 @@ def test_hostile_values(chunk: str, query: str) -> None:
     """Whatever stands in the texts comes back as it was, or is refused for being blank."""
     data = scored(chunk=chunk, query=query)
     if chunk.strip() and query.strip():
-        (found,) = retrieval(data)
-        assert (found.chunk, found.query) == (chunk, query)
+        (judgment,) = retrieval(data)
+        assert (judgment.chunk, judgment.query) == (chunk, query)
     else:
         assert "is empty" in refusal(data)
 

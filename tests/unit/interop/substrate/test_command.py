@@ -84,8 +84,8 @@ def test_score_at_the_depths_of_their_options(files: tuple[Path, Path], tmp_path
         return dict(json.loads(output[output.index("{") :])["by_mode"]["fts"]["easy"])
 
     assert {key for key in easy() if "_at_" in key} == {"hit_at_1", "hit_at_3", "hit_at_10", "mrr_at_10", "ndcg_at_10"}
-    found = easy("--limit", "2", "--k", "3", "--heading-threshold", "0.5")
-    assert found == {
+    bucket = easy("--limit", "2", "--k", "3", "--heading-threshold", "0.5")
+    assert bucket == {
         "count": 1.0,
         "hit_at_1": 0.0,
         "hit_at_3": 1.0,
@@ -319,13 +319,13 @@ def test_results_of_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "shown"),
+    ("lost", "message"),
     [
         pytest.param("overall", "vanished: bm25/overall", id="overall of every mode"),
         pytest.param("count", "vanished: bm25/easy/count", id="every count"),
     ],
 )
-def test_what_the_seeds_shape_can_say_is_missed(tmp_path: Path, lost: str, shown: str) -> None:
+def test_what_the_seeds_shape_can_say_is_missed(tmp_path: Path, lost: str, message: str) -> None:
     """A file by retriever that lost its overall or its counts is not green; one by mode never had an overall."""
     values = {"hit_at_1": 0.7, "count": 40}
     full = {"by_retriever": {"bm25": {"by_difficulty": {"easy": values}, "overall": values}}}
@@ -333,7 +333,7 @@ def test_what_the_seeds_shape_can_say_is_missed(tmp_path: Path, lost: str, shown
     levels = {"by_difficulty": {"easy": kept}, **({} if lost == "overall" else {"overall": kept})}
     baseline = put(tmp_path / "baseline.json", full)
     code, output = run("compare", put(tmp_path / "now.json", {"by_retriever": {"bm25": levels}}), baseline)
-    assert (code, shown in output.splitlines()) == (3, True)
+    assert (code, message in output.splitlines()) == (3, True)
     code, output = run("compare", put(tmp_path / "scripts.json", {"by_mode": {"fts": {"easy": values}}}), baseline)
     assert code == 0
     assert "the shape of one of the files has no overall: only difficulties are compared" in output

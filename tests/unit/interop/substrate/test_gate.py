@@ -150,7 +150,7 @@ def test_a_boundary_of_a_floor_is_crossed_beyond_epsilon() -> None:
     """0.7 written as 0.1 + 0.6 is not below 0.7, and a rate exactly at its maximum is not above."""
     limit = {"bm25": {"easy": {"hit_at_1": 0.1 + 0.6 + 1e-16, "heading_only_hit_rate": 0.1 + 0.1}}}
     now = table(hit_at_1=0.7, heading_only_hit_rate=0.2)
-    assert not any(found.broken for found in gate.check_limits(now, limit))
+    assert not any(checked.broken for checked in gate.check_limits(now, limit))
 
 
 def test_targets_are_minima_and_maxima_over_all_queries() -> None:

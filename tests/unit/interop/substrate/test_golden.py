@@ -267,9 +267,9 @@ def test_corpus_tells_what_a_heading_is(tmp_path: Path) -> None:
         "b": Document(doc_id="b", title="Bread", body="# Bread\n\nFeed the starter."),
     }
     rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [row]))
-    (told,) = substrate_results.with_texts(rows, make_golden(*cases), score.label, corpus)
-    assert [entry.get("heading_only") for entry in told["results"]] == [True, False, None]
-    assert [entry.get("body_text") for entry in told["results"]] == ["\nNothing yet.", "\nFeed the starter.", None]
+    (completed,) = substrate_results.with_texts(rows, make_golden(*cases), score.label, corpus)
+    assert [entry.get("heading_only") for entry in completed["results"]] == [True, False, None]
+    assert [entry.get("body_text") for entry in completed["results"]] == ["\nNothing yet.", "\nFeed the starter.", None]
 
 
 def test_a_run_becomes_rows(tmp_path: Path) -> None:
@@ -339,9 +339,9 @@ def test_traces_that_are_refused(tmp_path: Path, rows: list[Any], message: str) 
 def test_a_trace_becomes_rows(tmp_path: Path) -> None:
     """Lines of one query and mode become its result list by rank, whatever their order; a gap is refused."""
     lines = [{**LINE, "rank": 2, "doc_id": "b", "heading_only": True}, LINE]
-    found = trace.to_rows(trace.read_trace(put(tmp_path / "trace.jsonl", lines)))
-    assert [entry["doc_id"] for entry in found[0]["results"]] == ["a.md", "b"]
-    assert found[0]["results"][1]["heading_only"] is True
+    results = trace.to_rows(trace.read_trace(put(tmp_path / "trace.jsonl", lines)))
+    assert [entry["doc_id"] for entry in results[0]["results"]] == ["a.md", "b"]
+    assert results[0]["results"][1]["heading_only"] is True
     gap = r"trace\.jsonl:2: expected rank 2 of 'Where\?' in mode hybrid, found 3: its ranks have gaps"
     gapped = put(tmp_path / "trace.jsonl", [LINE, {**LINE, "rank": 3}])
     with pytest.raises(UsageError, match=gap):

@@ -26,11 +26,11 @@ def entries(*doc_ids: str, **fields: Any) -> list[dict[str, Any]]:
     ]
 
 
-def asked(found: list[dict[str, Any]], *expected: str, **fields: Any) -> RankedQuery:
+def asked(results: list[dict[str, Any]], *expected: str, **fields: Any) -> RankedQuery:
     """Build a query that expects documents of grade 1, unless `grades` says otherwise."""
     grades = {compat.stem(doc_id): 1 for doc_id in expected}
     return RankedQuery(
-        **{"query": "q", "mode": "bm25", "difficulty": "easy", "grades": grades, "results": found, **fields}
+        **{"query": "q", "mode": "bm25", "difficulty": "easy", "grades": grades, "results": results, **fields}
     )
 
 
@@ -100,13 +100,13 @@ def test_ndcg_of_few_places_for_many_documents() -> None:
 
 
 @given(
-    found=st.lists(st.sampled_from("abcdxyz"), max_size=12),
+    doc_ids=st.lists(st.sampled_from("abcdxyz"), max_size=12),
     grades=st.dictionaries(st.sampled_from("abcd"), st.integers(1, 5)),
     k=st.integers(1, 12),
 )
-def test_ranked_metrics_stay_between_zero_and_one(found: list[str], grades: dict[str, int], k: int) -> None:
+def test_ranked_metrics_stay_between_zero_and_one(doc_ids: list[str], grades: dict[str, int], k: int) -> None:
     """Whatever comes back, hit, MRR and nDCG lie in [0, 1], and a hit has an nDCG above 0."""
-    item = asked(entries(*found), grades=grades)
+    item = asked(entries(*doc_ids), grades=grades)
     values = compat.hit(item, k), compat.mrr(item, k), compat.ndcg(item, k)
     assert all(0 <= value <= 1 + 1e-12 for value in values)
     assert values[0] >= values[1]
@@ -143,7 +143,7 @@ def test_diversity_looks_at_five_results() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "value"),
+    ("results", "value"),
     [
         pytest.param(entries("a", "b", heading_only=[True, False]), 1.0, id="first is heading-only"),
         pytest.param(entries("a", "b", heading_only=[False, True]), 0.0, id="second is"),
@@ -151,9 +151,9 @@ def test_diversity_looks_at_five_results() -> None:
         pytest.param([], 0.0, id="empty list"),
     ],
 )
-def test_dominance_of_queries(found: list[dict[str, Any]], value: float | None) -> None:
+def test_dominance_of_queries(results: list[dict[str, Any]], value: float | None) -> None:
     """(a) The first result alone decides for a query."""
-    assert headings.dominance_of_query(found, TOLD) == value
+    assert headings.dominance_of_query(results, TOLD) == value
 
 
 def test_dominance_is_not_zero_when_nothing_is_told() -> None:
@@ -184,8 +184,8 @@ def test_dominance_of_results(entry: dict[str, Any], mode: str, dominated: bool)
 
 def test_dominance_of_results_pools_the_bucket() -> None:
     """(b) is a share of results, not a mean over queries: 1 of 1 and 0 of 3 make 1/4; no results make 0."""
-    one, other = entries("a", scores=[{"fts": 1}], score=[1.0]), entries("a", "b", "c", scores=[{"vector": 1}] * 3)
-    assert headings.dominance_of_results([one, other], "hybrid", 10, 0.7) == 1 / 4
+    single, other = entries("a", scores=[{"fts": 1}], score=[1.0]), entries("a", "b", "c", scores=[{"vector": 1}] * 3)
+    assert headings.dominance_of_results([single, other], "hybrid", 10, 0.7) == 1 / 4
     assert headings.dominance_of_results([[], []], "hybrid", 10, 0.7) == 0.0
 
 
@@ -204,21 +204,21 @@ def test_dominance_of_documents(
     doc_ids: str, bodies: list[str | None], dominance: float | None, hits: float | None
 ) -> None:
     """(c) and heading-only hits go by empty bodies."""
-    found = entries(*doc_ids, body_text=bodies)
-    assert headings.dominance_of_documents(found, 10, TOLD) == dominance
-    assert headings.heading_only_hits(found, 10, TOLD) == hits
+    results = entries(*doc_ids, body_text=bodies)
+    assert headings.dominance_of_documents(results, 10, TOLD) == dominance
+    assert headings.heading_only_hits(results, 10, TOLD) == hits
 
 
 def test_heading_variants_by_name() -> None:
     """One run has three heading dominance rates, and the name chooses."""
-    found = entries(
+    results = entries(
         *"aab",
         heading_only=[False, True, True],
         body_text=["", "x", "x"],
         score=[1.0] * 3,
         scores=[{"fts": 0.9}, {"fts": 0.1}, {"fts": 0.1}],
     )
-    items = [asked(found, "a", mode="hybrid")]
+    items = [asked(results, "a", mode="hybrid")]
     rates = {
         rule: compat.score(items, Definitions(heading=rule))["hybrid"]["overall"]["heading_dominance_rate"]
         for rule in ("seed", "build_metrics", "heading_bias")
@@ -282,9 +282,9 @@ def test_run_experiment_as_written() -> None:
 
 def test_build_metrics_as_written() -> None:
     """Their second script adds nDCG with repeated gains and dominance (b), rounded to 6 decimals."""
-    found = compat.build_metrics(compat.stored([row("q1", "bm25", "a", "a", "a"), row("q2", "hybrid", "x", "a")]))
-    assert found["bm25"]["medium"] == {"ndcg_at_10": 2.13093, "heading_dominance_rate": 1.0}
-    assert found["hybrid"]["medium"] == {"ndcg_at_10": 0.63093, "heading_dominance_rate": 0.0}
+    table = compat.build_metrics(compat.stored([row("q1", "bm25", "a", "a", "a"), row("q2", "hybrid", "x", "a")]))
+    assert table["bm25"]["medium"] == {"ndcg_at_10": 2.13093, "heading_dominance_rate": 1.0}
+    assert table["hybrid"]["medium"] == {"ndcg_at_10": 0.63093, "heading_dominance_rate": 0.0}
 
 
 def test_golden_check_as_written() -> None:

@@ -235,9 +235,9 @@ def test_trace_as_written(tmp_path: Path) -> None:
             "doc_id": "a.md",
             "score_final": 0.9,
             "score_components": scores,
-            "source_channel_ranks": told,
+            "source_channel_ranks": channels,
         }
-        for mode, scores, told in [
+        for mode, scores, channels in [
             ("hybrid", {"fts": 2.0, "rrf": 0.03}, {"fts": 2.0, "rrf": 0.03}),
             ("hybrid_rerank", {"retrieval": 0.5, "rerank": 0.4}, None),
         ]

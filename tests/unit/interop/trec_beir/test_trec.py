@@ -67,9 +67,9 @@ def test_qrels_keep_their_order(file: Path, monkeypatch: pytest.MonkeyPatch, siz
     """The documents of a query come in the order of the file; of one judged twice the first place and grade count."""
     monkeypatch.setattr(columns, "BLOCK_BYTES", size)
     file.write_text("q 0 d3 1\nq 0 d1 2\nq 0 d2 0\np 0 d9 1\nq 0 d0 1\nq 0 d1 0\nq 0 d0 2\n")
-    found = trec.read_qrels(file, keep_first=True)
-    assert list(found["q"].items()) == [("d3", 1), ("d1", 2), ("d2", 0), ("d0", 1)]
-    assert list(found) == ["q", "p"]
+    qrels = trec.read_qrels(file, keep_first=True)
+    assert list(qrels["q"].items()) == [("d3", 1), ("d1", 2), ("d2", 0), ("d0", 1)]
+    assert list(qrels) == ["q", "p"]
 
 
 def test_qrels_may_be_scattered(file: Path) -> None:

@@ -177,7 +177,7 @@ def test_answer_contains(answer: str, must: tuple[str, ...], forbidden: tuple[st
 )
 def test_citations_are_read(answer: str, expected: tuple[str, str]) -> None:
     """Commas in paths and brackets in sections survive, as does every way of writing a citation."""
-    assert [found[:2] for found in citations.parse(answer)] == [expected]
+    assert [citation[:2] for citation in citations.parse(answer)] == [expected]
 
 
 @given(st.text(alphabet="[]()'\" \n,.:acdeFfilmnostSC", max_size=300))

@@ -94,22 +94,22 @@ def test_coverage_by_type() -> None:
 )
 def test_only_extensions_of_files_are_types(doc_id: str, kind: str) -> None:
     """A type is a letter and at most seven letters or digits behind the last dot of the last part; else unknown."""
-    found = documents.coverage_by_document_type([make_result("q1", chunk(1, "x.md", doc_id=doc_id))])
-    assert found == {kind: {"documents": 1, "chunks": 1}}
+    coverage = documents.coverage_by_document_type([make_result("q1", chunk(1, "x.md", doc_id=doc_id))])
+    assert coverage == {kind: {"documents": 1, "chunks": 1}}
 
 
 @given(st.lists(st.from_regex(r"d[0-9]{1,3}\.[a-z][a-z0-9]{0,7}", fullmatch=True), max_size=60))
 def test_types_are_bounded(ids: list[str]) -> None:
     """However ids look there are at most 20 types, `unknown` and `other`, the most frequent kept, nothing uncounted."""
-    found = documents.coverage_by_document_type([make_result("q1", *(chunk(n, i) for n, i in enumerate(ids)))])
-    assert len(found) <= documents.MAX_TYPES + 2
-    assert sum(counts["chunks"] for counts in found.values()) == len(ids)
-    assert sum(counts["documents"] for counts in found.values()) == len(set(ids))
+    coverage = documents.coverage_by_document_type([make_result("q1", *(chunk(n, i) for n, i in enumerate(ids)))])
+    assert len(coverage) <= documents.MAX_TYPES + 2
+    assert sum(counts["chunks"] for counts in coverage.values()) == len(ids)
+    assert sum(counts["documents"] for counts in coverage.values()) == len(set(ids))
 
 
 def test_many_types_keep_the_frequent_ones() -> None:
     """What is left out beyond the limit are the types of the fewest documents."""
     names = [f"d{number}.md" for number in range(9)] + [f"note.x{number:03}" for number in range(200)]
-    found = documents.coverage_by_document_type([make_result("q1", *(chunk(n, i) for n, i in enumerate(names)))])
-    assert found["md"] == {"documents": 9, "chunks": 9}
-    assert found["other"] == {"documents": 181, "chunks": 181}
+    coverage = documents.coverage_by_document_type([make_result("q1", *(chunk(n, i) for n, i in enumerate(names)))])
+    assert coverage["md"] == {"documents": 9, "chunks": 9}
+    assert coverage["other"] == {"documents": 181, "chunks": 181}

@@ -36,7 +36,7 @@ FAILED = make_labelled(make_case(), make_result("q1", failure=make_failure()))
 
 
 @pytest.mark.parametrize(
-    ("found", "k", "value"),
+    ("labelled", "k", "value"),
     [
         pytest.param(listed("abc", BARE, FULL, FULL), 3, 1 / 3, id="one of three"),
         pytest.param(listed("abc", BARE, FULL, FULL), 1, 1.0, id="only the first place"),
@@ -49,13 +49,13 @@ FAILED = make_labelled(make_case(), make_result("q1", failure=make_failure()))
         pytest.param(FAILED, 5, None, id="failed call"),
     ],
 )
-def test_heading_only_hit(found: Labelled, k: int, value: float | None) -> None:
+def test_heading_only_hit(labelled: Labelled, k: int, value: float | None) -> None:
     """Heading-only hits are chunks with nothing below their heading, over the chunks there are."""
-    assert headings.heading_only_hit(found, k) == value
+    assert headings.heading_only_hit(labelled, k) == value
 
 
 @pytest.mark.parametrize(
-    ("found", "k", "value"),
+    ("labelled", "k", "value"),
     [
         pytest.param(listed("aab", BARE, FULL, FULL), 5, 1.0, id="the first of two is bare"),
         pytest.param(listed("aab", FULL, BARE, FULL), 5, 0.0, id="the second of two is bare"),
@@ -67,9 +67,9 @@ def test_heading_only_hit(found: Labelled, k: int, value: float | None) -> None:
         pytest.param(FAILED, 5, None, id="failed call"),
     ],
 )
-def test_heading_first(found: Labelled, k: int, value: float | None) -> None:
+def test_heading_first(labelled: Labelled, k: int, value: float | None) -> None:
     """Of documents with several chunks, those are counted whose highest chunk is bare."""
-    assert headings.heading_first(found, k) == value
+    assert headings.heading_first(labelled, k) == value
 
 
 def test_documents_of_two_vaults_are_two() -> None:
@@ -79,7 +79,7 @@ def test_documents_of_two_vaults_are_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "k", "value"),
+    ("labelled", "k", "value"),
     [
         pytest.param(scored((0.7, 1.0), (0.69, 1.0)), 5, 1 / 2, id="at the boundary and below"),
         pytest.param(scored((0.9, 1.0), (0.1, 1.0)), 1, 1.0, id="only the first place"),
@@ -90,9 +90,9 @@ def test_documents_of_two_vaults_are_two() -> None:
         pytest.param(FAILED, 5, None, id="failed call"),
     ],
 )
-def test_lexical_dominance(found: Labelled, k: int, value: float | None) -> None:
+def test_lexical_dominance(labelled: Labelled, k: int, value: float | None) -> None:
     """A chunk counts when its lexical score is 0.7 of its final one or more."""
-    assert headings.lexical_dominance(found, k) == value
+    assert headings.lexical_dominance(labelled, k) == value
 
 
 @given(
@@ -112,7 +112,7 @@ def test_lexical_dominance(found: Labelled, k: int, value: float | None) -> None
 )
 def test_values_stay_between_zero_and_one(chunks: list[Any], k: int) -> None:
     """Whatever an API returns, a heading metric is a share or does not apply."""
-    found = item(*chunks)
+    labelled = item(*chunks)
     for metric in (headings.heading_only_hit, headings.lexical_dominance, headings.heading_first):
-        value = metric(found, k)
+        value = metric(labelled, k)
         assert value is None or 0 <= value <= 1

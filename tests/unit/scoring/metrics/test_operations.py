@@ -182,5 +182,5 @@ def test_cost_of_what_is_told() -> None:
 
 def test_document_types_are_counted() -> None:
     """What came back is counted by document type over all calls of a run."""
-    found = operations([answered(), failed(), EMPTY]).document_types
-    assert found == {"md": {"documents": 1, "chunks": 1}}
+    types = operations([answered(), failed(), EMPTY]).document_types
+    assert types == {"md": {"documents": 1, "chunks": 1}}

@@ -124,7 +124,7 @@ def test_discounted(values: list[float], expected: float) -> None:
 )
 def test_gains_never_exceed_what_is_labelled(ranks: list[tuple[int, ...]], grades: list[int]) -> None:
     """Whatever matches what, the gains are some of the grades, each taken at most once."""
-    found = [gain for gain in gains(ranks, [make_support(grade=grade) for grade in grades]) if gain]
+    gained = [gain for gain in gains(ranks, [make_support(grade=grade) for grade in grades]) if gain]
     for grade in set(grades):
-        assert found.count(grade) <= grades.count(grade)
-    assert set(found) <= set(grades)
+        assert gained.count(grade) <= grades.count(grade)
+    assert set(gained) <= set(grades)

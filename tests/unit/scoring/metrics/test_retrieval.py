@@ -236,9 +236,9 @@ def test_rank_is_the_position() -> None:
 def _rankings(draw: st.DrawFn) -> tuple[list[int | None], list[int]]:
     """Draw a ranking of distinct documents (the index of a relevant one, or None) and the grades of the relevant."""
     grades = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
-    found = draw(st.permutations(range(len(grades))))[: draw(st.integers(0, len(grades)))]
-    noise = draw(st.integers(0, 15 - len(found)))
-    ranks: list[int | None] = [*found, *([None] * noise)]
+    supports = draw(st.permutations(range(len(grades))))[: draw(st.integers(0, len(grades)))]
+    noise = draw(st.integers(0, 15 - len(supports)))
+    ranks: list[int | None] = [*supports, *([None] * noise)]
     return draw(st.permutations(ranks)), grades
 
 
@@ -265,7 +265,7 @@ def test_agrees_with_trec_eval(drawn: tuple[list[int | None], list[int]]) -> Non
         assert retrieval.mrr(item, k) == pytest.approx(reciprocal if reciprocal * k >= 1 - 1e-9 else 0, abs=1e-12)
 
 
-_MATCHES = st.lists(st.sets(st.integers(0, 3)).map(lambda found: tuple(sorted(found))), max_size=14)
+_MATCHES = st.lists(st.sets(st.integers(0, 3)).map(lambda supports: tuple(sorted(supports))), max_size=14)
 
 
 @st.composite
@@ -309,7 +309,7 @@ def test_appending_noise_never_helps(item: Labelled, k: int, count: int) -> None
     )
     longer = replace(item, labels=labels)
     for name in RETRIEVAL:
-        before, after = (METRICS[name].function(one, k=k) for one in (item, longer))
+        before, after = (METRICS[name].function(labelled, k=k) for labelled in (item, longer))
         assert before is not None
         assert after is not None
         assert after <= before
