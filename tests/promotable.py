@@ -15,7 +15,7 @@ from typing import Any
 from fakes.github_api import FakeGitHub, Repository
 from project import Project, make_project
 from raggate.github.rest.client import GitHub
-from raggate.inputs.trusted import Checks, Inputs, Where, opened
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
 from raggate.pipeline import check
 
 NAME = "octo/notes"
@@ -48,8 +48,8 @@ class Measured:
     @contextmanager
     def inputs(self) -> Iterator[Inputs]:
         """Open the trusted inputs of the head."""
-        where = Where(root=self.project.root, config_name="raggate.yml", against=self.commit)
-        with opened(where, Checks(adjust=lambda settings: settings, check=check.check_names)) as found:
+        where = InputSource(root=self.project.root, config_name="raggate.yml", against=self.commit)
+        with load_trusted(where, ConfigHooks(adjust=lambda settings: settings, check=check.check_names)) as found:
             yield found
 
 

@@ -26,7 +26,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.runner import event, secrets
 from raggate.github.step_context import Record, Runner, prefix_of
 from raggate.inputs import sources
-from raggate.inputs.trusted import Checks, Inputs, Where, opened
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
 from raggate.models.promotion import Proposal
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
@@ -87,7 +87,7 @@ def promote_baseline(
     if asked.run is None:
         _check_checkout(place)
     # opened first, so that what is wrong with them is told before anything is measured
-    with opened(_where(github, happened, place), _checks(inputs, record, place)) as trusted:
+    with load_trusted(_where(github, happened, place), _checks(inputs, record, place)) as trusted:
         run: Run | None = None
         if asked.run is None:
             code = _measure(inputs, happened, github, place, runner, record)
@@ -191,8 +191,8 @@ def _remote(github: GitHub, happened: event.Event, place: Place) -> sources.Remo
     return sources.Remote(workspace=place.workspace, objects=Objects(github, happened.repository))
 
 
-def _where(github: GitHub, happened: event.Event, place: Place) -> Where:
-    return Where(
+def _where(github: GitHub, happened: event.Event, place: Place) -> InputSource:
+    return InputSource(
         root=place.config.parent,
         config_name=place.config.name,
         against=place.head,
@@ -200,7 +200,7 @@ def _where(github: GitHub, happened: event.Event, place: Place) -> Where:
     )
 
 
-def _checks(inputs: Mapping[str, str], record: Record, place: Place) -> Checks:
+def _checks(inputs: Mapping[str, str], record: Record, place: Place) -> ConfigHooks:
     def adjust(settings: Config) -> Config:
         changed = Overrides(suite=inputs["suite"] or None).apply(settings)
         record.suite = changed.suite
@@ -210,7 +210,7 @@ def _checks(inputs: Mapping[str, str], record: Record, place: Place) -> Checks:
         pipeline.check_names(settings, name)
         commits.check_file(place.path(settings))
 
-    return Checks(adjust=adjust, check=check)
+    return ConfigHooks(adjust=adjust, check=check)
 
 
 def _vouched(

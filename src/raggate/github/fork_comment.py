@@ -28,7 +28,7 @@ from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
 from raggate.inputs import sources, suite_names
 from raggate.inputs.committed import Commit
-from raggate.inputs.trusted import Checks, Inputs, Where, opened, without_notes
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_without_notes
 from raggate.models.publication import Ended
 from raggate.models.run import Run
 from raggate.models.verdict import Preview
@@ -38,7 +38,7 @@ from raggate.text.escape import plain
 
 _SCRATCH = "raggate-"
 _UNPACKED = Path()  # where an artifact was unpacked says nothing to anybody
-_CHECKS = Checks(adjust=lambda settings: settings, check=check.check_names)
+_CHECKS = ConfigHooks(adjust=lambda settings: settings, check=check.check_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,13 +225,13 @@ def judge(github: GitHub, relay: Relay, pull: pulls.Pull) -> Told:
 
     objects = Objects(github, relay.repository)
     remote = sources.Remote(workspace=relay.workspace, objects=objects)
-    where = Where(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
+    where = InputSource(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
     try:
         base_branches.check(pull.base_ref, relay.default_branch, relay.bases)
         if not _has_configuration(where):
             return without(_first_run(relay))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
-        with opened(where, replace(_CHECKS, adjust=known)) as inputs, _scratch() as scratch:
+        with load_trusted(where, replace(_CHECKS, adjust=known)) as inputs, _scratch() as scratch:
             waivers.check_cases(inputs.config, inputs.golden, relay.config_name)
             files = _fetched(github, relay)
             if "results.jsonl" not in files:
@@ -247,13 +247,13 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=_SCRATCH)
 
 
-def _suite(relay: Relay, where: Where) -> str:
+def _suite(relay: Relay, where: InputSource) -> str:
     """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
     found = suite_names.find(where.root, where.config_name, against=where.against, remote=where.remote)
     return found or relay.config_name
 
 
-def _has_configuration(where: Where) -> bool:
+def _has_configuration(where: InputSource) -> bool:
     """Say whether the base commit has raggate at all."""
     with sources.at(where.root, where.against, where.remote) as source:
         try:
@@ -327,9 +327,9 @@ def _waivers_settled(change: Commit, relay: Relay, started: str) -> bool:
     return all(one.state != "expired" for one in waivers.standing(settings.waivers, started))
 
 
-def _preview(github: GitHub, relay: Relay, change: Commit, where: Where, inputs: Inputs) -> Preview:
+def _preview(github: GitHub, relay: Relay, change: Commit, where: InputSource, inputs: Inputs) -> Preview:
     """Say what the pull request would make of configuration, questions, baseline and notes; the last by ids alone."""
-    after = without_notes(change, where, _CHECKS, inputs)
+    after = load_without_notes(change, where, _CHECKS, inputs)
     before, now = (
         Vaults(commit=str(commit), directories={name: f"{relay.prefix}{path}" for name, path in vault.items()})
         for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))

@@ -50,7 +50,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checks:
+class ConfigHooks:
     """What is done to a configuration once it is read.
 
     Attributes:
@@ -63,7 +63,7 @@ class Checks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class InputSource:
     """Where the inputs are read from.
 
     Attributes:
@@ -87,7 +87,7 @@ class Where:
 
 
 @contextmanager
-def opened(where: Where, checks: Checks) -> Iterator[Inputs]:
+def load_trusted(where: InputSource, checks: ConfigHooks) -> Iterator[Inputs]:
     """Read and check everything a verdict rests on.
 
     Raises:
@@ -111,7 +111,7 @@ def _both(first: Callable[[Config, str], None], second: Callable[[Config, str], 
     return check
 
 
-def own(where: Where, checks: Checks) -> Inputs:
+def load_worktree(where: InputSource, checks: ConfigHooks) -> Inputs:
     """Read what the working tree itself has in place of the trusted inputs, following no link out of it.
 
     Raises:
@@ -120,7 +120,7 @@ def own(where: Where, checks: Checks) -> Inputs:
     return _read_all(sources.WorkTree(where.root, confined=True), where, checks)
 
 
-def without_notes(source: sources.Source, where: Where, checks: Checks, trusted: Inputs) -> Inputs:
+def load_without_notes(source: sources.Source, where: InputSource, checks: ConfigHooks, trusted: Inputs) -> Inputs:
     """Read what another commit has in place of the trusted inputs, but for the notes, which stay the trusted ones.
 
     Raises:
@@ -139,7 +139,9 @@ _NOT_YET = (
 _NO_GOLDEN = "Key 'golden' names the golden set; `raggate init` writes an example."
 
 
-def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at: str | None = None) -> Inputs:
+def _read_all(
+    source: sources.Source, where: InputSource, checks: ConfigHooks, first_run_at: str | None = None
+) -> Inputs:
     settings = _settings(source, where, checks)
     cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
@@ -159,7 +161,7 @@ def _read_all(source: sources.Source, where: Where, checks: Checks, first_run_at
     )
 
 
-def _settings(source: sources.Source, where: Where, checks: Checks) -> Config:
+def _settings(source: sources.Source, where: InputSource, checks: ConfigHooks) -> Config:
     name = where.config_name
     hint = NO_CONFIG if source.commit is None else _NOT_YET
     settings = checks.adjust(schema.load(_read(source, name, hint), source.describe(name)))
@@ -189,7 +191,7 @@ def _find_baseline(source: sources.Source, settings: Config) -> tuple[str, bytes
         return None
 
 
-def _chosen_baseline(source: sources.Source, where: Where) -> tuple[str, bytes] | None:
+def _chosen_baseline(source: sources.Source, where: InputSource) -> tuple[str, bytes] | None:
     """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
     given = where.baseline_file
     if given is None:

@@ -15,7 +15,7 @@ from raggate.config.schema import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.gate import baseline, compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
 from raggate.inputs import sources, vault
-from raggate.inputs.trusted import Checks, Inputs, Where, opened, own
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_worktree
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
 from raggate.models.comparison import Comparison, Finding
@@ -227,11 +227,11 @@ def propose(
 
 
 def _opened(invocation: Invocation) -> AbstractContextManager[Inputs]:
-    return opened(_where(invocation), _checks(invocation))
+    return load_trusted(_where(invocation), _checks(invocation))
 
 
-def _where(invocation: Invocation) -> Where:
-    return Where(
+def _where(invocation: Invocation) -> InputSource:
+    return InputSource(
         root=invocation.root,
         config_name=invocation.config_name,
         against=invocation.against,
@@ -242,8 +242,8 @@ def _where(invocation: Invocation) -> Where:
     )
 
 
-def _checks(invocation: Invocation) -> Checks:
-    return Checks(adjust=invocation.adjust, check=check_names)
+def _checks(invocation: Invocation) -> ConfigHooks:
+    return ConfigHooks(adjust=invocation.adjust, check=check_names)
 
 
 def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
@@ -265,7 +265,7 @@ def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Re
     if not inputs.ignored:
         return Preview()
     try:
-        change = own(replace(_where(invocation), baseline_file=None), _checks(invocation))
+        change = load_worktree(replace(_where(invocation), baseline_file=None), _checks(invocation))
         found = preview.changes(inputs, change, score.directions(inputs.config.score.k))
         if review.run.stopped is None and (change.golden.hash, change.vault.hash) != (
             inputs.golden.hash,

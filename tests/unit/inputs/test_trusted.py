@@ -11,11 +11,11 @@ import pytest
 from raggate.config.first_run import FirstRun
 from raggate.errors import UsageError
 from raggate.inputs import sources
-from raggate.inputs.trusted import Checks, Inputs, Where, opened, own
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_worktree
 from raggate.pipeline.request import unchanged
 from stored_objects import StoredObjects
 
-CHECKS = Checks(adjust=unchanged, check=lambda _settings, _name: None)
+CHECKS = ConfigHooks(adjust=unchanged, check=lambda _settings, _name: None)
 CONFIG = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\napi: {url: 'http://127.0.0.1:1'}\n"
 CASE = (
     '{"id": "q1", "question": "Where?", "answerable": true, "gold_supports": '
@@ -36,15 +36,15 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-def read(where: Where) -> Inputs:
+def read(where: InputSource) -> Inputs:
     """Open, and give what was read."""
-    with opened(where, CHECKS) as inputs:
+    with load_trusted(where, CHECKS) as inputs:
         return inputs
 
 
-def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> Where:
+def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> InputSource:
     """Say that the inputs are those of a commit with these files, which only another place has."""
-    return Where(
+    return InputSource(
         root=root,
         config_name="raggate.yml",
         against="f" * 40,
@@ -108,7 +108,7 @@ def test_git_is_asked_first(tree: Path) -> None:
 
     elsewhere = StoredObjects({})
     remote = sources.Remote(workspace=tree, objects=elsewhere)
-    inputs = read(Where(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
+    inputs = read(InputSource(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))
     assert inputs.baseline is not None
     assert not inputs.first_run
     assert not elsewhere.asked
@@ -121,4 +121,4 @@ def test_the_change_cannot_reach_out_of_the_working_tree(tree: Path, name: str) 
     (tree / name).rename(outside)
     (tree / name).symlink_to(outside)
     with pytest.raises(UsageError, match=r"leads out of|link out of the vault"):
-        own(Where(root=tree, config_name="raggate.yml"), CHECKS)
+        load_worktree(InputSource(root=tree, config_name="raggate.yml"), CHECKS)
