@@ -32,9 +32,10 @@ def _time(context: click.Context, parameter: click.Parameter, value: str | None)
 @RESAMPLES
 @SEED
 @click.option(
-    "--constant", type=FiniteRange(-1, 1),
+    "--constant",
+    type=FiniteRange(-1, 1),
     help="What alpha is where all values are the same; without it, such a label has none.",
-)  # fmt: skip
+)
 @click.option("--exclude-annotator", "without", multiple=True, metavar="ID", help="Leave one out. Repeatable.")
 @click.option("--after", callback=_time, metavar="TIME", help="Only what was judged then or later (ISO 8601).")
 @click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")

@@ -26,9 +26,14 @@ LOG_WIDTH = 140
 """Columns when the output is not a terminal."""
 
 _CONFIG = click.option(
-    "--config", "-c", "config_file", type=click.Path(path_type=Path), default=Path("raggate.yml"), show_default=True,
+    "--config",
+    "-c",
+    "config_file",
+    type=click.Path(path_type=Path),
+    default=Path("raggate.yml"),
+    show_default=True,
     help="The configuration file.",
-)  # fmt: skip
+)
 
 
 @click.group()
@@ -39,9 +44,11 @@ def baseline() -> None:
 @baseline.command()
 @_CONFIG
 @click.option(
-    "--baseline", "baseline_file", type=click.Path(path_type=Path),
+    "--baseline",
+    "baseline_file",
+    type=click.Path(path_type=Path),
     help="A baseline file on disk, in place of the configured one. It needs no configuration.",
-)  # fmt: skip
+)
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json: bool) -> None:
@@ -71,9 +78,13 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
 )
 @click.option("--all", "everything", is_flag=True, help="Show every metric, not only the gated ones.")
 @click.option(
-    "--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True,
+    "--format",
+    "form",
+    type=click.Choice(["table", "markdown", "json"]),
+    default="table",
+    show_default=True,
     help="How it is printed.",
-)  # fmt: skip
+)
 @click.option(
     "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the values over time into this file."
 )

@@ -15,5 +15,13 @@ from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
 COMMANDS: tuple[click.Command, ...] = (
-    *(baseline, comment, convert, labels, evaluate, export, helloworld, kebab, substrate),
+    baseline,
+    comment,
+    convert,
+    labels,
+    evaluate,
+    export,
+    helloworld,
+    kebab,
+    substrate,
 )

@@ -17,16 +17,21 @@ if TYPE_CHECKING:
 
 FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 CI = click.option(
-    "--ci", "level", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    "--ci",
+    "level",
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
     help="Confidence level of the intervals.",
-)  # fmt: skip
+)
 RESAMPLES = click.option(
-    "--resamples", type=click.IntRange(1, 1_000_000), default=1000, show_default=True,
+    "--resamples",
+    type=click.IntRange(1, 1_000_000),
+    default=1000,
+    show_default=True,
     help="How many resamples a bootstrap draws.",
-)  # fmt: skip
-SEED = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap."
-)  # fmt: skip
+)
+SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 
 
 def now() -> str:

@@ -56,13 +56,21 @@ labels.add_command(agreement)
 @FILES
 @click.option("--task", type=click.Choice(_TASKS), required=True, help="What the files are about.")
 @click.option(
-    "--k", "k", callback=_cut_off, default="inferred", show_default=True, metavar="N|inferred",
+    "--k",
+    "k",
+    callback=_cut_off,
+    default="inferred",
+    show_default=True,
+    metavar="N|inferred",
     help="K of the retrieval metrics: a number divides by it; inferred takes the judged chunks of each query.",
-)  # fmt: skip
+)
 @click.option(
-    "--ideal", type=click.Choice(["retrieved", "judged"]), default="retrieved", show_default=True,
+    "--ideal",
+    type=click.Choice(["retrieved", "judged"]),
+    default="retrieved",
+    show_default=True,
     help="What the ideal ranking of nDCG may choose from.",
-)  # fmt: skip
+)
 @CI
 @RESAMPLES
 @SEED
@@ -113,7 +121,7 @@ def show(reports: tuple[Path, ...]) -> None:
 @click.option("--strict", is_flag=True, help="Exit 4 when something is found.")
 @click.option(
     "--allow", multiple=True, metavar="ID", help="A finding that --strict lets pass, such as panel_incomplete."
-)  # fmt: skip
+)
 def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:  # noqa: FBT001 - click passes it by name
     """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
     from raggate.interop.pragmata.files import read_sheets
@@ -152,19 +160,29 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN_DIRECTORY", help="A run to compare with.")
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
-)  # fmt: skip
+)
 @click.option(
-    "--unjudged", type=click.Choice(["irrelevant", "skip"]), default="irrelevant", show_default=True,
+    "--unjudged",
+    type=click.Choice(["irrelevant", "skip"]),
+    default="irrelevant",
+    show_default=True,
     help="What becomes of chunks without a label.",
-)  # fmt: skip
+)
 @click.option(
-    "--ideal", type=click.Choice(["retrieved", "judged"]), default="judged", show_default=True,
+    "--ideal",
+    type=click.Choice(["retrieved", "judged"]),
+    default="judged",
+    show_default=True,
     help="What the ideal ranking of nDCG may choose from.",
-)  # fmt: skip
+)
 @click.option(
-    "--unjudged-limit", "limit", type=FiniteRange(0, 1), default=0.2, show_default=True,
+    "--unjudged-limit",
+    "limit",
+    type=FiniteRange(0, 1),
+    default=0.2,
+    show_default=True,
     help="Exit 3 when a larger share of the first K chunks has no label.",
-)  # fmt: skip
+)
 @CI
 @RESAMPLES
 @SEED

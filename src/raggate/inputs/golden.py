@@ -81,8 +81,16 @@ class _CaseRow(_Row):
 
 _LISTS = frozenset(
     (
-        *("snippets", "expected_key_facts", "gold_supports", "tags", "vaults", "folders"),
-        *("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden"),
+        "snippets",
+        "expected_key_facts",
+        "gold_supports",
+        "tags",
+        "vaults",
+        "folders",
+        "expected_doc_ids",
+        "expected_chunk_ids",
+        "must_contain",
+        "forbidden",
     )
 )
 

@@ -117,6 +117,6 @@ def _check(native: Any, target: Path, name: str, options: Options) -> None:
             message = error.message.replace(str(path), str(target))
             raise UsageError(
                 f"what would be written is refused by its own reader: {message}", hint=error.hint
-            ) from None  # fmt: skip
+            ) from None
         if form.rows(back) != form.rows(native):
             raise UsageError(f"{plain(str(target))}: what would be written does not read back the same")

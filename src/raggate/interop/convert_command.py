@@ -32,13 +32,19 @@ _PATH = click.Path(path_type=Path)
 @click.option("--topics-out", type=_PATH, help="Where the topics of a TREC target go.")
 @click.option("--split", default="test", show_default=True, help="Which judgements of a BEIR folder.")
 @click.option(
-    "--unit", type=click.Choice(["document", "chunk"]), default="document", show_default=True,
+    "--unit",
+    type=click.Choice(["document", "chunk"]),
+    default="document",
+    show_default=True,
     help="What TREC and BEIR files judge.",
-)  # fmt: skip
+)
 @click.option(
-    "--unlabelled", type=click.Choice(["refuse-to-guess", "refusal", "skip"]), default="refuse-to-guess",
-    show_default=True, help="What entries of kebab are that have no labels and do not say.",
-)  # fmt: skip
+    "--unlabelled",
+    type=click.Choice(["refuse-to-guess", "refusal", "skip"]),
+    default="refuse-to-guess",
+    show_default=True,
+    help="What entries of kebab are that have no labels and do not say.",
+)
 @click.option(
     "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
 )

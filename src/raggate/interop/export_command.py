@@ -23,13 +23,20 @@ def export() -> None:
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_PATH)
 @click.argument("target", type=_PATH)
 @click.option(
-    "--to", "form", type=click.Choice(["trec", "lists"]), default="trec", show_default=True,
+    "--to",
+    "form",
+    type=click.Choice(["trec", "lists"]),
+    default="trec",
+    show_default=True,
     help="A TREC run file, or JSON lines.",
-)  # fmt: skip
+)
 @click.option(
-    "--unit", type=click.Choice(["document", "note", "chunk"]), default="document", show_default=True,
+    "--unit",
+    type=click.Choice(["document", "note", "chunk"]),
+    default="document",
+    show_default=True,
     help="What is named: documents by id (by path where there is none), notes by path, or chunks.",
-)  # fmt: skip
+)
 @click.option("--mode", help="The retrieval mode, when the run has several.")
 @_FORCE
 def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool) -> None:

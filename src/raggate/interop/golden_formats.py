@@ -30,8 +30,18 @@ from raggate.text.jsonio import dumps, write_atomic
 MAX_BYTES = 256 << 20
 
 SEED_KEYS = (
-    *("id", "question", "answerable", "expected_key_facts", "gold_supports", "required_support_groups"),
-    *("recency_conflict_rule", "tags", "vaults", "folders", "category", "difficulty"),
+    "id",
+    "question",
+    "answerable",
+    "expected_key_facts",
+    "gold_supports",
+    "required_support_groups",
+    "recency_conflict_rule",
+    "tags",
+    "vaults",
+    "folders",
+    "category",
+    "difficulty",
 )
 """The keys of the note system's own eval_set.jsonl."""
 
@@ -259,9 +269,7 @@ FORMATS: dict[str, Callable[[Options], Format]] = {
 """What can be read and written."""
 
 
-def read_pragmata(
-    path: Path, options: Options, consolidate: Any
-) -> tuple[tuple[Case, ...], tuple[Note, ...]]:  # fmt: skip
+def read_pragmata(path: Path, options: Options, consolidate: Any) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
     """Read retrieval labels of the annotation taxonomy, a CSV file or a directory of them, as cases.
 
     Args:
@@ -288,9 +296,7 @@ def read_pragmata(
     records: tuple[Record, ...] = ()
     if options.records is not None:
         records = pragmata_records.read_records(read_bytes(options.records), str(options.records))
-    cases, notes = golden_pragmata.to_cases(
-        consolidate(judgments), records, grade=grade, complete=golden.complete
-    )  # fmt: skip
+    cases, notes = golden_pragmata.to_cases(consolidate(judgments), records, grade=grade, complete=golden.complete)
     aside = []
     if len(consolidate(judgments)) < len(judgments):
         aside.append(note("", "annotator_id", "dropped", "several annotators: the majority of each label counts"))

@@ -45,56 +45,71 @@ _NOBODY = "nobody else."
 
 def _of_answer(task: Task, label: str, question: str, direction: Direction = "higher") -> LabelMetric:
     return LabelMetric(
-        task=task, labels=(label,), question=question, formula=f"1 if {label}, else 0.", also=_NOBODY,
+        task=task,
+        labels=(label,),
+        question=question,
+        formula=f"1 if {label}, else 0.",
+        also=_NOBODY,
         direction=direction,
-    )  # fmt: skip
+    )
 
 
 def _of_chunks(
     labels: str, question: str, formula: str, also: str = _NOBODY, *, binary: bool = False, **more: Any
 ) -> LabelMetric:
     return LabelMetric(
-        task="retrieval", labels=tuple(labels.split()), question=question, formula=formula, also=also, binary=binary,
+        task="retrieval",
+        labels=tuple(labels.split()),
+        question=question,
+        formula=formula,
+        also=also,
+        binary=binary,
         **{"null": _NO_CHUNK, **more},
-    )  # fmt: skip
+    )
 
 
 LABEL_METRICS: dict[str, LabelMetric] = {
     "topical_precision_at_k": _of_chunks(
-        "topically_relevant", "Share of the first K chunks that are on topic.",
+        "topically_relevant",
+        "Share of the first K chunks that are on topic.",
         "chunks among the first K with topically_relevant / K.",
         "precision_at_k (raggate and the note system, of gold supports), P@k (TREC).",
     ),
     "sufficiency_hit_at_k": _of_chunks(
-        "evidence_sufficient", "Is one of the first K chunks enough to answer from?",
+        "evidence_sufficient",
+        "Is one of the first K chunks enough to answer from?",
         "1 if some chunk among the first K has evidence_sufficient, else 0.",
         "hit_at_k (raggate, kebab, the search-improver), success@k (TREC).",
         binary=True,
     ),
     "sufficiency_rate_at_k": _of_chunks(
-        "evidence_sufficient", "Share of the first K chunks that are enough alone.",
+        "evidence_sufficient",
+        "Share of the first K chunks that are enough alone.",
         "chunks among the first K with evidence_sufficient / K.",
         "precision_at_k (raggate, of gold supports).",
     ),
     "misleading_context_rate_at_k": _of_chunks(
-        "misleading", "Share of the first K chunks that mislead.", "chunks among the first K with misleading / K.",
-        direction="lower", null=f"failed calls (`join`), and {_NO_CHUNK}",
+        "misleading",
+        "Share of the first K chunks that mislead.",
+        "chunks among the first K with misleading / K.",
+        direction="lower",
+        null=f"failed calls (`join`), and {_NO_CHUNK}",
     ),
     "mean_reciprocal_rank_at_k": _of_chunks(
-        "topically_relevant", "How high does the first chunk on topic stand?",
+        "topically_relevant",
+        "How high does the first chunk on topic stand?",
         "1 / rank of the first chunk among the first K with topically_relevant; 0 without one.",
         "mrr_at_k (raggate, the search-improver), mrr_avg (the note system), mrr (kebab), reciprocal rank (TREC).",
     ),
     "ndcg_at_k": _of_chunks(
-        "topically_relevant evidence_sufficient", "Do the best chunks stand first?",
+        "topically_relevant evidence_sufficient",
+        "Do the best chunks stand first?",
         "sum of (2^w - 1) / log2(rank + 1) over the first K, divided by that of the best order; w is 2 for a "
         "sufficient chunk, 1 for one that is only on topic; 0 where no chunk has a grade.",
         "ndcg_exp_at_k (raggate), ndcg_burges (ranx).",
         source="the annotation taxonomy, gains of Burges et al. 2005.",
     ),
-    "grounding_presence_rate": _of_answer(
-        "grounding", "support_present", "Does the context support some claim?"
-    ),
+    "grounding_presence_rate": _of_answer("grounding", "support_present", "Does the context support some claim?"),
     "unsupported_claim_rate": _of_answer(
         "grounding", "unsupported_claim_present", "Is some claim not supported by the context?", "lower"
     ),
@@ -120,7 +135,7 @@ LABEL_METRICS: dict[str, LabelMetric] = {
     "helpfulness_rate": _of_answer("generation", "helpful", "Does the answer get a typical user on?"),
     "incompleteness_rate": _of_answer("generation", "incomplete", "Is a required part missing?", "lower"),
     "unsafe_content_rate": _of_answer("generation", "unsafe_content", "Is something unsafe in it?", "lower"),
-}  # fmt: skip
+}
 """Every metric, in the order of the taxonomy."""
 
 LOWER_IS_BETTER = frozenset(name for name, metric in LABEL_METRICS.items() if metric.direction == "lower")

@@ -20,8 +20,12 @@ SHORTEST_VARIABLE = 8
 """Characters of the shortest value of a variable that is taken for a secret because of the variable's name."""
 
 RUNNER_TOKENS = (
-    *("INPUT_GITHUB-TOKEN", "INPUT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"),
-    *("ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
+    "INPUT_GITHUB-TOKEN",
+    "INPUT_GITHUB_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 )
 """Variables that hold a token of the runner's, which no API is ever given."""
 

@@ -167,9 +167,17 @@ def test_what_is_withheld_in_any_spelling(name: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        *("http://169.254.169.254/latest", "http://168.63.129.16", "http://[fe80::1]:80", "http://169.254.170.2"),
-        *("http://[fd00:ec2::254]", "http://metadata.google.internal", "http://[::ffff:169.254.169.254]"),
-        *("http://2852039166", "http://0xa9fea9fe", "http://169.254.43518", "http://169.254.169.254."),
+        "http://169.254.169.254/latest",
+        "http://168.63.129.16",
+        "http://[fe80::1]:80",
+        "http://169.254.170.2",
+        "http://[fd00:ec2::254]",
+        "http://metadata.google.internal",
+        "http://[::ffff:169.254.169.254]",
+        "http://2852039166",
+        "http://0xa9fea9fe",
+        "http://169.254.43518",
+        "http://169.254.169.254.",
     ],
 )
 def test_metadata_addresses(url: str) -> None:

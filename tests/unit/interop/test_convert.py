@@ -370,9 +370,7 @@ def test_labels_of_pragmata_become_graded_chunks(tmp_path: Path) -> None:
     (tmp_path / "records.json").write_text(json.dumps(RECORDS))
     go(tmp_path / "labels.csv", tmp_path / "qrels", PRAGMATA, "trec", unit="chunk")
     assert (tmp_path / "qrels").read_text() == "r1 0 c1 2\nr1 0 c2 1\n"
-    conversion = go(
-        tmp_path / "labels.csv", tmp_path / "g", PRAGMATA, "raggate", records=tmp_path / "records.json"
-    )  # fmt: skip
+    conversion = go(tmp_path / "labels.csv", tmp_path / "g", PRAGMATA, "raggate", records=tmp_path / "records.json")
     first, second = golden.load((tmp_path / "g").read_bytes(), "g").cases
     assert (first.expected_chunk_ids, first.expected_doc_ids, first.lang) == (("c1", "c2"), ("d1",), "en")
     assert (second.id, second.answerable) == ("r2", False)

@@ -42,19 +42,39 @@ def measured(doc_ids: str, grades: Mapping[str, int], k: int) -> dict[str, float
 TABLE = [
     pytest.param("ab", {"a": 1}, 1, (1, 1, 1, 1, 1, 1, 1, 1), id="first place"),
     pytest.param("ba", {"a": 1}, 1, (0, 0, 0, 0, 0, 0, 1 / 2, 0), id="behind the cut-off; map goes on"),
-    pytest.param("xaxb", {"a": 1, "b": 1}, 4, (1, 1, 2 / 4, 1 / 2, (D2 + D4) / (1 + D2), (D2 + D4) / (1 + D2),
-                 (1 / 2 + 2 / 4) / 2, 2), id="two of two"),
-    pytest.param("a", {"a": 1, "b": 1}, 5, (1, 1 / 2, 1 / 5, 1, 1 / (1 + D2), 1 / (1 + D2), 1 / 2, 1),
-                 id="shorter than k: precision divides by k, the ideal stays whole"),
-    pytest.param("ab", {"a": 1, "b": 2}, 2, (1, 1, 1, 1, (1 + 2 * D2) / (2 + D2), (1 + 3 * D2) / (3 + D2), 1, 2),
-                 id="a lower grade above a higher one"),
+    pytest.param(
+        "xaxb",
+        {"a": 1, "b": 1},
+        4,
+        (1, 1, 2 / 4, 1 / 2, (D2 + D4) / (1 + D2), (D2 + D4) / (1 + D2), (1 / 2 + 2 / 4) / 2, 2),
+        id="two of two",
+    ),
+    pytest.param(
+        "a",
+        {"a": 1, "b": 1},
+        5,
+        (1, 1 / 2, 1 / 5, 1, 1 / (1 + D2), 1 / (1 + D2), 1 / 2, 1),
+        id="shorter than k: precision divides by k, the ideal stays whole",
+    ),
+    pytest.param(
+        "ab",
+        {"a": 1, "b": 2},
+        2,
+        (1, 1, 1, 1, (1 + 2 * D2) / (2 + D2), (1 + 3 * D2) / (3 + D2), 1, 2),
+        id="a lower grade above a higher one",
+    ),
     pytest.param("ba", {"a": 1, "b": 2}, 1, (1, 1 / 2, 1, 1, 1, 1, 1, 1), id="ideal is cut at k"),
-    pytest.param("nam", {"n": 0, "m": -1, "a": 3}, 3, (1, 1, 1 / 3, 1 / 2, D2, D2, 1 / 2, 3),
-                 id="grade 0 and below are judged, not relevant"),
+    pytest.param(
+        "nam",
+        {"n": 0, "m": -1, "a": 3},
+        3,
+        (1, 1, 1 / 3, 1 / 2, D2, D2, 1 / 2, 3),
+        id="grade 0 and below are judged, not relevant",
+    ),
     pytest.param("", {"a": 1}, 3, (0, 0, 0, 0, 0, 0, 0, 0), id="empty list"),
     pytest.param("xyz", {"a": 1}, 3, (0, 0, 0, 0, 0, 0, 0, 0), id="nothing judged"),
     pytest.param("xa", {"a": 1000}, 2, (1, 1, 1 / 2, 1 / 2, D2, D2, 1 / 2, 1), id="the largest grade"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("doc_ids", "grades", "k", "expected"), TABLE)
@@ -243,10 +263,21 @@ def test_ties_repetition_and_ranks_are_counted(tmp_path: Path) -> None:
     qrels = write(tmp_path / "qrels", *(f"{query} 0 a 1" for query in "pqrs"))
     run = write(
         tmp_path / "run",
-        *("p Q0 c 1 3 t", "p Q0 b 2 2 t", "p Q0 a 3 2 t"),  # a tie of ranks 2 and 3: across k = 2
-        *("q Q0 c 1 3 t", "q Q0 b 2 3 t", "q Q0 a 3 2 t"),  # a tie of ranks 1 and 2: not across
-        *("r Q0 a 1 3 t", "r Q0 a 2 3 t", "r Q0 b 3 2 t"),  # one document left, no tie
-        *("s Q0 a 1 1 t", "s Q0 b 2 2 t", "s Q0 c 3 3 t"),
+        # a tie of ranks 2 and 3: across k = 2
+        "p Q0 c 1 3 t",
+        "p Q0 b 2 2 t",
+        "p Q0 a 3 2 t",
+        # a tie of ranks 1 and 2: not across
+        "q Q0 c 1 3 t",
+        "q Q0 b 2 3 t",
+        "q Q0 a 3 2 t",
+        # one document left, no tie
+        "r Q0 a 1 3 t",
+        "r Q0 a 2 3 t",
+        "r Q0 b 3 2 t",
+        "s Q0 a 1 1 t",
+        "s Q0 b 2 2 t",
+        "s Q0 c 3 3 t",
     )
     counts = evaluate_files(Files(qrels=qrels, run=run, keep_first=True), cutoffs=[2]).counts
     assert counts == Counts(queries=4, tied=1, repeated=1, rank_disagrees=1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -11,36 +10,24 @@ import click
 
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.click_types import FiniteRange
+from raggate.interop.helloworld.terminal import comparison_lines, score_table
 from raggate.text.escape import log_line
 from raggate.text.jsonio import written
 
 if TYPE_CHECKING:
-    from raggate.interop.helloworld.compare import Level, MetricDelta, RowFlip, RunComparison, Thresholds
+    from raggate.interop.helloworld.compare import Level, RunComparison, Thresholds
     from raggate.interop.helloworld.read import RunFiles
     from raggate.models.run import Run
     from raggate.models.scorecard import Scorecard
 
-SHOWN_FLIPS = 10
-SHOWN_CASES = 20
-SHOWN_ID = 40
 
 _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _GOLDEN = click.Path(path_type=Path, dir_okay=False)
 _LENIENT = click.option(
-    "--lenient", is_flag=True,
+    "--lenient",
+    is_flag=True,
     help="Leave out what their scripts pass over in the eval set, and say how much, in place of an error.",
-)  # fmt: skip
-# theirs, and what raggate measures in its place
-_COUNTERPARTS = {
-    "recall_at_k_avg": "hit_at_{k}",
-    "recall_all_at_k_avg": "recall_all_at_{k}",
-    "mrr_avg": "mrr_at_{k}",
-    "precision_at_k_avg": "precision_at_{k}",
-    "scope_miss_rate": "scope_miss_rate",
-    "attribution_hit_rate": "attribution_hit_rate",
-    "abstention_accuracy": "abstention_accuracy",
-    "hallucination_rate_unanswerable": "hallucination_rate_unanswerable",
-}
+)
 
 
 def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Level]:
@@ -105,7 +92,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         document = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
         click.echo(json.dumps(document, indent=2, sort_keys=True))
         return
-    for line in _score_table(files, theirs, scorecard):
+    for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)
     if truncated:
         _note(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
@@ -118,25 +105,41 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
 @_LENIENT
 @click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
 @click.option(
-    "--invariant", "levels", multiple=True, metavar="NAME=LEVEL", callback=_levels,
+    "--invariant",
+    "levels",
+    multiple=True,
+    metavar="NAME=LEVEL",
+    callback=_levels,
     help="What a difference of a setting does: error (the runs cannot be compared), warn or off. Repeatable. error by "
     "default: eval_set_commit_hash, judge_model, judge_prompt_version, judge_temperature, k, debug_fields; warn: "
     "folder_mode, embedding_model, index_version, chunker_version.",
-)  # fmt: skip
+)
 @click.option("--allow-vanished", is_flag=True, help="Let questions of A be without a row in B.")
 @click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
 @click.option(
-    "--regression-threshold-recall", "recall", type=FiniteRange(0, 1), default=0.05, show_default=True,
+    "--regression-threshold-recall",
+    "recall",
+    type=FiniteRange(0, 1),
+    default=0.05,
+    show_default=True,
     help="Largest allowed fall of recall_at_k_avg.",
-)  # fmt: skip
+)
 @click.option(
-    "--regression-threshold-scope-miss", "scope_miss", type=FiniteRange(0, 1), default=0.10, show_default=True,
+    "--regression-threshold-scope-miss",
+    "scope_miss",
+    type=FiniteRange(0, 1),
+    default=0.10,
+    show_default=True,
     help="Largest allowed rise of scope_miss_rate.",
-)  # fmt: skip
+)
 @click.option(
-    "--regression-threshold-groundedness", "groundedness", type=FiniteRange(0, 5), default=0.5, show_default=True,
+    "--regression-threshold-groundedness",
+    "groundedness",
+    type=FiniteRange(0, 5),
+    default=0.5,
+    show_default=True,
     help="Largest allowed fall of groundedness_avg, in points.",
-)  # fmt: skip
+)
 def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
     """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
 
@@ -156,7 +159,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
     if not comparison.comparable and not ignore:
         _note("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
         return ExitCode.CANNOT_TELL
-    for line in _comparison_lines(comparison):
+    for line in comparison_lines(comparison):
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
         _note("the means are over other questions on each side; with --golden they are over those of both")
@@ -266,46 +269,6 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regression
     return ExitCode.PASS
 
 
-def _score_table(files: RunFiles, theirs: dict[str, Any], scorecard: Scorecard) -> Iterator[str]:
-    values = _overall(scorecard)
-    yield log_line(f"run {files.run_id}, K {files.k}, {len(files.rows)} rows")
-    yield f"{'helloworld':32} {'':>8}  {'raggate':32} {'':>8}  n"
-    for name, pattern in _COUNTERPARTS.items():
-        ours = pattern.format(k=files.k)
-        value = values.get(ours)
-        cells = (_number(theirs.get(name)), ours if value else "", _number(value.value if value else None))
-        yield f"{name:32} {cells[0]:>8}  {cells[1]:32} {cells[2]:>8}  {value.n if value else ''}".rstrip()
-    for name in ("groundedness_avg", "correctness_avg", "unanswerable_tests", "answerable_tests"):
-        if theirs.get(name) is not None:
-            yield f"{name:32} {_number(theirs[name]):>8}"
-
-
-def _comparison_lines(comparison: RunComparison) -> Iterator[str]:
-    for key, (before, now) in comparison.config.items():
-        yield log_line(f"setting {key}: {before} → {now}")
-    for delta in comparison.deltas:
-        yield _delta_line(delta)
-    for title, flips in (("regressions", comparison.regressions), ("improvements", comparison.improvements)):
-        if flips:
-            yield f"{title}: {len(flips)} questions"
-            yield from (_flip_line(flip) for flip in flips[:SHOWN_FLIPS])
-    for title, cases in (("only in the baseline", comparison.vanished), ("only in the new run", comparison.added)):
-        if cases:
-            more = f", … {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else ""
-            examples = ", ".join(case[:SHOWN_ID] for case in cases[:SHOWN_CASES])
-            yield log_line(f"{title}: {len(cases)} questions: {examples}{more}", limit=1200)
-
-
-def _delta_line(delta: MetricDelta) -> str:
-    percent = "" if delta.delta_pct is None else f", {delta.delta_pct:+.1f}%"
-    change = f"{written(delta.delta, sign=True)}{percent}"
-    return f"{delta.metric:32} {written(delta.baseline)} → {written(delta.new)} ({change})"
-
-
-def _flip_line(flip: RowFlip) -> str:
-    return log_line(f"  {flip.test_case_id}: {', '.join(flip.changes)}: {flip.question}", limit=200)
-
-
 def _overall(scorecard: Scorecard) -> dict[str, Any]:
     from raggate.models.scorecard import OVERALL
 
@@ -344,7 +307,3 @@ def _refuse_existing(out: Path) -> None:
 
 def _note(text: str) -> None:
     click.echo(log_line(f"raggate: {text}", limit=600), err=True)
-
-
-def _number(value: float | None) -> str:
-    return str(value) if isinstance(value, int) else written(value)

@@ -130,8 +130,17 @@ NESTED: dict[str, TypeAdapter[Any]] = {
 }
 """The aggregates that are objects."""
 NUMBERS = (
-    *("recall_at_k_avg", "recall_all_at_k_avg", "mrr_avg", "precision_at_k_avg", "scope_miss_rate"),
-    *("attribution_hit_rate", "groundedness_avg", "correctness_avg", "abstention_accuracy"),
-    *("hallucination_rate_unanswerable", "unanswerable_tests", "answerable_tests"),
+    "recall_at_k_avg",
+    "recall_all_at_k_avg",
+    "mrr_avg",
+    "precision_at_k_avg",
+    "scope_miss_rate",
+    "attribution_hit_rate",
+    "groundedness_avg",
+    "correctness_avg",
+    "abstention_accuracy",
+    "hallucination_rate_unanswerable",
+    "unanswerable_tests",
+    "answerable_tests",
 )
 """The aggregates that are numbers."""

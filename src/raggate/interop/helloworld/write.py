@@ -42,8 +42,20 @@ _TEXTS = frozenset(
 _COMMIT = "eval_set_commit_hash"
 _STEPS = ("folder_selection_ms", "retrieval_ms", "generation_ms", "judge_ms")
 _ROW_KEYS = (
-    *("test_case_id", "question", "answer", "references", "retrieved_chunks", "config", "indexing_coverage", "latency"),
-    *("retrieval_metrics", "groundedness", "correctness", "abstention", "judge_input", "cost"),
+    "test_case_id",
+    "question",
+    "answer",
+    "references",
+    "retrieved_chunks",
+    "config",
+    "indexing_coverage",
+    "latency",
+    "retrieval_metrics",
+    "groundedness",
+    "correctness",
+    "abstention",
+    "judge_input",
+    "cost",
 )
 
 

@@ -23,24 +23,39 @@ _DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _SHOWN = 20
 
 _GOLDEN = click.option(
-    "--golden", "golden_file", type=_FILE, default=_DEFAULT_GOLDEN, show_default=True, envvar="KEBAB_EVAL_GOLDEN",
-    show_envvar=True, help="The golden queries.",
-)  # fmt: skip
+    "--golden",
+    "golden_file",
+    type=_FILE,
+    default=_DEFAULT_GOLDEN,
+    show_default=True,
+    envvar="KEBAB_EVAL_GOLDEN",
+    show_envvar=True,
+    help="The golden queries.",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON as kebab does.")
 _STRICT_CITATIONS = click.option(
-    "--strict-citations", "index", type=_FILE, metavar="DB",
+    "--strict-citations",
+    "index",
+    type=_FILE,
+    metavar="DB",
     help="Count a citation only when its path is one of the documents in this SQLite file.",
-)  # fmt: skip
+)
 _REFUSALS = click.option(
-    "--refusals", type=click.Choice(["unlabelled", "declared"]), default="unlabelled", show_default=True,
+    "--refusals",
+    type=click.Choice(["unlabelled", "declared"]),
+    default="unlabelled",
+    show_default=True,
     help="Which queries should be refused: those without expected_doc_ids, or those that say `answerable: false`.",
-)  # fmt: skip
+)
 
 _GROUNDEDNESS = click.option(
-    "--groundedness", type=click.Choice(["code", "spec"]), default="code", show_default=True,
+    "--groundedness",
+    type=click.Choice(["code", "spec"]),
+    default="code",
+    show_default=True,
     help="Whose answers count: all that can be judged, as in kebab's code, or without what should be refused, as in "
     "its specification.",
-)  # fmt: skip
+)
 _OUT = click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 
 
@@ -89,13 +104,19 @@ def aggregate(
 @_GOLDEN
 @click.option("--strict-chunker-version", "strict", is_flag=True, help="Refuse runs of different chunkers.")
 @click.option(
-    "--fallback", type=click.Choice(["auto", "doc"]), default="auto", show_default=True,
+    "--fallback",
+    type=click.Choice(["auto", "doc"]),
+    default="auto",
+    show_default=True,
     help="How to match when chunkers differ: by spans where both runs carry them, or by document as kebab does.",
-)  # fmt: skip
+)
 @click.option(
-    "--kinds", type=click.Choice(["code", "spec"]), default="code", show_default=True,
+    "--kinds",
+    type=click.Choice(["code", "spec"]),
+    default="code",
+    show_default=True,
     help="What is called a regression: as kebab's code does, or as its specification says.",
-)  # fmt: skip
+)
 @click.option("--max-drop", type=FiniteRange(0, 1), help="Largest drop of a metric, absolute.  [default: 0.05]")
 @_STRICT_CITATIONS
 @_REFUSALS
@@ -130,9 +151,12 @@ def compare(
     golden, queries = _golden(golden_file)
     sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
     options = kebab_compare.Options(
-        rules=inputs.rules(index, **settings), strict_chunker_version=strict, fallback=fallback, kinds=kinds,
+        rules=inputs.rules(index, **settings),
+        strict_chunker_version=strict,
+        fallback=fallback,
+        kinds=kinds,
         places=inputs.places((source_a, source_b), queries),
-    )  # fmt: skip
+    )
     report = kebab_compare.compare(sides[0], sides[1], queries, options)
     report["raggate"]["golden_hash"] = golden.hash
     if report_file is not None:
@@ -199,9 +223,12 @@ def runs(*, database: Path, as_json: bool) -> None:
 @_GOLDEN
 @_OUT
 @click.option(
-    "--unlabelled", type=click.Choice(["refuse-to-guess", "refusal", "skip"]), default="refuse-to-guess",
-    show_default=True, help="What queries are that have no labels and do not say.",
-)  # fmt: skip
+    "--unlabelled",
+    type=click.Choice(["refuse-to-guess", "refusal", "skip"]),
+    default="refuse-to-guess",
+    show_default=True,
+    help="What queries are that have no labels and do not say.",
+)
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
 @click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
 def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:

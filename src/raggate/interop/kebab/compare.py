@@ -32,7 +32,13 @@ Match = Literal["exact", "fallback_doc", "fallback_doc_span"]
 Report = dict[str, Any]
 
 SETTINGS = (
-    *("chunker_version", "embedding", "llm", "prompt_template_version", "eval_k", "score_gate", "rrf_k"),
+    "chunker_version",
+    "embedding",
+    "llm",
+    "prompt_template_version",
+    "eval_k",
+    "score_gate",
+    "rrf_k",
     "index_version",
 )
 """Keys of `config_snapshot_json` whose differences are told."""
@@ -169,9 +175,7 @@ def _per_query(
         if not lost and match == "exact" and query is not None and rows[0] is not None:
             lost = _lost_chunk(rows[0], rows[1], query)
         kind, note = _classify(before, after, lost=lost, spec=options.kinds == "spec")
-        entries.append(
-            {"query_id": query_id, "kind": kind, "a_hit_rank": before, "b_hit_rank": after, "note": note}
-        )  # fmt: skip
+        entries.append({"query_id": query_id, "kind": kind, "a_hit_rank": before, "b_hit_rank": after, "note": note})
     return entries
 
 

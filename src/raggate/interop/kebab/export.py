@@ -24,8 +24,14 @@ MODES = {"lexical": "lexical", "bm25": "lexical", "vector": "vector", "hybrid": 
 _KINDS = {"lexical": "bm25", "vector": "cosine", "hybrid": "rrf"}
 _REASONS = frozenset(
     (
-        *("score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted", "multi_hop_decompose_failed"),
-        *("nli_verification_failed", "nli_model_unavailable"),
+        "score_gate",
+        "llm_self_judge",
+        "no_index",
+        "no_chunks",
+        "llm_stream_aborted",
+        "multi_hop_decompose_failed",
+        "nli_verification_failed",
+        "nli_model_unavailable",
     )
 )
 _MAX_COUNT = (1 << 32) - 1

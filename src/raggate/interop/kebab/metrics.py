@@ -31,8 +31,14 @@ ANSWER_LEVEL = ("citation_coverage", "groundedness", "refusal_correctness")
 
 LOWER_IS_BETTER = frozenset(("empty_result_rate",))
 METRICS = (
-    *("hit_at_k", "mrr", "recall_at_k_doc", "precision_at_k_chunk"),
-    *("citation_coverage", "groundedness", "empty_result_rate", "refusal_correctness"),
+    "hit_at_k",
+    "mrr",
+    "recall_at_k_doc",
+    "precision_at_k_chunk",
+    "citation_coverage",
+    "groundedness",
+    "empty_result_rate",
+    "refusal_correctness",
 )
 """Every metric, in the order of their report."""
 
@@ -137,10 +143,7 @@ def counts(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) ->
 
 def ranked(ranks: Sequence[int | None]) -> Aggregate:
     """Give `hit_at_k` and `mrr` of the ranks of each query's first hit, None for a miss."""
-    hits = {
-        str(k): _mean([float(rank is not None and rank <= k) for rank in ranks])
-        for k in CUTOFFS
-    }  # fmt: skip
+    hits = {str(k): _mean([float(rank is not None and rank <= k) for rank in ranks]) for k in CUTOFFS}
     return {"hit_at_k": hits, "mrr": _mean([1 / rank if rank and rank <= MRR_DEPTH else 0.0 for rank in ranks])}
 
 

@@ -30,7 +30,11 @@ def report_md(report: Mapping[str, Any], inert: Callable[[str], str] = markdown)
     """Render the content of `report.md`. Below a changed chunker it also says what cannot be compared."""
     lines = [
         f"# Eval compare: {_code(report['run_a'], inert)} vs {_code(report['run_b'], inert)}",
-        *("", "## Aggregate deltas", "", "| metric | a | b | Δ (b - a) |", "|---|---|---|---|"),
+        "",
+        "## Aggregate deltas",
+        "",
+        "| metric | a | b | Δ (b - a) |",
+        "|---|---|---|---|",
     ]
     for title, name, k in _ROWS:
         before, after = (_value(report[f"aggregate_{side}"], name, k) for side in "ab")
@@ -40,7 +44,9 @@ def report_md(report: Mapping[str, Any], inert: Callable[[str], str] = markdown)
     wins, losses, regressions = (kinds.count(kind) for kind in ("win", "loss", "regression"))
     lines += [
         f"## Wins ({wins}) / Losses ({losses}) / Regressions ({regressions})",
-        *("", "| query_id | kind | rank_a | rank_b | note |", "|---|---|---|---|---|"),
+        "",
+        "| query_id | kind | rank_a | rank_b | note |",
+        "|---|---|---|---|---|",
     ]
     for row in report["per_query"]:
         ranks = " | ".join("—" if rank is None else str(rank) for rank in (row["a_hit_rank"], row["b_hit_rank"]))

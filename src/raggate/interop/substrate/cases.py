@@ -17,8 +17,19 @@ _NOTE = ".md"
 _INTENT = "intent="
 _SCENARIO = "scenario="
 _UNSAID = (
-    *("expected_key_facts", "recency_conflict_rule", "vaults", "folders", "group", "must_pass", "k", "detail"),
-    *("must_contain", "forbidden", "lang", "required_support_groups", "expected_chunk_ids"),
+    "expected_key_facts",
+    "recency_conflict_rule",
+    "vaults",
+    "folders",
+    "group",
+    "must_pass",
+    "k",
+    "detail",
+    "must_contain",
+    "forbidden",
+    "lang",
+    "required_support_groups",
+    "expected_chunk_ids",
 )
 
 

@@ -42,17 +42,24 @@ def substrate() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a metrics file in place of a table.")
 @click.option("--out", type=_FILE, help="Write the metrics file here.")
 @click.option(
-    "--shape", type=click.Choice(["seed", "by_mode", "bare"]), default="seed", show_default=True,
+    "--shape",
+    type=click.Choice(["seed", "by_mode", "bare"]),
+    default="seed",
+    show_default=True,
     help="The shape of the metrics file.",
-)  # fmt: skip
+)
 @click.option(
-    "--exact", is_flag=True,
+    "--exact",
+    is_flag=True,
     help="The numbers of their own code for that shape: the skill's scripts (by_mode), the catalog's harness (bare).",
-)  # fmt: skip
+)
 @click.option(
-    "--heading", type=click.Choice(["seed", "build_metrics", "heading_bias"]), default="seed", show_default=True,
+    "--heading",
+    type=click.Choice(["seed", "build_metrics", "heading_bias"]),
+    default="seed",
+    show_default=True,
     help="What heading_dominance_rate means.",
-)  # fmt: skip
+)
 @click.option(
     "--corpus", type=_FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
 )
@@ -202,9 +209,12 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
 @substrate.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
 @click.option(
-    "--form", type=click.Choice(["seed", "scripts"]), default="seed", show_default=True,
+    "--form",
+    type=click.Choice(["seed", "scripts"]),
+    default="seed",
+    show_default=True,
     help="As their document specifies it, or as their scripts write it.",
-)  # fmt: skip
+)
 @click.option("--out", type=_FILE, help="Write it here.")
 def trace(directory: Path, form: Form, out: Path | None) -> None:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""

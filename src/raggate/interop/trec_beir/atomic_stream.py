@@ -20,9 +20,7 @@ def write_whole(path: Path) -> Iterator[IO[bytes]]:
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        prefix=f".{path.name}.", suffix=".tmp", dir=path.parent, delete=False
-    ) as stream:  # fmt: skip
+    with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent, delete=False) as stream:
         place = Path(stream.name)
         try:
             yield stream

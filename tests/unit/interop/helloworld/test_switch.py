@@ -41,17 +41,54 @@ from raggate.service.adapters.ask import AskAdapter
 
 PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"
 OPTIONS = (
-    *("--eval-set", "--api-url", "--k", "--rerank-vector-weight", "--rerank-lexical-weight", "--folder-mode"),
-    *("--judge-model", "--judge-temperature", "--judge-prompt-version", "--output-dir", "--retrieval-only"),
-    *("--store-full-text", "--timeout", "--llm-model", "--embedding-model", "--limit", "--run-id", "--results-dir"),
-    *("--aggregate-only", "--output-metrics", "--run-id-1", "--run-id-2", "--ignore-invariants", "--description"),
-    *("--skip-judges", "--baseline-run-id", "--allow-regressions", "--regression-threshold-recall", "--spot-check"),
+    "--eval-set",
+    "--api-url",
+    "--k",
+    "--rerank-vector-weight",
+    "--rerank-lexical-weight",
+    "--folder-mode",
+    "--judge-model",
+    "--judge-temperature",
+    "--judge-prompt-version",
+    "--output-dir",
+    "--retrieval-only",
+    "--store-full-text",
+    "--timeout",
+    "--llm-model",
+    "--embedding-model",
+    "--limit",
+    "--run-id",
+    "--results-dir",
+    "--aggregate-only",
+    "--output-metrics",
+    "--run-id-1",
+    "--run-id-2",
+    "--ignore-invariants",
+    "--description",
+    "--skip-judges",
+    "--baseline-run-id",
+    "--allow-regressions",
+    "--regression-threshold-recall",
+    "--spot-check",
 )
 METRICS = (
-    *("recall_at_k_avg", "recall_all_at_k_avg", "mrr_avg", "precision_at_k_avg", "scope_miss_rate"),
-    *("attribution_hit_rate", "abstention_accuracy", "hallucination_rate_unanswerable", "unanswerable_tests"),
-    *("answerable_tests", "groundedness_avg", "correctness_avg", "judge_reliability", "cost", "operational_metrics"),
-    *("latency", "indexing_coverage"),
+    "recall_at_k_avg",
+    "recall_all_at_k_avg",
+    "mrr_avg",
+    "precision_at_k_avg",
+    "scope_miss_rate",
+    "attribution_hit_rate",
+    "abstention_accuracy",
+    "hallucination_rate_unanswerable",
+    "unanswerable_tests",
+    "answerable_tests",
+    "groundedness_avg",
+    "correctness_avg",
+    "judge_reliability",
+    "cost",
+    "operational_metrics",
+    "latency",
+    "indexing_coverage",
 )
 
 
@@ -329,14 +366,24 @@ def test_output_run_directory(tmp_path: Path) -> None:
     )
     write.write(tmp_path / "out", files, description="more <b>", eval_set="eval_set.jsonl", previous=files)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        *("config.json", "metrics.json", "results.jsonl", "summary.md"),
+        "config.json",
+        "metrics.json",
+        "results.jsonl",
+        "summary.md",
     ]
     back = helloworld.read(tmp_path / "out")
     assert back == files
     (row,) = back.rows
     assert list(row) == [
-        *("test_case_id", "question", "answer", "references", "retrieved_chunks", "config", "indexing_coverage"),
-        *("latency", "retrieval_metrics"),
+        "test_case_id",
+        "question",
+        "answer",
+        "references",
+        "retrieved_chunks",
+        "config",
+        "indexing_coverage",
+        "latency",
+        "retrieval_metrics",
     ]
     assert row["retrieved_chunks"][0]["text"] == "y" * 200 + "..."
     assert row["config"] == {key: value for key, value in config.items() if key != "eval_set_commit_hash"}
@@ -377,8 +424,12 @@ def test_output_summary(tmp_path: Path) -> None:
     before = helloworld.read(write_run(tmp_path, "old", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.1}))
     text = summary(files, description="# not a heading\n<!-- -->", eval_set="e|v", previous=before)
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        *("## Run Description", "## Configuration", "## Metrics Overview", "## Results Summary"),
-        *("## Comparison to Previous Run", "## Files"),
+        "## Run Description",
+        "## Configuration",
+        "## Metrics Overview",
+        "## Results Summary",
+        "## Comparison to Previous Run",
+        "## Files",
     ]
     assert "- **Average Recall@K**: 0.700\n" in text
     assert "- **Average Groundedness**: 3.00/5.0\n" in text

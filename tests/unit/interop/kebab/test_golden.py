@@ -63,9 +63,16 @@ def test_golden() -> None:
     """Every key is read, and the sets of a group agree whatever their order."""
     first, second = read(YAML).queries
     assert first == kebab.GoldenQuery(
-        id="q1", query="What is it?", lang="en", expected_doc_ids=("d1", "d2"), expected_chunk_ids=("c1",),
-        must_contain=("It",), forbidden=("not",), difficulty="medium", group="g",
-    )  # fmt: skip
+        id="q1",
+        query="What is it?",
+        lang="en",
+        expected_doc_ids=("d1", "d2"),
+        expected_chunk_ids=("c1",),
+        must_contain=("It",),
+        forbidden=("not",),
+        difficulty="medium",
+        group="g",
+    )
     assert (second.lang, second.difficulty, second.answerable, second.must_contain) == ("", None, None, ())
 
 
@@ -144,12 +151,21 @@ _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _TEXTS = st.lists(_TEXT, max_size=3).map(tuple)
 _QUERIES = st.lists(
     st.builds(
-        kebab.GoldenQuery, id=_TEXT.filter(bool), query=_TEXT, lang=_TEXT, expected_doc_ids=_TEXTS,
-        expected_chunk_ids=_TEXTS, must_contain=_TEXTS, forbidden=_TEXTS, difficulty=st.none() | _TEXT,
+        kebab.GoldenQuery,
+        id=_TEXT.filter(bool),
+        query=_TEXT,
+        lang=_TEXT,
+        expected_doc_ids=_TEXTS,
+        expected_chunk_ids=_TEXTS,
+        must_contain=_TEXTS,
+        forbidden=_TEXTS,
+        difficulty=st.none() | _TEXT,
         answerable=st.none() | st.booleans(),
     ),
-    min_size=1, max_size=4, unique_by=lambda query: query.id,
-)  # fmt: skip
+    min_size=1,
+    max_size=4,
+    unique_by=lambda query: query.id,
+)
 
 
 @given(_QUERIES)

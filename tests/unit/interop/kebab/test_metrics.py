@@ -129,9 +129,7 @@ def test_failed_queries_stay_in_the_denominator() -> None:
     assert (means["groundedness"], means["citation_coverage"]) == (0.0, None)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("alpha", 1.0), ("Alpha", 0.0), ("alpha beta", 0.0), ("", 0.0)]
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [("alpha", 1.0), ("Alpha", 0.0), ("alpha beta", 0.0), ("", 0.0)])
 def test_groundedness(text: str, expected: float) -> None:
     """All of must_contain and none of forbidden stand in the answer, letter by letter."""
     golden = queries(query("q1", must_contain=("alpha",), forbidden=("beta",)), query("q2"))
@@ -353,7 +351,10 @@ def test_spans_of_every_kind() -> None:
         {"kind": "code", "line_start": 3, "line_end": 4},
         {"kind": "time", "start_ms": 5, "end_ms": 6},
         {"kind": "page", "page": 7},
-        *({"kind": "caption"}, {"kind": "line", "start": 9, "end": 1}, {"kind": "line", "start": "1", "end": 2}, None),
+        {"kind": "caption"},
+        {"kind": "line", "start": 9, "end": 1},
+        {"kind": "line", "start": "1", "end": 2},
+        None,
     ]
     assert kebab_spans.read_spans(raw) == (("line", 1, 2), ("code", 3, 4), ("time", 5, 6), ("page", 7, 7))
     assert kebab_spans.read_spans(None) == ()

@@ -235,9 +235,7 @@ def test_compare(here: Path) -> None:
     assert "q3: hit→miss" in back.stderr
 
 
-@pytest.mark.parametrize(
-    ("flags", "match"), [((), "fallback_doc_span"), (("--fallback", "doc"), "fallback_doc")]
-)  # fmt: skip
+@pytest.mark.parametrize(("flags", "match"), [((), "fallback_doc_span"), (("--fallback", "doc"), "fallback_doc")])
 def test_compare_across_chunkers(here: Path, flags: tuple[str, ...], match: str) -> None:
     """Item 6: a changed chunker falls back to documents, or to spans, marks what is not comparable, or is refused."""
     golden = query("q1", expected_chunk_ids=("old",), expected_doc_ids=("d",))
@@ -262,6 +260,13 @@ def test_compare_across_chunkers(here: Path, flags: tuple[str, ...], match: str)
 def test_snapshot_is_theirs() -> None:
     """The configuration snapshot of these tests has the keys that kebab writes."""
     assert set(SNAPSHOT) == {
-        *("config", "eval_k", "chunker_version", "embedding", "llm", "prompt_template_version", "score_gate", "rrf_k"),
+        "config",
+        "eval_k",
+        "chunker_version",
+        "embedding",
+        "llm",
+        "prompt_template_version",
+        "score_gate",
+        "rrf_k",
         "index_version",
     }

@@ -149,7 +149,13 @@ def test_checklist_metrics_and_report() -> None:
     )
     written = json.loads(write_scores(report))
     assert set(written) == {
-        *("task", "source", "notes", "created_at", "n_examples", "top_k", "ci_level"),
+        "task",
+        "source",
+        "notes",
+        "created_at",
+        "n_examples",
+        "top_k",
+        "ci_level",
         *METRICS["retrieval"],
     }
     assert set(written["source"]) == {"kind", "ref", "resolved_path"}
@@ -298,7 +304,19 @@ def test_long_fields() -> None:
 
 
 HOSTILE = [
-    *('"', ",", "\n", "\r", "\0", "\x1b[31m", "::error::", "True", "1", "\ufeff", "\u2028", "=======", "<<<<<<< x"),
+    '"',
+    ",",
+    "\n",
+    "\r",
+    "\0",
+    "\x1b[31m",
+    "::error::",
+    "True",
+    "1",
+    "\ufeff",
+    "\u2028",
+    "=======",
+    "<<<<<<< x",
     *EXPORT["retrieval"],
     *COMMON,
 ]

@@ -167,8 +167,14 @@ def test_report_keeps_their_keys_in_their_order() -> None:
     comparison = gate.compare(table(a=1.0, b=0.1, c=0.5, d=1), table(a=0.5, b=0.9, c=0.5))
     content = gate.report(comparison, timestamp="2026-01-02T03:04:05+00:00", baseline_path="/b", current_path="/c")
     assert list(content)[:8] == [
-        *("timestamp", "baseline_path", "current_path", "threshold"),
-        *("regressions", "improvements", "unchanged", "passed"),
+        "timestamp",
+        "baseline_path",
+        "current_path",
+        "threshold",
+        "regressions",
+        "improvements",
+        "unchanged",
+        "passed",
     ]
     assert content["regressions"] == [
         {

@@ -286,7 +286,11 @@ def test_metrics_of_all_ks(tmp_path: Path) -> None:
     overall = json.loads(output)["by_retriever"]["hybrid"]["overall"]
     assert overall.keys() == {
         *(f"{name}_at_{k}" for name in ("hit", "mrr", "ndcg") for k in (1, 3, 5, 10)),
-        *("heading_dominance_rate", "heading_only_hit_rate", "duplicate_doc_rate", "diversity_rate", "count"),
+        "heading_dominance_rate",
+        "heading_only_hit_rate",
+        "duplicate_doc_rate",
+        "diversity_rate",
+        "count",
     }
     assert overall["hit_at_1"] == 0.5
     assert overall["mrr_at_10"] == pytest.approx((1 + 1 / 3) / 2)
