@@ -322,6 +322,21 @@ def test_metric_without_a_shared_question() -> None:
     )
 
 
+@pytest.mark.parametrize(("same", "shared"), [(4, False), (5, True)])
+def test_metric_with_few_shared_questions(same: int, *, shared: bool) -> None:
+    """A metric of which less than half of its questions are the same is judged by its means, whatever others share."""
+    abstained, answered = {"response": make_response(abstained=True)}, {"response": make_response(make_chunk())}
+    tricks = [make_case(f"trick{n}", answerable=False) for n in range(10)]
+    other = [make_case(case.id, question="And now?", answerable=False) for case in tricks[same:]]
+    before = [make_labelled(case, make_result(case.id, **abstained)) for case in tricks]
+    after = [*before[:same], *(make_labelled(case, make_result(case.id, **answered)) for case in other)]
+    present = kept(proposed(make_run(*run_of(0).results, *before), None))
+    found = proposed(make_run(*run_of(0).results, *after), present, ALLOWED)
+    (row,) = [row for row in found.rows if row.change.metric == "abstention_accuracy"]
+    assert (row.shared, row.change.delta) == (shared, pytest.approx(0.0 if shared else same / 10 - 1))
+    assert [reason.code for reason in found.reasons] == ["mean-down" if shared else "metric-down"]
+
+
 @pytest.mark.parametrize(
     "terms",
     [

@@ -48,6 +48,13 @@ def test_each_step_is_tried() -> None:
     assert [fit([HELD, rows], limit, len).count("r" * 100) for limit in (2000, 700, 300, 140)] == [10, 5, 1, 0]
 
 
+def test_of_equal_rank_the_last_goes_first() -> None:
+    """Of sections that matter the same the one that stands last is shortened to its end before the others are."""
+    equals = [Section(name=name, rank=5, variants=(name[0] * 500, name[0] * 300)) for name in ("first", "second")]
+    pages = [fit(equals, limit, len) for limit in (1010, 900, 700, 450)]
+    assert [(page.count("f" * 100), page.count("s" * 100)) for page in pages] == [(5, 5), (5, 3), (5, 0), (3, 0)]
+
+
 def test_kept_sections_are_never_shed() -> None:
     """A section of the highest rank keeps its shortest variant, whatever the limit."""
     page = fit([HELD, FULL, LATER], 1, len)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
 from raggate.models.publication import Ended, Links, Publication, Push
@@ -20,7 +20,6 @@ from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, foreign, hostile, hostile_everywhere, passing, review
 
-PAGES = Path(__file__).parent / "snapshots"
 OURS = "https://forge.example/team/notes-api/"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 LINKS = Links(
@@ -102,19 +101,9 @@ def foreign_enough() -> Review:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_page(name: str, pytestconfig: pytest.Config) -> None:
-    """Each kind of comment is the page that is stored, byte for byte; `--snapshot-update` writes them anew."""
-    path = PAGES / f"comment-{name}.md"
-    page = page_of(name)
-    if pytestconfig.getoption("update_snapshots", default=False):
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(page.encode())
-    assert path.read_bytes().decode() == page
-
-
-def test_no_page_is_left_over() -> None:
-    """Every stored page is of a kind that there is."""
-    assert {path.name for path in PAGES.iterdir()} == {f"comment-{name}.md" for name in KINDS}
+def test_page(name: str, page: SnapshotAssertion) -> None:
+    """Each kind of comment is the page that is stored."""
+    assert page_of(name) == page
 
 
 @pytest.mark.parametrize("name", KINDS)

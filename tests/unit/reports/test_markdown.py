@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
 from raggate.models.comparison import GoldenChanges
@@ -16,19 +15,6 @@ from raggate.reports import markdown, questions
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import BESIDE, HOSTILE, REVIEWS, foreign, hostile, passing, regression, review
-
-
-class MarkdownFile(SingleFileSnapshotExtension):
-    """One Markdown file per snapshot, to be read as a reader of the report would."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "md"
-
-
-@pytest.fixture
-def page(snapshot: SnapshotAssertion) -> SnapshotAssertion:
-    """Give the snapshot of this test as a Markdown file."""
-    return snapshot.use_extension(MarkdownFile)
 
 
 @pytest.mark.parametrize("name", REVIEWS | BESIDE)
