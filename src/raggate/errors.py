@@ -11,6 +11,7 @@ A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -34,28 +35,31 @@ class RaggateError(Exception):
     """An expected way to end early.
 
     Args:
-        message: what happened and where, one or two sentences, without a final newline.
+        message: what happened and where, one or two sentences: a text is exactly one line, and several lines are a
+            sequence of texts. It may hold foreign values as they are: whoever shows it makes it harmless.
         hint: what to do about it; empty when the message says it already.
         log: the last lines of the API's own log, when they help to see the cause. Untrusted text.
 
     Attributes:
+        lines: the message, as lines. A line break within a text came with a foreign value, and is a space in them.
         waivers: those that stand, once the configuration is known to whoever lets the error pass.
     """
 
     exit_code: ExitCode = ExitCode.INTERNAL
     label: str = "error"
 
-    def __init__(self, message: str, *, hint: str = "", log: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, message: str | Sequence[str], *, hint: str = "", log: tuple[str, ...] = ()) -> None:
+        texts = (message,) if isinstance(message, str) else message
+        self.lines = tuple(" ".join(text.splitlines()) for text in texts)
+        super().__init__(self.message)
         self.hint = hint
         self.log = log
         self.waivers: tuple[Waived, ...] = ()
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """The message by lines: of a file with several problems, one each."""
-        return tuple(self.message.split("\n"))
+    def message(self) -> str:
+        """The lines, one below the other."""
+        return "\n".join(self.lines)
 
 
 class UsageError(RaggateError):

@@ -105,7 +105,7 @@ def told(name: str, **fields: Any) -> Told:
     return Told(code=review.verdict.exit_code, review=review, **fields)
 
 
-USAGE = Told(code=2, ended=Ended(label="usage error", exit_code=2, message="raggate.yml:3: no", suite="notes"))
+USAGE = Told(code=2, ended=Ended(label="usage error", exit_code=2, lines=("raggate.yml:3: no",), suite="notes"))
 
 
 @pytest.mark.parametrize("base", ["main", "lenient", "@team/x"])
@@ -162,7 +162,7 @@ def test_a_pass_lost_to_no_verdict_is_told_in_short(stage: Stage, code: int, lab
     stage.finish(told("pass"))
     stage.pull.head_sha = "3" * 40
     log = tuple(f"line {number} of the log" for number in range(60))
-    ended = Ended(label=label, exit_code=code, message="not ready\nsecond line", log=log, suite="notes")
+    ended = Ended(label=label, exit_code=code, lines=("not ready", "second line"), log=log, suite="notes")
     stage.finish(Told(code=code, ended=ended), event={"head": "3" * 40, "run_id": 6})
     sticky, loud = stage.comments()
     assert "line 59" in sticky
@@ -258,7 +258,7 @@ def test_an_outage_changes_nothing(stage: Stage) -> None:
 def test_no_secret_is_shown(stage: Stage) -> None:
     """A token that found its way into a message stands in no comment and no summary."""
     secret = "ghs_" + "0123456789" * 2
-    ended = Ended(label="cannot tell", exit_code=3, message=f"the API said {secret}", log=(f"key={secret}",))
+    ended = Ended(label="cannot tell", exit_code=3, lines=(f"the API said {secret}",), log=(f"key={secret}",))
     found = Told(code=3, ended=ended)
     surface = stage.finish(found, secrets=(secret,))
     assert secret not in stage.comments()[0] + surface.summary(found, limit=1 << 20)

@@ -17,7 +17,7 @@ from raggate.github.runner import commands, event, results, step_inputs
 from raggate.github.step_context import Record, Runner, prefix_of
 from raggate.inputs import sources
 from raggate.models.verdict import Review
-from raggate.text.escape import log_line
+from raggate.text.escape import log_line, plain
 
 if TYPE_CHECKING:
     from raggate.github.rest.client import GitHub
@@ -236,7 +236,7 @@ def _unshown(text: str) -> None:
 
 def warn(title: str, text: str) -> None:
     """Print a warning that becomes an annotation of the step."""
-    print(commands.annotation("warning", title, text))  # noqa: T201 - a log command
+    print(commands.annotation("warning", title, plain(text, limit=4096, middle=True)))  # noqa: T201 - a log command
 
 
 def say(text: str) -> None:

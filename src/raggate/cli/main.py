@@ -163,7 +163,7 @@ def score(directory: Path, golden_file: Path | None) -> None:
     _, scorecard = rerun.score(directory, golden_file)
     for mode, slices in scorecard.slices.items():
         for name, value in slices.get("overall", {}).items():
-            click.echo(f"{mode}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
+            click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
 
 
 @cli.command()
@@ -215,7 +215,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     target, proposal = rerun.promote_directory(_invocation(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
     cases = len({case.case_id for case in scorecard.cases})
-    click.echo(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases")
+    click.echo(log_line(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases"))
     click.echo("\n".join(rerun.promotion_lines(proposal)))
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
@@ -276,7 +276,7 @@ def _invocation(
         root=Path(os.path.normpath(Path.cwd() / config_file)).parent if against else config_file.resolve().parent,
         config_name=config_file.name,
         environment=caller.environment,
-        say=lambda line: click.echo(f"raggate: {line}", err=True),
+        say=lambda line: click.echo(f"raggate: {log_line(line)}", err=True),
         progress=Progress,
         against=against,
         out=out,

@@ -275,7 +275,7 @@ def _models(base: type[BaseModel]) -> list[type[BaseModel]]:
     return [model for child in base.__subclasses__() for model in (child, *_models(child))]
 
 
-def _describe(error: ValidationError, document: Document) -> str:
+def _describe(error: ValidationError, document: Document) -> list[str]:
     problems = error.errors(include_url=False)
     places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
     enclosing = {where[:depth] for where in places for depth in range(len(where))}
@@ -286,10 +286,10 @@ def _describe(error: ValidationError, document: Document) -> str:
     for done, (where, problem) in enumerate(meant):
         # explaining takes longer than finding, and a file can be wrong in thousands of places
         if len(sentences) == SHOWN_PROBLEMS:
-            return "\n".join([*sentences, f"… and {len({place for place, _ in meant[done:]})} more"])
+            return [*sentences, f"… and {len({place for place, _ in meant[done:]})} more"]
         known_keys = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
         sentences[explain(document, where, problem, known_keys)] = None
-    return "\n".join(sentences)
+    return [*sentences]
 
 
 def _is_union_tag(part: int | str) -> bool:

@@ -268,7 +268,7 @@ def _first_run(relay: Relay) -> Ended:
     return Ended(
         label="cannot tell",
         exit_code=int(ExitCode.CANNOT_TELL),
-        message=f"This is a first run: the base commit has no {name} yet, so there is nothing to judge this run by.",
+        lines=(f"This is a first run: the base commit has no {name} yet, so there is nothing to judge this run by.",),
         hint="Merge with this check not yet required, and promote a baseline. From then on it gates.",
         suite=relay.config_name,
     )

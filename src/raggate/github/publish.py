@@ -61,7 +61,7 @@ class Told:
     @property
     def reason(self) -> Ended:
         """Why there is no review."""
-        return self.ended or Ended(label=name_of(self.code), exit_code=self.code, message="The log says more.")
+        return self.ended or Ended(label=name_of(self.code), exit_code=self.code, lines=("The log says more.",))
 
     @property
     def notable(self) -> bool:

@@ -99,7 +99,7 @@ class Record:
         ended = Ended(
             label=error.label if error else name_of(code),
             exit_code=code,
-            message=error.message if error else _UNSAID.get(code, "The log of the step says more."),
+            lines=error.lines if error else (_UNSAID.get(code, "The log of the step says more."),),
             hint=error.hint if error else "",
             log=error.log if error else (),
             suite=self.suite,

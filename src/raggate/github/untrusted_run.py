@@ -119,7 +119,7 @@ def without_results(verdict: bytes | None, suite: str) -> Ended:
     return Ended(
         label=label,
         exit_code=claim.exit_code if claim.exit_code in _MEASURED_NOTHING else int(ExitCode.CANNOT_TELL),
-        message=message,
+        lines=(message,),
         log=(ITS_WORDS, *words) if words else (),
         suite=suite,
     )

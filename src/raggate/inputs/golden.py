@@ -229,7 +229,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
     """Read one line of a golden set; see `load`.
 
     Raises:
-        ValueError: saying what is wrong, a line for each problem, without the place.
+        ValueError: with an argument for each problem that says what is wrong, without the place.
     """
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
@@ -340,4 +340,4 @@ def _raise_all(problems: list[str]) -> None:
         lines = problems[:SHOWN_PROBLEMS]
         if len(problems) > len(lines):
             lines.append(f"… and {len(problems) - len(lines)} more")
-        raise UsageError("\n".join(lines), hint="docs/golden-set.md describes every key.")
+        raise UsageError(lines, hint="docs/golden-set.md describes every key.")

@@ -70,7 +70,7 @@ def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[
             raise UsageError(f"{name}: expected at most {golden.MAX_CASES} cases")
     notes = _notes(passed, name)
     if not cases:
-        raise UsageError("\n".join([f"{name}: no case is left", *notes]))
+        raise UsageError([f"{name}: no case is left", *notes])
     kept = list(cases.values())
     return Golden(name=name, cases=tuple(kept), hash=digest(kept)), notes
 

@@ -50,20 +50,18 @@ class Push:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A run without a verdict, as reports tell it. Messages and log are untrusted text; `suite` may be unknown."""
+    """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown.
+
+    There is at least one line: of a file with several problems, one each.
+    """
 
     label: str
     exit_code: int
-    message: str
+    lines: tuple[str, ...]
     hint: str = ""
     log: tuple[str, ...] = ()
     suite: str | None = None
     waivers: tuple[Waived, ...] = ()
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The message by lines, without empty ones: of a file with several problems, one each."""
-        return tuple(line for line in self.message.split("\n") if line.strip()) or ("no reason is known",)
 
     @classmethod
     def of(cls, error: RaggateError, suite: str) -> Self:
@@ -71,7 +69,7 @@ class Ended:
         return cls(
             label=error.label,
             exit_code=int(error.exit_code),
-            message=error.message,
+            lines=tuple(filter(str.strip, error.lines)) or ("no reason is known",),
             hint=error.hint,
             log=error.log,
             suite=suite,

@@ -237,7 +237,7 @@ def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     except RaggateError as error:
-        error.message = redact.redact_cut(error.message, secrets)
+        error.lines = tuple(redact.redact_cut(line, secrets) for line in error.lines)
         error.hint = redact.redact_cut(error.hint, secrets)
         error.log = tuple(redact.redact_cut(line, secrets) for line in error.log)
         raise

@@ -75,7 +75,7 @@ def for_log(
         shown = of_level[: max(most - (taken or {}).get(level, 0), 0)]
         if len(of_level) > len(shown) and shown:
             more = f" (+{len(of_level) - len(shown)} more)"
-            message = plain(shown[-1].message, limit=MESSAGE_CHARACTERS - len(more)) + more
+            message = plain(shown[-1].message, limit=MESSAGE_CHARACTERS - len(more), middle=True) + more
             shown[-1] = replace(shown[-1], message=message)
         kept += shown
     return kept
@@ -136,5 +136,5 @@ def _annotation(level: Level, title: str, message: str, path: str | None = None,
         path=path,
         line=line,
         title=plain(title, limit=TITLE_CHARACTERS),
-        message=plain(message, limit=MESSAGE_CHARACTERS),
+        message=plain(message, limit=MESSAGE_CHARACTERS, middle=True),
     )

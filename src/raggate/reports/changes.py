@@ -80,8 +80,8 @@ def if_merged(review: Review) -> Section:
         return Section(name="if merged", rank=3, variants=())
     # sorted is stable: settings keep their order otherwise
     settings = sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened)
-    problems = [f"- ⛔ {said(problem, limit=500)}" for problem in preview.breaks[:10]]
-    problems += [f"- ⚠️ {said(problem, limit=500)}" for problem in preview.problems[:10]]
+    problems = [f"- ⛔ {said(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
+    problems += [f"- ⚠️ {said(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
     rows = _advisory(preview.rows, several=len(review.scorecard.slices) > 1)
     parts = [
         "### If merged\n\n<sub>What this pull request changes of the gate itself. None of it counted here.</sub>",

@@ -63,7 +63,7 @@ def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
     when = "on a re-run of the same commit" if rerun else "since the last push"
     of_suite = f" (suite {safe(suite, limit=60)})" if suite else ""
     named = f"raggate{of_suite}: {safe(verdict, limit=40)} {when}."
-    return f"{header.sign(verdict)} **{named}** {safe(sentence, limit=300)}"
+    return f"{header.sign(verdict)} **{named}** {safe(sentence, limit=300, middle=True)}"
 
 
 def _paragraphs(head: str, *others: str) -> str:

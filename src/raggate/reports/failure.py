@@ -64,11 +64,11 @@ def _told(ended: Ended) -> tuple[Section, Section, Section, Section]:
     suite = ended.suite or ""
     variants = []
     for width, most, wide in ((1500, SHOWN_LINES, 300), (300, 10, 60), (200, 3, 60)):
-        lines = [safe(line, limit=width) for line in ended.lines[:most]]
+        lines = [safe(line, limit=width, middle=True) for line in ended.lines[:most]]
         if len(ended.lines) > most:
             lines.append(f"… and {len(ended.lines) - most} more")
         variants.append(header.head(ended.label, safe(suite, limit=wide), lines))
-    hints = (safe(ended.hint, limit=600), safe(ended.hint, limit=200)) if ended.hint else ()
+    hints = tuple(safe(ended.hint, limit=width, middle=True) for width in (600, 200) if ended.hint)
     return (
         Section(name="the message", rank=KEPT, variants=tuple(variants)),
         Section(name="the hint", rank=1, variants=hints),
@@ -79,14 +79,15 @@ def _told(ended: Ended) -> tuple[Section, Section, Section, Section]:
 
 def render_json(error: RaggateError, suite: str, run_id: str) -> str:
     """Serialise why there is no verdict, for verdict.json."""
+    message = plain(error.message, limit=1500, middle=True)
     value = {
         "schema": SCHEMA,
         "suite": suite,
         "run_id": run_id,
         "verdict": error.label,
         "exit_code": int(error.exit_code),
-        "headline": plain(error.message, limit=1500),
-        "reasons": [{"code": error.label.replace(" ", "-"), "message": plain(error.message, limit=1500)}],
+        "headline": message,
+        "reasons": [{"code": error.label.replace(" ", "-"), "message": message}],
         "warnings": [],
         "baseline": None,
         "against": None,
@@ -104,7 +105,7 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "first_run": False,
         "preview": None,
         "not_used": [],
-        "hint": error.hint,
+        "hint": plain(error.hint, limit=1000, middle=True),
         "log": [plain(line) for line in error.log],
     }
     return dumps(value, pretty=True).decode()

@@ -79,7 +79,7 @@ def reproduce(review: Review) -> Section:
 
 def provenance(review: Review, links: Links | None) -> Section:
     """Write in small print which baseline and which files decided, and how the calls went."""
-    promotion = safe(formatting.promotion_note(review), limit=600)
+    promotion = safe(formatting.promotion_note(review), limit=600, middle=True)
     lines = [_baseline(review, links), _trusted(review, links), _operations(review), promotion]
     lines.append(live_link("Workflow run with the full report", links.run if links is not None else None, links))
     shown = [line for line in lines if line]
@@ -135,4 +135,4 @@ def _trusted(review: Review, links: Links | None) -> str:
 
 
 def _operations(review: Review) -> str:
-    return safe(formatting.operations_line(review.scorecard), limit=500)
+    return safe(formatting.operations_line(review.scorecard), limit=500, middle=True)

@@ -69,13 +69,13 @@ def _sentence(headline: str, length: int) -> str:
     first, stop, rest = headline.partition(". ")
     if stop and len(headline) <= length:
         return f"**{safe(first, limit=length)}.** {safe(rest, limit=length)}"
-    return f"**{said(headline, limit=length)}**"
+    return f"**{said(headline, limit=length, middle=True)}**"
 
 
 def notes(publication: Publication) -> Section:
     """Write what the publisher adds to the verdict."""
-    full = [safe(note, limit=600) for note in publication.notes]
-    short = [safe(note, limit=100) for note in publication.notes[:3]]
+    full = [safe(note, limit=600, middle=True) for note in publication.notes]
+    short = [safe(note, limit=100, middle=True) for note in publication.notes[:3]]
     told = [f"Judged for a merge into {safe(publication.base, limit=100)}."] if publication.base else []
     told += [_RELAYED] if publication.relayed else []
     quiet = [f"<sub>{' '.join(told)}</sub>"] if told else []
@@ -152,12 +152,12 @@ def _waiver(one: Waived, width: int) -> str:
     soon = f", {left} {'day' if left == 1 else 'days'} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
     state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[one.state]
     text = f"{what}{mode}: {one.reason} ({one.owner}, until {one.expires}{soon})"
-    return f"- {state}: {said(text, limit=width)}"
+    return f"- {state}: {said(text, limit=width, middle=True)}"
 
 
 def bullets(reasons: Sequence[Reason], width: int) -> str:
     """List reasons, at most `SHOWN_REASONS`."""
-    lines = [f"- {said(_capital(reason.message), limit=width)}" for reason in reasons[:SHOWN_REASONS]]
+    lines = [f"- {said(_capital(reason.message), limit=width, middle=True)}" for reason in reasons[:SHOWN_REASONS]]
     if len(reasons) > SHOWN_REASONS:
         lines.append(f"- … and {len(reasons) - SHOWN_REASONS} more in verdict.json")
     return "\n".join(lines)

@@ -43,9 +43,9 @@ def heading_alert(kind: str, *lines: str) -> str:
     return f"> [!{kind}]\n" + "<br>\n".join(f"> {line}" for line in lines)
 
 
-def said(text: str, *, limit: int = 300) -> str:
+def said(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """Make foreign text inert, with a dash where nothing is left: an empty list item underlines what is before it."""
-    return safe(text, limit=limit) or "–"
+    return safe(text, limit=limit, middle=middle) or "–"
 
 
 def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:

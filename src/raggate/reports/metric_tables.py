@@ -213,10 +213,10 @@ def invariants(review: Review) -> Section:
 
 def _finding(finding: Finding, *, examples: int, width: int) -> str:
     times = f", {finding.count} times" if finding.count > 1 else ""
-    shown = "".join(f"\n  - {said(example, limit=width)}" for example in finding.examples[:examples])
+    shown = "".join(f"\n  - {said(example, limit=width, middle=True)}" for example in finding.examples[:examples])
     level = "error" if finding.level == "error" else "warning"
     name = f"**{safe(finding.invariant, limit=60)}** ({level}{times})"
-    return f"- {_level(finding)} {name}: {said(finding.message, limit=width)}{shown}"
+    return f"- {_level(finding)} {name}: {said(finding.message, limit=width, middle=True)}{shown}"
 
 
 def _level(finding: Finding) -> str:

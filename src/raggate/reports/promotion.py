@@ -115,7 +115,7 @@ def _accepts(proposal: Proposal) -> Section:
 
 
 def _bullets(reasons: Sequence[Reason], most: int, width: int) -> str:
-    lines = [f"- ⚠️ {said(reason.message, limit=width)}" for reason in reasons[:most]]
+    lines = [f"- ⚠️ {said(reason.message, limit=width, middle=True)}" for reason in reasons[:most]]
     if len(reasons) > most:
         lines.append(f"- … and {len(reasons) - most} more")
     return "\n".join(lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from raggate.models.verdict import Judged, Reason, Review
+from raggate.models.comparison import Finding, Flip
+from raggate.models.verdict import Judged, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, rounded
@@ -24,24 +25,24 @@ def render(review: Review) -> str:
         "run_id": review.run.run_id,
         "verdict": verdict.outcome,
         "exit_code": verdict.exit_code,
-        "headline": verdict.headline,
+        "headline": _line(verdict.headline),
         "reasons": [_clause(reason) for reason in verdict.reasons],
         "warnings": [_clause(reason) for reason in verdict.warnings],
         "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
         "against": review.against,
         "compared": comparison.compared,
         "metrics": [_row(row) for row in verdict.rows if row.gated or row.status == "no baseline"],
-        "flips": [asdict(flip) for flip in comparison.flips],
-        "fallen": [asdict(flip) for flip in review.fallen],
-        "promotion_needs_permission": list(review.lowers),
+        "flips": [_flip(flip) for flip in comparison.flips],
+        "fallen": [_flip(flip) for flip in review.fallen],
+        "promotion_needs_permission": [_line(line) for line in review.lowers],
         "golden_changes": asdict(comparison.golden),
         "vault_changes": list(comparison.vault_changes),
-        "config_changes": [list(entry) for entry in comparison.config_changes],
+        "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],
         "repeated": None if repeated is None else repeated.stored(),
-        "invariants": [asdict(finding) for finding in review.findings],
+        "invariants": [_finding(finding) for finding in review.findings],
         "waivers": [asdict(waiver) for waiver in review.waivers],
         "first_run": review.first_run,
-        "preview": None if review.preview is None else asdict(review.preview),
+        "preview": None if review.preview is None else _preview(review.preview),
         "not_used": list(review.run.config.get("ignored") or []),
         "hint": "",
         "log": [plain(line) for line in review.run.log],
@@ -49,8 +50,36 @@ def render(review: Review) -> str:
     return dumps(value, pretty=True).decode()
 
 
+def _line(text: str) -> str:
+    """Make a sentence, or a value shown to people, one printable line; ids and paths stay exact."""
+    return plain(text, limit=1500, middle=True)
+
+
 def _clause(reason: Reason) -> dict[str, str]:
-    return {"code": reason.code, "message": reason.message}
+    return {"code": reason.code, "message": _line(reason.message)}
+
+
+def _flip(flip: Flip) -> dict[str, Any]:
+    instead = None if flip.displaced_by is None else _line(flip.displaced_by)
+    return {**asdict(flip), "gold": _line(flip.gold), "why": _line(flip.why), "displaced_by": instead}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        **asdict(finding),
+        "message": _line(finding.message),
+        "examples": [_line(example) for example in finding.examples],
+    }
+
+
+def _preview(preview: Preview) -> dict[str, Any]:
+    return {
+        **asdict(preview),
+        "settings": [[_line(part) for part in setting] for setting in preview.settings],
+        "loosened": [_line(key) for key in preview.loosened],
+        "breaks": [_line(problem) for problem in preview.breaks],
+        "problems": [_line(problem) for problem in preview.problems],
+    }
 
 
 def _row(row: Judged) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Foreign text made harmless: one function for each place it can end up in.
 
 Questions, headings, answers, log lines and error bodies come from pull requests, notes and the API under test.
-All of it is hostile until it has gone through the function for its destination.
+All of it is hostile until it has gone through the function for its destination. That is called where text is shown, and
+nowhere else: errors, reasons and findings hold foreign values as they came.
 """
 
 from __future__ import annotations
@@ -26,34 +27,41 @@ _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 _REFERENCE = re.compile(r"gh-(?=\d)|(?<!\w)[0-9a-f]{7,40}(?!\w)", re.IGNORECASE | re.ASCII)
 
 
-def plain(text: str, *, limit: int = 300) -> str:
+_SEEN = 4
+"""Times the limit: so much of a text is looked at, as most of it may vanish."""
+
+
+def plain(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """Make foreign text one printable line: for terminals, logs and JSON that people read.
 
     Control, bidirectional, zero-width and unassigned characters become spaces or vanish, white space collapses, and
     anything beyond `limit` characters is cut with an ellipsis.
+
+    Args:
+        text: the text.
+        limit: most characters of the line, at least 1.
+        middle: whether it is cut in the middle: for a sentence, which begins and ends with raggate's own words.
     """
-    cleaned = "".join(_visible(character) for character in text[: limit * 4])
-    line = " ".join(cleaned.split())
-    if len(line) > limit:
-        return line[: limit - 1].rstrip() + "…"
-    return line
+    if middle:
+        return _ends(text, limit)
+    line = _printable(text[: limit * _SEEN])
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def log_line(text: str, *, limit: int = 2000) -> str:
-    """Make one line of a foreign log harmless for a CI log: no escape codes, no workflow commands.
+    """Make a line harmless for a CI log, cut in the middle: no escape codes, no workflow commands.
 
     GitHub's runner reads a line that starts with `::` or contains `##[` as a command.
     """
-    line = plain(text, limit=limit)
-    return _COMMAND_MARK.sub("\\g<0>\u200b", line)
+    return _COMMAND_MARK.sub("\\g<0>\u200b", plain(text, limit=limit, middle=True))
 
 
-def markdown(text: str, *, limit: int = 300) -> str:
-    """Make foreign text inert inside a Markdown paragraph or table cell.
+def markdown(text: str, *, limit: int = 300, middle: bool = False) -> str:
+    """Make foreign text inert inside a Markdown paragraph or table cell; `limit` and `middle` are those of `plain`.
 
     The result renders as the text itself: no link, mention, image, HTML, emphasis, table break or comment marker.
     """
-    line = _LIVE.sub("\\g<0>\0", plain(text, limit=limit))
+    line = _LIVE.sub("\\g<0>\0", plain(text, limit=limit, middle=middle))
     return _SPECIAL.sub(_entity, _REFERENCE.sub(_broken, line)).replace("\0", _JOINER)
 
 
@@ -68,6 +76,20 @@ def _entity(match: re.Match[str]) -> str:
     if match[0] == "$":
         return "<span>&#36;</span>"
     return "".join(f"&#{ord(character)};" for character in match[0])
+
+
+def _ends(text: str, limit: int) -> str:
+    whole = len(text) <= 2 * limit * _SEEN
+    first = _printable(text if whole else text[: limit * _SEEN])
+    if whole and len(first) <= limit:
+        return first
+    last = first if whole else _printable(text[-limit * _SEEN :])
+    begin, end = limit // 2, (limit - 1) // 2
+    return f"{first[:begin].rstrip()}…{last[max(len(last) - end, 0) :].lstrip()}"
+
+
+def _printable(text: str) -> str:
+    return " ".join("".join(map(_visible, text)).split())
 
 
 def _visible(character: str) -> str:

@@ -41,22 +41,24 @@ RELAYED = Publication(links=LINKS, relayed=True, notes=("The step is green all t
 USAGE = Ended(
     label="usage error",
     exit_code=2,
-    message="raggate.yml:14: gate.tolerence: unknown key; did you mean 'tolerance'?\n"
-    "raggate.yml:20: ask.k: expected a number from 1, found 'ten'",
+    lines=(
+        "raggate.yml:14: gate.tolerence: unknown key; did you mean 'tolerance'?",
+        "raggate.yml:20: ask.k: expected a number from 1, found 'ten'",
+    ),
     hint="docs/configuration.md lists every key.",
     suite="notes",
 )
 NOT_READY = Ended(
     label="cannot tell",
     exit_code=3,
-    message="the API was not ready after 60 s: GET /api/health: connection refused",
+    lines=("the API was not ready after 60 s: GET /api/health: connection refused",),
     hint="Is it listening on the port that {port} stands for?",
     log=("listening on :8080", "", "panic: no vault"),
     suite="notes",
 )
-INTERRUPTED = Ended(label="interrupted", exit_code=130, message="interrupted after 3 of 24 questions", suite="notes")
-KILLED = Ended(label="killed", exit_code=137, message="the container was killed (exit code 137)")
-CRASHED = Ended(label="internal error", exit_code=70, message="KeyError: 'mode'", hint="Report it.", suite="notes")
+INTERRUPTED = Ended(label="interrupted", exit_code=130, lines=("interrupted after 3 of 24 questions",), suite="notes")
+KILLED = Ended(label="killed", exit_code=137, lines=("the container was killed (exit code 137)",))
+CRASHED = Ended(label="internal error", exit_code=70, lines=("KeyError: 'mode'",), hint="Report it.", suite="notes")
 STICKY = f"{OURS}pull/7#issuecomment-1"
 
 KINDS = {
@@ -241,12 +243,12 @@ class TestEnded:
     def test_says_what_to_do(self, ended: Ended, words: str) -> None:
         """Each says what happened and what to do about it."""
         text = visible(comment.render_ended(ended, LINKED))
-        assert ended.message.splitlines()[0] in text
+        assert ended.lines[0] in text
         assert words in text
 
     def test_long_messages_fit(self) -> None:
         """A message of any length fits the smallest limit and keeps its first line."""
-        ended = replace(NOT_READY, message="\n".join(["@" * 2000] * 100), hint="|" * 2000, log=("<" * 2000,) * 20)
+        ended = replace(NOT_READY, lines=("@" * 2000,) * 100, hint="|" * 2000, log=("<" * 2000,) * 20)
         page = comment.render_ended(ended, RELAYED, limit=SMALLEST_LIMIT)
         assert utf16_units(page) <= SMALLEST_LIMIT
         assert "@" * 50 in visible(page)
@@ -271,7 +273,7 @@ def test_foreign_text_is_only_text(text: str) -> None:
         notes=(text,),
         pushes=(Push(head=text, verdict=text, run=1), Push(head="a" * 40, verdict="pass", run=2)),
     )
-    ended = Ended(label=text, exit_code=3, message=text, hint=text, log=(text, text), suite=text)
+    ended = Ended(label=text, exit_code=3, lines=(text,), hint=text, log=(text, text), suite=text)
     pages = (
         comment.render(found, publication),
         comment.render_ended(ended, publication),

@@ -22,7 +22,7 @@ ERRORS = {
         log=("listening on :8080", "", "warning: no vault"),
     ),
     "interrupted": Interrupted("interrupted after 3 of 24 questions", hint="Partial results are in runs/1."),
-    "several-problems": UsageError("golden.jsonl:1: key 'id' is missing\ngolden.jsonl:2: not valid JSON"),
+    "several-problems": UsageError(["golden.jsonl:1: key 'id' is missing", "golden.jsonl:2: not valid JSON"]),
 }
 
 
@@ -77,7 +77,7 @@ def test_waivers_that_stand() -> None:
         "ada",
         "ben",
     ]
-    ended = Ended(label="cannot tell", exit_code=3, message="it broke", waivers=error.waivers)
+    ended = Ended(label="cannot tell", exit_code=3, lines=("it broke",), waivers=error.waivers)
     named = {section.name: section for section in failure.sections_of(ended, Publication())}
     assert "reindexing" in visible(named["waivers"].variants[0])
 

@@ -57,8 +57,8 @@ def summary(directory: Path | None, error: RaggateError | None, code: int) -> st
         return report
     parts = [f"## ❔ raggate: {name_of(code)}"]
     if error is not None:
-        parts.append("<br>\n".join(f"> {safe(line, limit=1500)}" for line in error.lines))
-        parts += [safe(error.hint, limit=600)] if error.hint else []
+        parts.append("<br>\n".join(f"> {safe(line, limit=1500, middle=True)}" for line in error.lines))
+        parts += [safe(error.hint, limit=600, middle=True)] if error.hint else []
     elif not report:
         parts.append("There is no report. The log of the step says more.")
     else:

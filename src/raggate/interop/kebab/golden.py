@@ -312,4 +312,4 @@ def _case(query: GoldenQuery) -> Case:
 def _raise_all(problems: list[str]) -> None:
     if problems:
         more = [f"… and {len(problems) - SHOWN_PROBLEMS} more"] if len(problems) > SHOWN_PROBLEMS else []
-        raise UsageError("\n".join(problems[:SHOWN_PROBLEMS] + more), hint="docs/systems/kebab.md describes every key.")
+        raise UsageError(problems[:SHOWN_PROBLEMS] + more, hint="docs/systems/kebab.md describes every key.")
