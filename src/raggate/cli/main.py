@@ -214,8 +214,8 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "by")}
     target, proposal = rerun.promote_directory(_invocation(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
-    cases = len({case.case_id for case in scorecard.cases})
-    click.echo(log_line(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases} cases"))
+    cases = f"{len({case.case_id for case in scorecard.cases})} cases"
+    click.echo(log_line(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}"))
     click.echo("\n".join(rerun.promotion_lines(proposal)))
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
