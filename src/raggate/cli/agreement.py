@@ -48,7 +48,7 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
     in annotation/exports. Exits 3 when no row is left to compare.
     """
     from raggate.interop.pragmata.files import read_sheets, write_agreement
-    from raggate.labels import agreement as agreeing
+    from raggate.labels import agreement as agreement_metrics
     from raggate.labels import agreement_rows
     from raggate.labels.models import TaskAgreement
 
@@ -63,8 +63,8 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
         of_all = "" if len(chosen) == len(judgments) else f" of {len(judgments)}"
         click.echo(f"{task}: {len(chosen)}{of_all} judgments{_why(chosen, judgments)}")
         if chosen:
-            by_label = agreeing.label_agreement(chosen, without_variation=constant, **bootstrap)
-            agreements.append(TaskAgreement(task=task, labels=by_label, pairs=agreeing.pair_agreement(chosen)))
+            by_label = agreement_metrics.label_agreement(chosen, without_variation=constant, **bootstrap)
+            agreements.append(TaskAgreement(task=task, labels=by_label, pairs=agreement_metrics.pair_agreement(chosen)))
             _say_agreement(agreements[-1])
     if out is not None:
         numbers = {name: bootstrap[name] for name in ("resamples", "level")}

@@ -78,17 +78,17 @@ labels.add_command(agreement)
 def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
     """Compute the label-based metrics of one task with confidence intervals."""
     from raggate.interop.pragmata.files import read_sheets, write_report
-    from raggate.labels import checks as annotation_checks
-    from raggate.labels import score as annotations
+    from raggate.labels import checks
+    from raggate.labels import score as label_scores
 
     sheets = read_sheets(files, task)
     judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
     if task != "retrieval" and settings["k"] is not None:
         raise UsageError(f"--k is for the task retrieval, not {task}")
-    scores = annotations.score(judgments, **settings)
-    panels = annotation_checks.panels(judgments, [row for sheet in sheets for row in sheet.discarded])
-    missing = annotation_checks.incomplete(panels)
-    repeated = annotation_checks.repeated(judgments)
+    scores = label_scores.score(judgments, **settings)
+    panels = checks.panels(judgments, [row for sheet in sheets for row in sheet.discarded])
+    missing = checks.incomplete(panels)
+    repeated = checks.repeated(judgments)
     if repeated:
         warn(_REPEATED.format(count=len(repeated), place=repeated[0].place))
     if missing:
@@ -96,7 +96,7 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
     if scores.unjudged:
         warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
     if out is None:
-        _say_scores(scores, len(annotations.annotators(judgments)))
+        _say_scores(scores, len(label_scores.annotators(judgments)))
     else:
         click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now())}"))
 
@@ -126,7 +126,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
     """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
     from raggate.interop.pragmata.files import read_sheets
     from raggate.labels import checks
-    from raggate.labels import score as annotations
+    from raggate.labels import score as label_scores
 
     rules = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
     unknown = next((name for name in allow if name not in rules), None)
@@ -143,7 +143,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
         click.echo(log_line(f"{where}: {item.rule}: {item.message}{unusual}"))
     complete = sum(panel.complete is True for panel in panels)
     click.echo(
-        f"{len(judgments)} judgments by {len(annotations.annotators(judgments))} annotators, "
+        f"{len(judgments)} judgments by {len(label_scores.annotators(judgments))} annotators, "
         f"{len(discarded)} discarded; {complete} of {len(panels)} retrieval panels known to be complete; "
         f"{len(findings)} findings"
     )
@@ -194,21 +194,20 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
     from raggate.interop.pragmata.files import read_sheets, result_lists
-    from raggate.labels import checks as annotation_checks
-    from raggate.labels import compare
-    from raggate.labels import score as annotations
+    from raggate.labels import checks, compare
+    from raggate.labels import score as label_scores
     from raggate.labels.models import RetrievalJudgment
 
     labelled = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
     judgments = [judgment for judgment in labelled if isinstance(judgment, RetrievalJudgment)]
     policy = {name: settings.pop(name) for name in ("k", "unjudged", "limit", "ideal")}
-    current = annotations.join(judgments, result_lists(directory, judgments, mode), **policy)
+    current = label_scores.join(judgments, result_lists(directory, judgments, mode), **policy)
     _say_joined(current, directory)
-    repeated = annotation_checks.repeated(judgments)
+    repeated = checks.repeated(judgments)
     doubts = [_REPEATED.format(count=len(repeated), place=repeated[0].place)] if repeated else []
     if baseline is None:
         return int(ExitCode.CANNOT_TELL if _say_doubts([*doubts, *_doubts(current)]) else ExitCode.PASS)
-    before = annotations.join(judgments, result_lists(baseline, judgments, mode), **policy)
+    before = label_scores.join(judgments, result_lists(baseline, judgments, mode), **policy)
     deltas = compare.compare(current, before, **settings)
     click.echo(log_line(f"against {baseline}, over the queries both have:"))
     for delta in deltas:

@@ -13,7 +13,7 @@ from typing import Any
 
 from raggate.errors import UsageError
 from raggate.interop.golden_formats import FORMATS, Format, Options, read_pragmata, rows_of
-from raggate.interop.trec_beir.golden_rows import Note, Row, differences
+from raggate.interop.golden_rows import Note, Row, differences
 from raggate.labels.score import consolidate
 from raggate.models.golden import Case
 from raggate.text.escape import plain

@@ -10,17 +10,17 @@ from typing import Any, Protocol
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop import lenient_golden
-from raggate.interop.kebab import golden as kebab
+from raggate.interop.golden_rows import Note, Row, case_row, note
+from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
-from raggate.interop.pragmata import annotations as pragmata
-from raggate.interop.pragmata import golden as golden_pragmata
+from raggate.interop.pragmata import golden as pragmata_golden
 from raggate.interop.pragmata import records as pragmata_records
+from raggate.interop.pragmata.sheets import read_sheet
 from raggate.interop.substrate import cases as substrate_cases
-from raggate.interop.substrate import golden as substrate
+from raggate.interop.substrate import golden as substrate_golden
 from raggate.interop.substrate.golden import QuerySet
 from raggate.interop.trec_beir import beir, golden_graded
 from raggate.interop.trec_beir.golden_graded import Graded, Unit
-from raggate.interop.trec_beir.golden_rows import Note, Row, case_row, note
 from raggate.labels.metrics import grade
 from raggate.labels.models import Record, RetrievalJudgment
 from raggate.models.golden import Case
@@ -146,17 +146,17 @@ class _Kebab(_OneFile):
     """kebab's golden YAML."""
 
     def load(self, path: Path) -> tuple[GoldenFile, tuple[Note, ...]]:
-        native = kebab.read_golden(read_bytes(path), plain(str(path)))
+        native = kebab_golden.read_golden(read_bytes(path), plain(str(path)))
         return native, tuple(note("", "", "dropped", text) for text in native.ignored)
 
     def decode(self, native: GoldenFile) -> tuple[Case, ...]:
-        return kebab.to_cases(native, golden.complete, unlabelled=self.options.unlabelled)
+        return kebab_golden.to_cases(native, golden.complete, unlabelled=self.options.unlabelled)
 
     def encode(self, cases: Sequence[Case]) -> GoldenFile:
         # without labels an entry is one to refuse there, whatever it says of itself
-        entries = [kebab.from_case(case)[0] for case in cases]
+        entries = [kebab_golden.from_case(case)[0] for case in cases]
         queries = tuple(entry for entry in entries if not entry.answerable or entry.labelled or entry.forbidden)
-        return GoldenFile(name=_TARGET, queries=queries, hash=kebab.digest(queries), ignored=())
+        return GoldenFile(name=_TARGET, queries=queries, hash=kebab_golden.digest(queries), ignored=())
 
     def rows(self, native: GoldenFile) -> Mapping[str, Row]:
         written = {query.id: query.model_dump(exclude_defaults=True) for query in native.queries}
@@ -166,7 +166,7 @@ class _Kebab(_OneFile):
         }
 
     def save(self, native: GoldenFile, path: Path) -> None:
-        write_atomic(path, kebab.write_golden(native.queries))
+        write_atomic(path, kebab_golden.write_golden(native.queries))
 
 
 class _Substrate(_OneFile):
@@ -175,7 +175,7 @@ class _Substrate(_OneFile):
     bare = False
 
     def load(self, path: Path) -> tuple[QuerySet, tuple[Note, ...]]:
-        native = substrate.read_queries(path)
+        native = substrate_golden.read_queries(path)
         about = {"version": native.version, "description": native.description, **native.extra}
         return native, tuple(
             note("", key, "dropped", plain(str(value), limit=60)) for key, value in about.items() if value
@@ -199,7 +199,7 @@ class _Substrate(_OneFile):
         return _without_answer(cases)
 
     def save(self, native: QuerySet, path: Path) -> None:
-        substrate.write_queries(path, native, bare=self.bare)
+        substrate_golden.write_queries(path, native, bare=self.bare)
 
 
 class _SubstrateArray(_Substrate):
@@ -286,9 +286,9 @@ def read_pragmata(path: Path, options: Options, consolidate: Any) -> tuple[tuple
             hint="Give the CSV of retrieval labels as SOURCE, and this file with --records.",
         )
     if path.is_dir():
-        sheets = [pragmata.read_sheet(read_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
+        sheets = [read_sheet(read_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
     else:
-        sheets = [pragmata.read_sheet(read_bytes(path), str(path), task="retrieval")]
+        sheets = [read_sheet(read_bytes(path), str(path), task="retrieval")]
     sheets = [sheet for sheet in sheets if sheet.task == "retrieval"]
     judgments = [row for sheet in sheets for row in sheet.judgments if isinstance(row, RetrievalJudgment)]
     if not judgments:
@@ -296,7 +296,7 @@ def read_pragmata(path: Path, options: Options, consolidate: Any) -> tuple[tuple
     records: tuple[Record, ...] = ()
     if options.records is not None:
         records = pragmata_records.read_records(read_bytes(options.records), str(options.records))
-    cases, notes = golden_pragmata.to_cases(consolidate(judgments), records, grade=grade, complete=golden.complete)
+    cases, notes = pragmata_golden.to_cases(consolidate(judgments), records, grade=grade, complete=golden.complete)
     aside = []
     if len(consolidate(judgments)) < len(judgments):
         aside.append(note("", "annotator_id", "dropped", "several annotators: the majority of each label counts"))

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from builders import make_case_score, make_scorecard
 from raggate.cli.baseline import baseline
 from raggate.errors import UsageError
-from raggate.gate import baseline as stored
+from raggate.gate import baseline as gate_baseline
 from raggate.models.baseline import Accepted, Lowered
 from raggate.models.scorecard import OVERALL
 
@@ -77,7 +77,7 @@ def content(run_id: str = "run-1", hit: float = 1.0, **provenance: Any) -> bytes
         make_case_score("q2", {"hit_at_5": 0.0, "mrr_at_5": None}),
     )
     scorecard = make_scorecard(*cases, suite="notes", run_id=run_id)
-    return stored.write(scorecard, {**PROVENANCE, **provenance}, ACCEPTED)
+    return gate_baseline.write(scorecard, {**PROVENANCE, **provenance}, ACCEPTED)
 
 
 @pytest.fixture

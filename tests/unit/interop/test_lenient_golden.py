@@ -14,7 +14,7 @@ from helloworld_files import CASES, make_chunk_row, make_row
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop import lenient_golden
-from raggate.interop.helloworld import metrics as compat
+from raggate.interop.helloworld import metrics as helloworld_metrics
 from raggate.models.golden import Golden, Support
 from raggate.scoring import score
 
@@ -151,7 +151,7 @@ def test_numbers_are_those_of_their_scripts() -> None:
     )
     cases = {case.id: case for case in golden_set.cases}
     rows = [make_row(name, make_chunk_row("a.md", "# Any")) for name in ("q1", "q2", "q3", "q4")]
-    means = compat.aggregate(rows, cases)
+    means = helloworld_metrics.aggregate(rows, cases)
     assert means["recall_at_k_avg"] == pytest.approx(2 / 3)
     assert "recall_all_at_k_avg" not in means
 
@@ -205,4 +205,4 @@ def test_cases_that_break_a_rule_can_be_scored(
     scorecard = score.score(make_run(make_labelled(cases.cases[0], result)), [5])
     values = scorecard.cases[0].values
     assert (values["hit_at_5"] is None) == (not (answerable and labelled))
-    assert set(compat.aggregate([make_row("q1")], {"q1": cases.cases[0]})) >= {"recall_at_k_avg", "mrr_avg"}
+    assert set(helloworld_metrics.aggregate([make_row("q1")], {"q1": cases.cases[0]})) >= {"recall_at_k_avg", "mrr_avg"}

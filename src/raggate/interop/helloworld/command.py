@@ -63,23 +63,23 @@ def helloworld() -> None:
 def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
     """Score a run again: the note system's own numbers and raggate's side by side."""
     from raggate.interop.helloworld import inputs
-    from raggate.interop.helloworld import metrics as compat
-    from raggate.interop.helloworld import write as writing
+    from raggate.interop.helloworld import metrics as helloworld_metrics
+    from raggate.interop.helloworld import write as writer
 
     if flags["update"] and flags["aggregate_only"]:
         raise UsageError("--update and --aggregate-only: expected at most one of them")
 
     files, run, scorecard = inputs.scored(directory, golden_file, _note, lenient=flags["lenient"])
     cases = {case.id: case for case in run.golden.cases}
-    theirs = compat.aggregate(files.rows, cases, stored=flags["aggregate_only"])
+    theirs = helloworld_metrics.aggregate(files.rows, cases, stored=flags["aggregate_only"])
     theirs = {
         **{key: files.aggregates[key] for key in ("operational_metrics", "latency") if key in files.aggregates},
         **theirs,
     }
     if output_metrics is not None:
-        writing.write_object(output_metrics, theirs)
+        writer.write_object(output_metrics, theirs)
     if flags["update"]:
-        writing.update(directory, files, compat.scored(files.rows, cases), theirs)
+        writer.update(directory, files, helloworld_metrics.scored(files.rows, cases), theirs)
         _note(f"wrote the scores of {len(files.rows)} rows into {directory}")
     truncated = sum(item.labels.truncated for item in run.results)
     if flags["as_json"]:
@@ -146,13 +146,13 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
     Exits 1 when a mean fell too far, and 3 when the runs cannot be compared: they were measured differently, no gated
     mean is on both sides, or questions of A have no row in B.
     """
-    from raggate.interop.helloworld import compare as compat
+    from raggate.interop.helloworld import compare as run_comparison
     from raggate.interop.helloworld import inputs
 
     ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
     allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
     sides = inputs.sides((baseline, new), golden_file, _note, lenient=settings.pop("lenient"))
-    comparison = compat.compare(sides[0], sides[1], levels)
+    comparison = run_comparison.compare(sides[0], sides[1], levels)
     for invariant in comparison.invariants:
         problem = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
         _note(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
@@ -163,7 +163,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
         _note("the means are over other questions on each side; with --golden they are over those of both")
-    return _gate(comparison, compat.Thresholds(**settings), **allow)
+    return _gate(comparison, run_comparison.Thresholds(**settings), **allow)
 
 
 @helloworld.command()
@@ -180,29 +180,31 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
     """Write a raggate run as a run directory of the note system, with its numbers."""
-    from raggate.interop.helloworld import metrics as compat
-    from raggate.interop.helloworld import read as formats
-    from raggate.interop.helloworld import write as writing
+    from raggate.interop.helloworld import metrics as helloworld_metrics
+    from raggate.interop.helloworld import read as reader
+    from raggate.interop.helloworld import write as writer
     from raggate.pipeline import run_directory
 
     run = run_directory.read(directory)
     _refuse_existing(out)
     results = [item.result for item in run.results if item.result.mode == _mode(run, settings["mode"])]
-    config = writing.run_config(run)
+    config = writer.run_config(run)
     cases = {case.id: case for case in run.golden.cases}
     questions = {name: case.question for name, case in cases.items()}
-    rows = writing.to_rows(results, questions, config, full_text=settings["full_text"])
+    rows = writer.to_rows(results, questions, config, full_text=settings["full_text"])
     if any(result.response is not None and result.response.answer is None for result in results):
         _note("the run asked for no answers: empty answers count as refusals there, and attribution is 0")
-    aggregates = compat.aggregate_metrics(results, rows, cases)
-    files = formats.RunFiles(
+    aggregates = helloworld_metrics.aggregate_metrics(results, rows, cases)
+    files = reader.RunFiles(
         run_id=run.run_id,
         config=config,
-        metrics=writing.metrics_file(run, config, aggregates),
-        rows=tuple(writing.redacted(row) if settings["redact"] else row for row in compat.scored(rows, cases)),
+        metrics=writer.metrics_file(run, config, aggregates),
+        rows=tuple(
+            writer.redacted(row) if settings["redact"] else row for row in helloworld_metrics.scored(rows, cases)
+        ),
     )
     previous = _previous(out, settings["previous"])
-    writing.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
+    writer.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
     click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
 
 
@@ -214,13 +216,13 @@ def redact(directory: Path, out: Path) -> None:
 
     Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
     """
-    from raggate.interop.helloworld import read as formats
-    from raggate.interop.helloworld import write as writing
+    from raggate.interop.helloworld import read as reader
+    from raggate.interop.helloworld import write as writer
 
-    files = formats.read(directory)
+    files = reader.read(directory)
     _refuse_existing(out)
-    writing.update(out, files, [writing.redacted(row) for row in files.rows], {})
-    writing.write_object(out / "config.json", files.config)
+    writer.update(out, files, [writer.redacted(row) for row in files.rows], {})
+    writer.write_object(out / "config.json", files.config)
     click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
 
 
@@ -286,15 +288,15 @@ def _mode(run: Run, wanted: str | None) -> str:
 
 def _previous(out: Path, given: Path | None) -> RunFiles | None:
     """Read the run that a summary compares with: the one that is given, else the last before in the same directory."""
-    from raggate.interop.helloworld import read as formats
+    from raggate.interop.helloworld import read as reader
 
     if given is not None:
-        return formats.read(given)
+        return reader.read(given)
     # their run ids are times, so the last name is the last run
     names = sorted((path.name for path in out.resolve().parent.glob("[0-9]*_[0-9]*")), reverse=True)
     for name in (name for name in names if name < out.name):
         try:
-            return formats.read(out.resolve().parent / name)
+            return reader.read(out.resolve().parent / name)
         except UsageError as error:
             _note(f"no run to compare with in summary.md: {error.message}")
     return None

@@ -12,8 +12,8 @@ from raggate.inputs import golden
 from raggate.inputs.trusted import read_file
 from raggate.interop import lenient_golden
 from raggate.interop.helloworld import baseline
-from raggate.interop.helloworld import metrics as compat
-from raggate.interop.helloworld import read as formats
+from raggate.interop.helloworld import metrics as helloworld_metrics
+from raggate.interop.helloworld import read as reader
 from raggate.interop.helloworld.compare import Side
 from raggate.interop.helloworld.read import RunFiles
 from raggate.models.case_hash import digest
@@ -34,9 +34,9 @@ def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = Fals
     Raises:
         UsageError: for files that are not as they should be, without rows, or that do not belong together.
     """
-    files = formats.read(directory)
+    files = reader.read(directory)
     cases = _asked(files, _load(golden_file, say, lenient=lenient), say)
-    run = formats.to_run(files, cases, lambda case, result, cut: score.label(case, result, truncated=cut))
+    run = reader.to_run(files, cases, lambda case, result, cut: score.label(case, result, truncated=cut))
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
 
 
@@ -46,7 +46,7 @@ def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, le
     Raises:
         UsageError: for files that are not as they should be, or a golden set that has no case of a run.
     """
-    runs = [formats.read(directory) for directory in directories]
+    runs = [reader.read(directory) for directory in directories]
     labels = _load(golden_file, say, lenient=lenient).cases if golden_file is not None else ()
     cases = {case.id: case for case in labels}
     asked = [{row["test_case_id"] for row in files.rows} for files in runs if files.rows]
@@ -77,10 +77,10 @@ def _rescored(
     if len(labelled) < len(files.rows):
         count = len(files.rows) - len(labelled)
         say(f"{files.run_id}: {count} rows are left out, of cases the golden set does not have")
-    rows = compat.scored(labelled, cases)
-    means = compat.aggregate([row for row in rows if row["test_case_id"] in common], cases)
+    rows = helloworld_metrics.scored(labelled, cases)
+    means = helloworld_metrics.aggregate([row for row in rows if row["test_case_id"] in common], cases)
     # what was stored is of other questions, or by other labels
-    return rows, {**dict.fromkeys(compat.MEANS.values()), **means}
+    return rows, {**dict.fromkeys(helloworld_metrics.MEANS.values()), **means}
 
 
 def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
@@ -96,7 +96,7 @@ def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
         say(f"{len(strangers)} rows are left out, of cases that {cases.name} does not have: {strangers[0]}")
     rates = files.aggregates.get("operational_metrics") or {}
     failed = baseline.failed_calls(len(files.rows), rates.get("error_rate") or 0.0)
-    asked = formats.asked_cases(files, cases, failed)
+    asked = reader.asked_cases(files, cases, failed)
     if len(strangers) == len(files.rows) or not asked:
         raise UsageError(f"no row of {files.run_id} is of a case in {cases.name}", hint=_RIGHT_SET)
     if len(asked) < len(cases.cases):

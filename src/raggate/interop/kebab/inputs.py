@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
-from raggate.inputs import golden as own
+from raggate.inputs import golden as raggate_golden
 from raggate.inputs.trusted import read_file
 from raggate.interop.kebab import export
-from raggate.interop.kebab import golden as golden_yaml
+from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab import run as kebab_run
 from raggate.interop.kebab.compare import Side
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
@@ -34,7 +34,7 @@ def golden(path: Path) -> tuple[GoldenFile, Queries]:
     Raises:
         UsageError: when it cannot be read.
     """
-    content = golden_yaml.read_golden(read_file(path), str(path))
+    content = kebab_golden.read_golden(read_file(path), str(path))
     return content, {query.id: query for query in content.queries}
 
 
@@ -90,7 +90,7 @@ def check_ids(source: str, asked: GoldenFile) -> None:
         UsageError: naming those that are not there.
     """
     with open_store(_split(source)[0]) as store:
-        golden_yaml.check_ids(asked.queries, store.documents(), store.chunk_ids())
+        kebab_golden.check_ids(asked.queries, store.documents(), store.chunk_ids())
 
 
 def side(run: StoredRun) -> Side:
@@ -130,7 +130,7 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
     Raises:
         UsageError: for queries that would have to be guessed, rows of several modes, or another k than the run's.
     """
-    cases = list(golden_yaml.to_cases(asked, own.complete, unlabelled=unlabelled))
+    cases = list(kebab_golden.to_cases(asked, raggate_golden.complete, unlabelled=unlabelled))
     if not cases:
         raise UsageError(f"{asked.name}: no query is left that says what a right answer is")
     measured = Golden(name=asked.name, cases=tuple(cases), hash=digest(cases))

@@ -8,7 +8,7 @@ from pathlib import Path
 from raggate.errors import UsageError
 from raggate.interop import run_lists
 from raggate.interop.pragmata import agreement_files, score_files
-from raggate.interop.pragmata import annotations as pragmata
+from raggate.interop.pragmata.sheets import META, read_sheet
 from raggate.labels.models import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task, TaskAgreement
 from raggate.models.run import Labelled
 from raggate.text.anchors import fold
@@ -36,10 +36,10 @@ def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet,
     sheets = []
     for path in map(_exported, paths):
         if path.is_dir():
-            read = [pragmata.read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
+            read = [read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
             sheets += [sheet for sheet in read if task in {None, sheet.task}]
-        elif not path.name.endswith(pragmata.META):
-            sheets.append(pragmata.read_sheet(_bytes(path), str(path), task=task))
+        elif not path.name.endswith(META):
+            sheets.append(read_sheet(_bytes(path), str(path), task=task))
     if not sheets:
         raise UsageError(
             f"no label files{' about ' + task if task else ''} among what was given",

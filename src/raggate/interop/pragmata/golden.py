@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from raggate.interop.trec_beir.golden_rows import Note, note
+from raggate.interop.golden_rows import Note, note
 from raggate.labels.models import Record, RetrievalJudgment
 from raggate.models.golden import Case, Support
 from raggate.text.anchors import fold

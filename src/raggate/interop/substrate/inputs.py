@@ -11,7 +11,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import complete
 from raggate.interop.substrate import floors as floor_tables
 from raggate.interop.substrate import gate, records
-from raggate.interop.substrate import metrics as compat
+from raggate.interop.substrate import metrics as substrate_metrics
 from raggate.interop.substrate.cases import to_cases
 from raggate.interop.substrate.files import read_json, read_lines
 from raggate.interop.substrate.golden import Document, QuerySet, read_corpus
@@ -80,11 +80,11 @@ def scored(
     queries: QuerySet,
     rows: Sequence[Row],
     *,
-    heading: compat.HeadingRule,
+    heading: substrate_metrics.HeadingRule,
     corpus: Path | None,
     all_modes: bool,
     depths: Depths,
-) -> tuple[Table, compat.Joined]:
+) -> tuple[Table, substrate_metrics.Joined]:
     """Score rows by the specification.
 
     Args:
@@ -107,19 +107,20 @@ def scored(
         rows = _with_texts(queries, rows, documents)
         by_document = {name: document.frontmatter.get("cluster") for name, document in documents.items()}
         clusters = {name: str(cluster) for name, cluster in by_document.items() if cluster is not None}
-    joined = compat.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
+    joined = substrate_metrics.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
     if len(joined.missing) == len(joined.asked):
         raise CannotTell("no query goes with the results", hint="Queries and results are joined by text and mode.")
-    definitions = compat.Definitions(heading=heading, clusters=clusters)
+    definitions = substrate_metrics.Definitions(heading=heading, clusters=clusters)
     k = definitions.k if depths.k is None else depths.k
     threshold = definitions.heading_threshold if depths.heading_threshold is None else depths.heading_threshold
     cutoffs = tuple(sorted({*definitions.cutoffs, k}))
-    return compat.score(joined.asked, replace(definitions, k=k, cutoffs=cutoffs, heading_threshold=threshold)), joined
+    definitions = replace(definitions, k=k, cutoffs=cutoffs, heading_threshold=threshold)
+    return substrate_metrics.score(joined.asked, definitions), joined
 
 
 def exact(
     queries: QuerySet, rows: Sequence[Row], shape: Shape, depths: Depths | None = None
-) -> tuple[Table, compat.Joined]:
+) -> tuple[Table, substrate_metrics.Joined]:
     """Score rows as their own code does that writes this shape, by the labels of the queries.
 
     Raises:
@@ -133,12 +134,13 @@ def exact(
         raise UsageError("--limit, --k and --heading-threshold are options of the skill's scripts: add --shape by_mode")
     # their code knows no grades
     asked = [replace(query, relevance=None).row() for query in queries.queries]
-    joined = compat.join(asked, rows, all_modes=shape == "by_mode")
+    joined = substrate_metrics.join(asked, rows, all_modes=shape == "by_mode")
     table: Table = {}
     if len(joined.missing) < len(joined.asked):
-        table = (
-            compat.golden_check(asked, rows) if shape == "bare" else compat.run_skill(joined.asked, **given.chosen())
-        )
+        if shape == "bare":
+            table = substrate_metrics.golden_check(asked, rows)
+        else:
+            table = substrate_metrics.run_skill(joined.asked, **given.chosen())
     if not table:
         raise CannotTell("no query goes with the results", hint="The bare shape asks by retriever_types alone.")
     return table, joined

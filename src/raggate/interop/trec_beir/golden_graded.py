@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from raggate.errors import UsageError
+from raggate.interop.golden_rows import Note, note
 from raggate.interop.trec_beir import beir, trec
 from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import open_binary
-from raggate.interop.trec_beir.golden_rows import Note, note
 from raggate.models.golden import Case, Support
 from raggate.text.escape import plain
 

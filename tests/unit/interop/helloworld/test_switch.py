@@ -26,9 +26,9 @@ from raggate.config.schema import Ask
 from raggate.errors import UsageError
 from raggate.gate import baseline, invariants
 from raggate.inputs import golden
-from raggate.interop.helloworld import compare as comparing
-from raggate.interop.helloworld import metrics as compat
-from raggate.interop.helloworld import read as helloworld
+from raggate.interop.helloworld import compare as run_comparison
+from raggate.interop.helloworld import metrics as helloworld_metrics
+from raggate.interop.helloworld import read as reader
 from raggate.interop.helloworld import write
 from raggate.interop.helloworld.baseline import bare_metrics
 from raggate.interop.helloworld.summary import summary
@@ -104,7 +104,7 @@ def load(directory: Path, cases: Any = CASES) -> Golden:
 
 def imported(directory: Path, **fields: Any) -> Run:
     """Write a run of theirs and read it as one of raggate."""
-    return helloworld.to_run(helloworld.read(write_run(directory, **fields)), load(directory), label)
+    return reader.to_run(reader.read(write_run(directory, **fields)), load(directory), label)
 
 
 # --- inputs
@@ -134,7 +134,7 @@ def test_inputs_eval_set(tmp_path: Path) -> None:
 
 def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:
     """Item: metrics.json with operational metrics only; summary.md ignored; results.jsonl may be missing."""
-    files = helloworld.read(write_run(tmp_path, rows=None))
+    files = reader.read(write_run(tmp_path, rows=None))
     assert (files.run_id, files.rows, files.scored) == ("20251219_235258", (), False)
     bare = bare_metrics(files)
     read = baseline.read(json.dumps(bare).encode(), "metrics.json", score.directions([5]))
@@ -143,7 +143,7 @@ def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:
 
 def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
     """Item: metrics.json with flat *_avg keys serves as a baseline of means, which stay as they are there."""
-    assert helloworld.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT})).scored
+    assert reader.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT})).scored
     written = tmp_path / "20251219_235258" / "metrics.json"
     read = baseline.read(written.read_bytes(), "metrics.json", score.directions([5]), written.parent)
     values = read.scorecard.slices["hybrid"][OVERALL]
@@ -155,7 +155,7 @@ def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
         "attribution_hit_rate": 0.8,
     }
     counted = {**FLAT, "answerable_tests": 7, "unanswerable_tests": 3, "abstention_accuracy": 1.0}
-    files = helloworld.read(write_run(tmp_path, "counted", rows=None, aggregates=counted))
+    files = reader.read(write_run(tmp_path, "counted", rows=None, aggregates=counted))
     bucket = bare_metrics(files)["by_retriever"]["hybrid"]["overall"]
     assert bucket["hit_at_5"] == 0.7
     assert (bucket["count"], bucket["n"]["hit_at_5"], bucket["n"]["abstention_accuracy"]) == (10, 10, 3)
@@ -214,10 +214,10 @@ def test_inputs_rescore_an_old_run(tmp_path: Path) -> None:
 )
 def test_inputs_failed_calls_have_no_row(tmp_path: Path, present: list[str], failed: int, expected: list[str]) -> None:
     """Item: calls that failed, which leave no row there, are misses and errors here."""
-    files = helloworld.read(write_run(tmp_path, rows=[row for row in ROWS if row["test_case_id"] in present]))
+    files = reader.read(write_run(tmp_path, rows=[row for row in ROWS if row["test_case_id"] in present]))
     cases = load(tmp_path)
-    asked = helloworld.asked_cases(files, cases, failed)
-    run = helloworld.to_run(files, replace(cases, cases=asked), label)
+    asked = reader.asked_cases(files, cases, failed)
+    run = reader.to_run(files, replace(cases, cases=asked), label)
     assert ["failed" if item.result.failure else "ok" for item in run.results] == expected
 
 
@@ -276,7 +276,7 @@ def test_metrics_compat_beside_raggates_own(tmp_path: Path) -> None:
     """Item: their numbers bit for bit next to raggate's: zeros for unanswerable, string prefixes, scope by list."""
     run = imported(tmp_path)
     cases = {case.id: case for case in run.golden.cases}
-    theirs = compat.aggregate(ROWS, cases)
+    theirs = helloworld_metrics.aggregate(ROWS, cases)
     assert {name: theirs[name] for name in METRICS if name in theirs} == {
         "recall_at_k_avg": 2 / 3,
         "recall_all_at_k_avg": 0.0,
@@ -313,16 +313,16 @@ def test_metrics_added(tmp_path: Path) -> None:
 def test_gate_thresholds_and_invariants(tmp_path: Path) -> None:
     """Item: the plan's thresholds; a missing metric is skipped with notice; other judges cannot be compared."""
     files = [
-        helloworld.read(write_run(tmp_path, "a", rows=None, aggregates=FLAT)),
-        helloworld.read(write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6})),
+        reader.read(write_run(tmp_path, "a", rows=None, aggregates=FLAT)),
+        reader.read(write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6})),
     ]
-    sides = [comparing.Side(run_id=f.run_id, config=f.config, metrics=f.metrics, rows=f.rows) for f in files]
-    regressions, missing = comparing.check_regressions(comparing.compare(*sides), comparing.Thresholds())
+    sides = [run_comparison.Side(run_id=f.run_id, config=f.config, metrics=f.metrics, rows=f.rows) for f in files]
+    regressions, missing = run_comparison.check_regressions(run_comparison.compare(*sides), run_comparison.Thresholds())
     assert ([comparison.delta.metric for comparison in regressions], missing) == (["recall_at_k_avg"], [])
     other = replace(sides[1], config={**sides[1].config, "judge_model": "14B"}, metrics={})
-    comparison = comparing.compare(sides[0], other)
+    comparison = run_comparison.compare(sides[0], other)
     assert not comparison.comparable
-    assert comparing.check_regressions(comparison, comparing.Thresholds())[1] == [
+    assert run_comparison.check_regressions(comparison, run_comparison.Thresholds())[1] == [
         "recall_at_k_avg",
         "scope_miss_rate",
         "groundedness_avg",
@@ -334,9 +334,10 @@ def test_gate_flips(tmp_path: Path) -> None:
     cases = {case.id: case for case in load(tmp_path).cases}
     worse = [make_row("test_001", make_chunk_row("z.md"), groundedness={"score": 1.0, "reasoning": ""}), *ROWS[1:]]
     sides = [
-        comparing.Side(run_id="r", config=CONFIG, metrics={}, rows=compat.scored(rows, cases)) for rows in (ROWS, worse)
+        run_comparison.Side(run_id="r", config=CONFIG, metrics={}, rows=helloworld_metrics.scored(rows, cases))
+        for rows in (ROWS, worse)
     ]
-    comparison = comparing.compare(*sides)
+    comparison = run_comparison.compare(*sides)
     assert [flip.changes for flip in comparison.regressions] == [("recall_at_k: 1.0 → 0.0", "groundedness: 4.0 → 1.0")]
     assert comparison.improvements == ()
 
@@ -357,12 +358,12 @@ def test_output_run_directory(tmp_path: Path) -> None:
     results = [item.result for item in items]
     rows = write.to_rows(results, {"q1": "Q?", "q2": "Q?"}, config)
     cases = {item.case.id: item.case for item in items}
-    aggregates = compat.aggregate_metrics(results, rows, cases)
-    files = helloworld.RunFiles(
+    aggregates = helloworld_metrics.aggregate_metrics(results, rows, cases)
+    files = reader.RunFiles(
         run_id=run.run_id,
         config=config,
         metrics=write.metrics_file(run, config, aggregates),
-        rows=tuple(compat.scored(rows, cases)),
+        rows=tuple(helloworld_metrics.scored(rows, cases)),
     )
     write.write(tmp_path / "out", files, description="more <b>", eval_set="eval_set.jsonl", previous=files)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -371,7 +372,7 @@ def test_output_run_directory(tmp_path: Path) -> None:
         "results.jsonl",
         "summary.md",
     ]
-    back = helloworld.read(tmp_path / "out")
+    back = reader.read(tmp_path / "out")
     assert back == files
     (row,) = back.rows
     assert list(row) == [
@@ -420,8 +421,8 @@ def test_output_summary(tmp_path: Path) -> None:
     """Item: summary.md has their sections in their order, leaves out nulls, and foreign text is inert."""
     hostile = {"folder_mode": "<img src=x> @everyone", "llm_model": "a`b"}
     aggregates = {**OPERATIONAL, **FLAT, "abstention_accuracy": None}
-    files = helloworld.read(write_run(tmp_path, rows=None, config=hostile, aggregates=aggregates))
-    before = helloworld.read(write_run(tmp_path, "old", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.1}))
+    files = reader.read(write_run(tmp_path, rows=None, config=hostile, aggregates=aggregates))
+    before = reader.read(write_run(tmp_path, "old", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.1}))
     text = summary(files, description="# not a heading\n<!-- -->", eval_set="e|v", previous=before)
     assert [line for line in text.splitlines() if line.startswith("## ")] == [
         "## Run Description",
@@ -445,7 +446,7 @@ def test_output_summary(tmp_path: Path) -> None:
 def test_output_summary_reads_well_as_a_file(tmp_path: Path) -> None:
     """Item: in summary.md names and numbers of the settings stand as they are written, not as entities."""
     config = {"judge_model": "openai:gpt-4.o", "judge_prompt_version": "v1.0", "llm_model": "a.b", "folder_mode": "on"}
-    files = helloworld.read(write_run(tmp_path, rows=None, config=config, aggregates=FLAT))
+    files = reader.read(write_run(tmp_path, rows=None, config=config, aggregates=FLAT))
     text = summary(files, description="", eval_set="eval_set.jsonl")
     assert "&#" not in text
     for line in (
@@ -488,16 +489,16 @@ def test_bad_files_are_named(tmp_path: Path, name: str, content: str, message: s
     directory = write_run(tmp_path)
     (directory / name).write_text(content, encoding="utf-8")
     with pytest.raises(UsageError, match=message):
-        helloworld.read(directory)
+        reader.read(directory)
 
 
 def test_missing_files(tmp_path: Path) -> None:
     """A directory without any of the files, no directory, two rows of a case, and no rows to score are refused."""
     for directory in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(UsageError, match=r"neither metrics\.json|no such directory"):
-            helloworld.read(directory)
+            reader.read(directory)
     with pytest.raises(UsageError, match=r"results\.jsonl:3: case 'test_001' has two rows, the first in line 1"):
-        helloworld.read(write_run(tmp_path, rows=[ROWS[0], ROWS[1], ROWS[0]]))
+        reader.read(write_run(tmp_path, rows=[ROWS[0], ROWS[1], ROWS[0]]))
     with pytest.raises(UsageError, match="cannot be scored again"):
         imported(tmp_path / "b", rows=None)
 
@@ -507,7 +508,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     directory = write_run(tmp_path, rows=None)
     os.mkfifo(directory / "results.jsonl")
     with pytest.raises(UsageError, match=r"results\.jsonl: not a file"):
-        helloworld.read(directory)
+        reader.read(directory)
 
 
 def test_metrics_cost_of_an_old_run(tmp_path: Path) -> None:

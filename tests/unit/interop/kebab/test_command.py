@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from builders import make_labelled, make_result, make_run
 from kebab_builders import answer, hit, jsonl, query, row, three_queries, three_queries_later, write_database
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.kebab import golden as kebab
-from raggate.interop.kebab.command import kebab as command
+from raggate.interop.kebab import golden as kebab_golden
+from raggate.interop.kebab.command import kebab
 from raggate.pipeline import run_directory
 
 TABLE = """\
@@ -49,14 +49,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, rows in (("a", before), ("b", three_queries_later())):
         (tmp_path / name).mkdir()
         (tmp_path / name / "per_query.jsonl").write_bytes(jsonl(rows))
-    (tmp_path / "g.yaml").write_bytes(kebab.write_golden(golden.values()))
+    (tmp_path / "g.yaml").write_bytes(kebab_golden.write_golden(golden.values()))
     monkeypatch.setenv("KEBAB_EVAL_GOLDEN", "g.yaml")
     return tmp_path
 
 
 def run(*arguments: str) -> Result:
     """Run the command; an error that raggate's command line would print is raised."""
-    return CliRunner().invoke(command, arguments, catch_exceptions=False, standalone_mode=False)
+    return CliRunner().invoke(kebab, arguments, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.usefixtures("folder")
@@ -96,12 +96,12 @@ def test_compare_of_what_is_not_labelled(folder: Path) -> None:
     others = [row(f"q{n}", hit(1, f"x{n}", "y", chunker_version="v3", citation=None)) for n in (1, 2, 3)]
     (folder / "other.jsonl").write_bytes(jsonl(others))
     (folder / "chunks.yaml").write_bytes(
-        kebab.write_golden(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in (1, 2, 3))
+        kebab_golden.write_golden(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in (1, 2, 3))
     )
     other = run("compare", "a", "other.jsonl", "--golden", "chunks.yaml")
     assert other.return_value == 3
     assert "raggate: verdict: cannot tell\nraggate: 3 of 3 queries have expected_chunk_ids alone" in other.stderr
-    (folder / "none.yaml").write_bytes(kebab.write_golden(query(f"q{n}") for n in (1, 2, 3)))
+    (folder / "none.yaml").write_bytes(kebab_golden.write_golden(query(f"q{n}") for n in (1, 2, 3)))
     none = run("compare", "a", "b", "--golden", "none.yaml")
     assert none.return_value == 3
     assert "none of the 3 queries that are in both runs has a label" in none.stderr
@@ -123,7 +123,7 @@ def test_groundedness_by_either_rule(folder: Path) -> None:
         query("q1", expected_doc_ids=("d1",), must_contain=("yes",)),
         query("q2", forbidden=("no",)),
     ]
-    (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
+    (folder / "g.yaml").write_bytes(kebab_golden.write_golden(golden))
     (folder / "x.jsonl").write_bytes(jsonl([row(name, answer=answer(name)) for name in ("q1", "q2")]))
     after = [row("q1", answer=answer("yes")), row("q2", answer=answer("no"))]
     (folder / "y.jsonl").write_bytes(jsonl(after))
@@ -188,7 +188,7 @@ def test_import_of_a_stored_run(folder: Path) -> None:
 def test_import_and_export_refuse(folder: Path, arguments: tuple[str, ...], problem: str) -> None:
     """What cannot be turned into the other's is one clear error, and nothing is written."""
     write_database(folder / "k.sqlite", {"run_1": three_queries()[0]})
-    (folder / "open.yaml").write_bytes(kebab.write_golden([query("q1")]))
+    (folder / "open.yaml").write_bytes(kebab_golden.write_golden([query("q1")]))
     with pytest.raises(UsageError, match=problem):
         run(*arguments)
     assert not (folder / "in").exists()
@@ -233,7 +233,7 @@ def test_what_cannot_be_measured(folder: Path) -> None:
 def test_what_is_told_beside(folder: Path) -> None:
     """Ignored keys, questions in other words and stored values that differ are told, harmless for a log."""
     golden = query("q1", query="new words", expected_chunk_ids=("c1",))
-    (folder / "g.yaml").write_bytes(kebab.write_golden([golden]) + b"  '::error::': 1\n")
+    (folder / "g.yaml").write_bytes(kebab_golden.write_golden([golden]) + b"  '::error::': 1\n")
     write_database(folder / "k.sqlite", {"run_1": three_queries()[0]}, aggregates={"run_1": {"mrr": 0.25}})
     lines = run("aggregate", "k.sqlite").stderr.splitlines()
     assert lines[0].startswith("raggate: g.yaml:5: key ':\u200b:error:\u200b:' is ignored")
@@ -261,7 +261,7 @@ def test_runs(folder: Path) -> None:
 def test_variants_as_text(folder: Path) -> None:
     """On a terminal the paraphrase report holds the letters of foreign text; as a Markdown file they are escaped."""
     golden = [query(name, expected_doc_ids=("d1",), group="<b>R&D @me</b>") for name in ("q1", "q2")]
-    (folder / "g.yaml").write_bytes(kebab.write_golden(golden))
+    (folder / "g.yaml").write_bytes(kebab_golden.write_golden(golden))
     text = run("variants", "a", "--report", "variants.md").stdout
     assert "groups=1 fully_consistent=0 A_dominant=0 B_dominant=1 mean_spread@10=1.000 pool=top-50" in text
     assert "## <b>R&D @me</b> —" in text

@@ -26,8 +26,8 @@ from builders import (
 from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, query, row, three_queries, write_database
 from kebab_reader import QueryResult
 from raggate.errors import UsageError
-from raggate.inputs import golden as own
-from raggate.interop.kebab import golden as kebab
+from raggate.inputs import golden as raggate_golden
+from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab import metrics, spans
 from raggate.interop.kebab.export import NO_TIME, to_rows
 from raggate.interop.kebab.rows import StoredRun, read_row, read_rows, write_rows
@@ -54,15 +54,15 @@ YAML = b"""\
 """
 
 
-def read(text: str | bytes) -> kebab.GoldenFile:
+def read(text: str | bytes) -> kebab_golden.GoldenFile:
     """Read a golden set."""
-    return kebab.read_golden(text.encode() if isinstance(text, str) else text, "golden.yaml")
+    return kebab_golden.read_golden(text.encode() if isinstance(text, str) else text, "golden.yaml")
 
 
 def test_golden() -> None:
     """Every key is read, and the sets of a group agree whatever their order."""
     first, second = read(YAML).queries
-    assert first == kebab.GoldenQuery(
+    assert first == kebab_golden.GoldenQuery(
         id="q1",
         query="What is it?",
         lang="en",
@@ -142,16 +142,16 @@ def test_golden_hash() -> None:
 def test_ids_must_exist() -> None:
     """Unknown ids are listed once, sorted, documents before chunks."""
     queries = read(YAML).queries
-    kebab.check_ids(queries, {"d1", "d2"}, {"c1"})
+    kebab_golden.check_ids(queries, {"d1", "d2"}, {"c1"})
     with pytest.raises(UsageError, match=r"missing doc_ids: d1, d2; missing chunk_ids: c1$"):
-        kebab.check_ids(queries, set(), set())
+        kebab_golden.check_ids(queries, set(), set())
 
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _TEXTS = st.lists(_TEXT, max_size=3).map(tuple)
 _QUERIES = st.lists(
     st.builds(
-        kebab.GoldenQuery,
+        kebab_golden.GoldenQuery,
         id=_TEXT.filter(bool),
         query=_TEXT,
         lang=_TEXT,
@@ -169,9 +169,9 @@ _QUERIES = st.lists(
 
 
 @given(_QUERIES)
-def test_golden_round_trip(queries: list[kebab.GoldenQuery]) -> None:
+def test_golden_round_trip(queries: list[kebab_golden.GoldenQuery]) -> None:
     """What is written is read back equal, whatever the text."""
-    assert read(kebab.write_golden(queries)).queries == tuple(queries)
+    assert read(kebab_golden.write_golden(queries)).queries == tuple(queries)
 
 
 @given(st.binary(max_size=200) | st.text("-: \n[]{}&*!|>'\"#?,%abidquery012", max_size=80).map(str.encode))
@@ -208,16 +208,16 @@ def test_rows_with_anything_in_a_key(key: str, value: Any) -> None:
 def test_ids_that_look_like_numbers() -> None:
     """Ids of digits alone stay text in what is written."""
     queries = (query("0123", expected_doc_ids=("12e45678", "true", "~")),)
-    assert read(kebab.write_golden(queries)).queries == queries
+    assert read(kebab_golden.write_golden(queries)).queries == queries
 
 
 def test_cases() -> None:
     """Labelled queries become answerable cases that raggate's own golden format can hold."""
-    cases = kebab.to_cases(read(YAML), own.complete)
+    cases = kebab_golden.to_cases(read(YAML), raggate_golden.complete)
     assert [support.chunk_id for support in cases[0].gold_supports] == ["c1"]
     assert [support.doc_id for support in cases[1].gold_supports] == ["d2", "d1"]
-    written = b"".join(own.write_case(case) for case in cases)
-    assert [replace(case, line=0) for case in own.load(written, "x").cases] == list(cases)
+    written = b"".join(raggate_golden.write_case(case) for case in cases)
+    assert [replace(case, line=0) for case in raggate_golden.load(written, "x").cases] == list(cases)
 
 
 def test_unlabelled_queries_need_a_decision() -> None:
@@ -226,10 +226,13 @@ def test_unlabelled_queries_need_a_decision() -> None:
         "- {id: a, query: x}\n- {id: b, query: y, answerable: false}\n- {id: c, query: z, must_contain: [z]}\n"
     )
     with pytest.raises(UsageError, match="1 queries have no labels and do not say whether to refuse them: a"):
-        kebab.to_cases(content, own.complete)
-    refused = kebab.to_cases(content, own.complete, unlabelled="refusal")
+        kebab_golden.to_cases(content, raggate_golden.complete)
+    refused = kebab_golden.to_cases(content, raggate_golden.complete, unlabelled="refusal")
     assert [case.answerable for case in refused] == [False, False, True]
-    assert [case.id for case in kebab.to_cases(content, own.complete, unlabelled="skip")] == ["b", "c"]
+    assert [case.id for case in kebab_golden.to_cases(content, raggate_golden.complete, unlabelled="skip")] == [
+        "b",
+        "c",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -242,18 +245,20 @@ def test_unlabelled_queries_need_a_decision() -> None:
 def test_contradictions(entry: str, problem: str) -> None:
     """A query that says one thing and is labelled for another is refused."""
     with pytest.raises(UsageError, match=problem):
-        kebab.to_cases(read(f"- {{id: q, query: x, {entry}}}"), own.complete)
+        kebab_golden.to_cases(read(f"- {{id: q, query: x, {entry}}}"), raggate_golden.complete)
 
 
 def test_cases_back() -> None:
     """A case that kebab can say comes back equal; of another it is told what is lost."""
-    cases = kebab.to_cases(read(YAML), own.complete)
-    pairs = [kebab.from_case(case) for case in cases]
+    cases = kebab_golden.to_cases(read(YAML), raggate_golden.complete)
+    pairs = [kebab_golden.from_case(case) for case in cases]
     assert [lost for _, lost in pairs] == [(), ()]
-    again = kebab.to_cases(replace(read(YAML), queries=tuple(query for query, _ in pairs)), own.complete)
+    again = kebab_golden.to_cases(
+        replace(read(YAML), queries=tuple(query for query, _ in pairs)), raggate_golden.complete
+    )
     assert again == cases
     rich = make_case("q9", tags=("t",), must_pass=True, k=3, category="reasoning")
-    assert kebab.from_case(rich)[1] == ("gold_supports", "tags", "category", "must_pass", "k")
+    assert kebab_golden.from_case(rich)[1] == ("gold_supports", "tags", "category", "must_pass", "k")
 
 
 def test_rows_are_kept() -> None:
@@ -303,7 +308,10 @@ def test_run() -> None:
     """Raggate's own scoring works on a run of theirs, and agrees with their numbers where definitions do."""
     rows, queries = three_queries()
     cases = [
-        own.complete(kebab.to_cases(read(kebab.write_golden([query])), own.complete)[0]) for query in queries.values()
+        raggate_golden.complete(
+            kebab_golden.to_cases(read(kebab_golden.write_golden([query])), raggate_golden.complete)[0]
+        )
+        for query in queries.values()
     ]
     run = to_run(stored_run(*rows), make_golden(*cases), label)
     values = score(run, (1, 3, 5, 10)).slices["lexical"]["overall"]

@@ -25,9 +25,9 @@ from kebab_builders import (
     write_database,
 )
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.kebab import golden as kebab
+from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab import metrics
-from raggate.interop.kebab.command import kebab as command
+from raggate.interop.kebab.command import kebab
 from raggate.service.adapters.kebab import KebabSettings, ask_all
 
 STUB = Path(__file__).parents[3] / "fakes" / "kebab_stub.py"
@@ -65,7 +65,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str) -> Result:
     """Run the command; an error that raggate's command line would print is raised."""
-    return CliRunner().invoke(command, arguments, catch_exceptions=False, standalone_mode=False)
+    return CliRunner().invoke(kebab, arguments, catch_exceptions=False, standalone_mode=False)
 
 
 def rows() -> list[dict[str, Any]]:
@@ -80,19 +80,19 @@ def rows() -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("here")
 def test_golden_set() -> None:
     """Item 1: golden YAML with groups, its three checks, and an explicit key for what should be refused."""
-    content = kebab.read_golden(GOLDEN.encode(), "golden.yaml")
+    content = kebab_golden.read_golden(GOLDEN.encode(), "golden.yaml")
     assert [query.group for query in content.queries] == ["baking", "baking", None]
     with pytest.raises(UsageError, match="duplicate query ids: q1"):
-        kebab.read_golden(GOLDEN.replace("id: q2", "id: q1").encode(), "golden.yaml")
+        kebab_golden.read_golden(GOLDEN.replace("id: q2", "id: q1").encode(), "golden.yaml")
     torn = f'- {{id: a, query: x, group: g, expected_doc_ids: ["{D1}"]}}\n- {{id: b, query: y, group: g}}'
     with pytest.raises(UsageError, match="group 'g'"):
-        kebab.read_golden(torn.encode(), "golden.yaml")
+        kebab_golden.read_golden(torn.encode(), "golden.yaml")
     with pytest.raises(UsageError, match=f"missing doc_ids: {D1}; missing chunk_ids: {C1}"):
-        kebab.check_ids(content.queries, {D2}, set())
+        kebab_golden.check_ids(content.queries, {D2}, set())
     with pytest.raises(UsageError, match="whether to refuse them: q3"):
-        kebab.to_cases(content, lambda case: case)
-    refusing = kebab.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
-    assert [case.answerable for case in kebab.to_cases(refusing, lambda case: case)] == [True, True, False]
+        kebab_golden.to_cases(content, lambda case: case)
+    refusing = kebab_golden.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
+    assert [case.answerable for case in kebab_golden.to_cases(refusing, lambda case: case)] == [True, True, False]
     by_id = {query.id: query for query in content.queries}
     assert metrics.aggregate(rows(), by_id)["refusal_correctness"] == 1.0
 
@@ -154,7 +154,7 @@ def without(items: Sequence[dict[str, Any]], *keys: str) -> list[dict[str, Any]]
 def test_stored_runs(here: Path) -> None:
     """Item 3: runs are read from SQLite and per_query.jsonl alike, also those of older versions."""
     old = without(rows(), "score_kind", "stale")
-    by_id = {entry.id: entry for entry in kebab.read_golden(GOLDEN.encode(), "g").queries}
+    by_id = {entry.id: entry for entry in kebab_golden.read_golden(GOLDEN.encode(), "g").queries}
     stored = metrics.aggregate(rows(), by_id)
     del stored["precision_at_k_chunk"]
     write_database(here / "kebab.sqlite", {"run_1": old, "run_2": rows()}, aggregates={"run_1": stored})
@@ -215,7 +215,7 @@ def test_rounding_and_nulls() -> None:
 def test_compare(here: Path) -> None:
     """Item 6: kinds, notes, deltas, report.md in their layout, and the hash of the golden set."""
     before, golden = three_queries()
-    (here / "g.yaml").write_bytes(kebab.write_golden(golden.values()))
+    (here / "g.yaml").write_bytes(kebab_golden.write_golden(golden.values()))
     runs = {"run_a": before, "run_b": three_queries_later()}
     write_database(here / "k.sqlite", runs)
     sources = ("k.sqlite#run_a", "k.sqlite#run_b")
@@ -226,7 +226,7 @@ def test_compare(here: Path) -> None:
     assert [entry["kind"] for entry in report["per_query"]] == ["loss", "win", "win"]
     assert report["deltas"]["chunker_version_match"] == "exact"
     assert report["deltas"]["citation_coverage"] is None
-    assert report["raggate"]["golden_hash"] == kebab.digest(golden.values())
+    assert report["raggate"]["golden_hash"] == kebab_golden.digest(golden.values())
     text = (here / "out" / "report.md").read_text()
     assert "# Eval compare: `run_a` vs `run_b`" in text
     assert "## Wins (2) / Losses (1) / Regressions (0)" in text
@@ -239,7 +239,7 @@ def test_compare(here: Path) -> None:
 def test_compare_across_chunkers(here: Path, flags: tuple[str, ...], match: str) -> None:
     """Item 6: a changed chunker falls back to documents, or to spans, marks what is not comparable, or is refused."""
     golden = query("q1", expected_chunk_ids=("old",), expected_doc_ids=("d",))
-    (here / "g.yaml").write_bytes(kebab.write_golden([golden]))
+    (here / "g.yaml").write_bytes(kebab_golden.write_golden([golden]))
     runs = {
         "run_a": [row("q1", hit(1, "old", "d", lines=(1, 10)))],
         "run_b": [row("q1", hit(2, "new", "d", lines=(1, 5)))],

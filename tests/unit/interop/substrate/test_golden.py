@@ -23,7 +23,7 @@ from builders import (
 )
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.interop.substrate import golden as substrate
+from raggate.interop.substrate import golden as substrate_golden
 from raggate.interop.substrate import metrics_files, records, trace
 from raggate.interop.substrate import results as substrate_results
 from raggate.interop.substrate.cases import from_cases, to_cases
@@ -73,7 +73,7 @@ def test_queries_that_are_refused(tmp_path: Path, value: Any, message: str) -> N
     """A queries.json that is not as it should be is refused, naming the file and the query."""
     path = put(tmp_path / "queries.json", value)
     with pytest.raises(UsageError, match=r"queries\.json") as error:
-        substrate.read_queries(path)
+        substrate_golden.read_queries(path)
     assert message in error.value.message
 
 
@@ -82,7 +82,7 @@ def test_merge_conflict_markers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "queries.json"
     path.write_text("<<<<<<< HEAD\n[]\n=======\n", encoding="utf-8")
     with pytest.raises(UsageError, match="not valid JSON"):
-        substrate.read_queries(path)
+        substrate_golden.read_queries(path)
 
 
 def test_byte_order_marks_are_tolerated(tmp_path: Path) -> None:
@@ -90,13 +90,13 @@ def test_byte_order_marks_are_tolerated(tmp_path: Path) -> None:
     queries, results = put(tmp_path / "queries.json", [QUERY]), put(tmp_path / "results.jsonl", [ROW])
     for path in (queries, results):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert len(substrate.read_queries(queries).queries) == len(substrate_results.read_results(results)) == 1
+    assert len(substrate_golden.read_queries(queries).queries) == len(substrate_results.read_results(results)) == 1
 
 
 def test_missing_file(tmp_path: Path) -> None:
     """A file that is not there is a message, not a traceback."""
     with pytest.raises(UsageError, match="No such file"):
-        substrate.read_queries(tmp_path / "queries.json")
+        substrate_golden.read_queries(tmp_path / "queries.json")
 
 
 @given(
@@ -120,19 +120,19 @@ def test_queries_survive_writing(tmp_path_factory: pytest.TempPathFactory, queri
     """Whatever is written in either form is read back the same."""
     path = tmp_path_factory.mktemp("queries") / "queries.json"
     written = QuerySet(queries=tuple(queries), version=None if bare else "2", description="" if bare else "about")
-    substrate.write_queries(path, written, bare=bare)
-    assert substrate.read_queries(path) == written
+    substrate_golden.write_queries(path, written, bare=bare)
+    assert substrate_golden.read_queries(path) == written
 
 
 def test_corpus(tmp_path: Path) -> None:
     """A corpus is read by id, front matter and all, and an id that stands twice is refused."""
     path = put(tmp_path / "corpus.jsonl", [{"doc_id": "a", "title": "A", "body": "x", "frontmatter": {"cluster": "c"}}])
-    documents = substrate.read_corpus(path)
+    documents = substrate_golden.read_corpus(path)
     assert documents == {"a": Document(doc_id="a", title="A", body="x", frontmatter={"cluster": "c"})}
-    substrate.write_corpus(path, [*documents.values(), Document(doc_id="b")])
-    assert list(substrate.read_corpus(path)) == ["a", "b"]
+    substrate_golden.write_corpus(path, [*documents.values(), Document(doc_id="b")])
+    assert list(substrate_golden.read_corpus(path)) == ["a", "b"]
     with pytest.raises(UsageError, match=r"corpus\.jsonl:2: doc_id 'a' stands twice"):
-        substrate.read_corpus(put(path, [{"doc_id": "a"}, {"doc_id": "a"}]))
+        substrate_golden.read_corpus(put(path, [{"doc_id": "a"}, {"doc_id": "a"}]))
 
 
 def test_queries_become_cases() -> None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raggate.interop.substrate import headings
-from raggate.interop.substrate import metrics as compat
+from raggate.interop.substrate import headings, metrics
 from raggate.interop.substrate.metrics import Definitions, RankedQuery
 
 D2 = 0.6309297535714574  # 1 / log2(3)
@@ -28,7 +27,7 @@ def entries(*doc_ids: str, **fields: Any) -> list[dict[str, Any]]:
 
 def asked(results: list[dict[str, Any]], *expected: str, **fields: Any) -> RankedQuery:
     """Build a query that expects documents of grade 1, unless `grades` says otherwise."""
-    grades = {compat.stem(doc_id): 1 for doc_id in expected}
+    grades = {metrics.stem(doc_id): 1 for doc_id in expected}
     return RankedQuery(
         **{"query": "q", "mode": "bm25", "difficulty": "easy", "grades": grades, "results": results, **fields}
     )
@@ -82,21 +81,21 @@ def test_ranked(
 ) -> None:
     """Hit, MRR and nDCG at 1, 3, 5 and 10 are the values worked out by hand."""
     cutoffs = (1, 3, 5, 10)
-    assert tuple(compat.hit(item, k) for k in cutoffs) == hits
-    assert tuple(compat.mrr(item, k) for k in cutoffs) == pytest.approx(reciprocal)
-    assert tuple(compat.ndcg(item, k) for k in cutoffs) == pytest.approx(gain)
+    assert tuple(metrics.hit(item, k) for k in cutoffs) == hits
+    assert tuple(metrics.mrr(item, k) for k in cutoffs) == pytest.approx(reciprocal)
+    assert tuple(metrics.ndcg(item, k) for k in cutoffs) == pytest.approx(gain)
 
 
 def test_ndcg_as_written_can_exceed_one() -> None:
     """Three chunks of the one expected document gain 2.13 by their script, and 1 when documents are deduplicated."""
     item = asked(entries("a", "a", "a"), "a")
-    assert compat.ndcg(item, 10, deduplicated=False) == pytest.approx(2.13, abs=0.005)
-    assert compat.ndcg(item, 10) == 1.0
+    assert metrics.ndcg(item, 10, deduplicated=False) == pytest.approx(2.13, abs=0.005)
+    assert metrics.ndcg(item, 10) == 1.0
 
 
 def test_ndcg_of_few_places_for_many_documents() -> None:
     """The ideal list has no more places than k: two of three expected documents in two places are perfect."""
-    assert compat.ndcg(asked(entries("a", "b", "x"), "a", "b", "c"), 2) == 1.0
+    assert metrics.ndcg(asked(entries("a", "b", "x"), "a", "b", "c"), 2) == 1.0
 
 
 @given(
@@ -107,7 +106,7 @@ def test_ndcg_of_few_places_for_many_documents() -> None:
 def test_ranked_metrics_stay_between_zero_and_one(doc_ids: list[str], grades: dict[str, int], k: int) -> None:
     """Whatever comes back, hit, MRR and nDCG lie in [0, 1], and a hit has an nDCG above 0."""
     item = asked(entries(*doc_ids), grades=grades)
-    values = compat.hit(item, k), compat.mrr(item, k), compat.ndcg(item, k)
+    values = metrics.hit(item, k), metrics.mrr(item, k), metrics.ndcg(item, k)
     assert all(0 <= value <= 1 + 1e-12 for value in values)
     assert values[0] >= values[1]
     assert values[2] > 0 or not values[0]
@@ -125,19 +124,19 @@ def test_ranked_metrics_stay_between_zero_and_one(doc_ids: list[str], grades: di
 def test_duplicates(doc_ids: tuple[str, ...], duplicates: float, diversity: float | None) -> None:
     """Repeated documents are counted over the results there are, not over k."""
     item = asked(entries(*doc_ids), "a")
-    assert compat.duplicate_doc_rate(item, 10) == duplicates
-    assert compat.diversity_rate(item, 10) == diversity
+    assert metrics.duplicate_doc_rate(item, 10) == duplicates
+    assert metrics.diversity_rate(item, 10) == diversity
 
 
 def test_diversity_by_cluster() -> None:
     """Near-duplicates of one cluster count once; a document without a cluster is one of its own."""
     item = asked(entries("a.md", "b", "c", "d"), "a")
-    assert compat.diversity_rate(item, 5, {"a": "one", "b.md": "one", "c": "two"}) == 3 / 4
+    assert metrics.diversity_rate(item, 5, {"a": "one", "b.md": "one", "c": "two"}) == 3 / 4
 
 
 def test_diversity_looks_at_five_results() -> None:
     """By default the diversity rate is of the first five results, as the scenario says, the duplicate rate of ten."""
-    table = compat.score([asked(entries(*"abcdeaaaaa"), "a")])
+    table = metrics.score([asked(entries(*"abcdeaaaaa"), "a")])
     assert table["bm25"]["easy"]["diversity_rate"] == 1.0
     assert table["bm25"]["easy"]["duplicate_doc_rate"] == 0.5
 
@@ -158,7 +157,7 @@ def test_dominance_of_queries(results: list[dict[str, Any]], value: float | None
 
 def test_dominance_is_not_zero_when_nothing_is_told() -> None:
     """A run whose results say nothing about headings has no rate (a) or (c) and no heading-only hits, rather than 0."""
-    values = compat.score([asked([], "a"), asked(entries("a"), "a")])["bm25"]["easy"]
+    values = metrics.score([asked([], "a"), asked(entries("a"), "a")])["bm25"]["easy"]
     assert values["heading_dominance_rate"] is None
     assert values["heading_only_hit_rate"] is None
 
@@ -220,7 +219,7 @@ def test_heading_variants_by_name() -> None:
     )
     items = [asked(results, "a", mode="hybrid")]
     rates = {
-        rule: compat.score(items, Definitions(heading=rule))["hybrid"]["overall"]["heading_dominance_rate"]
+        rule: metrics.score(items, Definitions(heading=rule))["hybrid"]["overall"]["heading_dominance_rate"]
         for rule in ("seed", "build_metrics", "heading_bias")
     }
     assert rates == {"seed": 0.0, "build_metrics": 1 / 3, "heading_bias": 1.0}
@@ -229,7 +228,7 @@ def test_heading_variants_by_name() -> None:
 def test_overall_is_a_mean_over_queries() -> None:
     """Three easy hits and one hard miss are 0.75 overall, not the 0.5 of the two buckets."""
     items = [asked(entries("a"), "a") for _ in range(3)] + [asked([], "a", difficulty="hard")]
-    table = compat.score(items)["bm25"]
+    table = metrics.score(items)["bm25"]
     assert (table["easy"]["hit_at_1"], table["hard"]["hit_at_1"], table["overall"]["hit_at_1"]) == (1.0, 0.0, 0.75)
     assert (table["easy"]["count"], table["hard"]["count"], table["overall"]["count"]) == (3, 1, 4)
 
@@ -237,7 +236,7 @@ def test_overall_is_a_mean_over_queries() -> None:
 def test_buckets_stand_in_the_order_of_difficulty() -> None:
     """Known difficulties come first in their order, then others as they appear, and overall last."""
     items = [asked([], "a", difficulty=name) for name in ("odd", "fusion", "easy")]
-    assert list(compat.score(items)["bm25"]) == ["easy", "fusion", "odd", "overall"]
+    assert list(metrics.score(items)["bm25"]) == ["easy", "fusion", "odd", "overall"]
 
 
 def test_join_keeps_to_the_modes_of_a_query() -> None:
@@ -248,7 +247,7 @@ def test_join_keeps_to_the_modes_of_a_query() -> None:
         {"query": "q3", "expected_docs": ["a"], "retriever_types": ["vector"]},
     ]
     rows = [row("q1", mode, "a") for mode in ("bm25", "hybrid", "hybrid_rerank")] + [row("stray", "bm25")]
-    joined = compat.join(queries, rows)
+    joined = metrics.join(queries, rows)
     assert [(item.query, item.mode) for item in joined.asked] == [
         ("q2", "bm25"),
         ("q1", "hybrid"),
@@ -259,20 +258,20 @@ def test_join_keeps_to_the_modes_of_a_query() -> None:
     assert joined.missing == (("q2", "bm25"), ("q2", "hybrid"), ("q2", "hybrid_rerank"))
     assert joined.unknown == (("stray", "bm25"),)
     assert joined.absent == ("vector",)
-    assert len(compat.join(queries, rows, all_modes=True).asked) == 9
+    assert len(metrics.join(queries, rows, all_modes=True).asked) == 9
 
 
 def test_join_takes_the_labels_of_the_queries() -> None:
     """Labels that were stored with the results do not count; difficulty and grades are those of the query."""
     query = {"query": "q", "expected_docs": ["b"], "difficulty": "hard", "relevance": {"b": 2, "c.md": 1, "d": 0}}
-    (item,) = compat.join([query], [row("q", "bm25", "a", difficulty="easy")]).asked
+    (item,) = metrics.join([query], [row("q", "bm25", "a", difficulty="easy")]).asked
     assert (item.difficulty, dict(item.grades)) == ("hard", {"b": 2, "c": 1})
 
 
 def test_run_experiment_as_written() -> None:
     """Their first script gives hit at 1, 3 and the limit, MRR at the limit, and counts in floats."""
     rows = [row("q1", "bm25", "x", "a"), row("q2", "bm25"), row("q3", "bm25", "a", difficulty="easy")]
-    assert compat.run_experiment(compat.stored(rows), limit=2) == {
+    assert metrics.run_experiment(metrics.stored(rows), limit=2) == {
         "bm25": {
             "medium": {"count": 2.0, "hit_at_1": 0.0, "hit_at_3": 0.5, "hit_at_2": 0.5, "mrr_at_2": 0.25},
             "easy": {"count": 1.0, "hit_at_1": 1.0, "hit_at_3": 1.0, "hit_at_2": 1.0, "mrr_at_2": 1.0},
@@ -282,7 +281,7 @@ def test_run_experiment_as_written() -> None:
 
 def test_build_metrics_as_written() -> None:
     """Their second script adds nDCG with repeated gains and dominance (b), rounded to 6 decimals."""
-    table = compat.build_metrics(compat.stored([row("q1", "bm25", "a", "a", "a"), row("q2", "hybrid", "x", "a")]))
+    table = metrics.build_metrics(metrics.stored([row("q1", "bm25", "a", "a", "a"), row("q2", "hybrid", "x", "a")]))
     assert table["bm25"]["medium"] == {"ndcg_at_10": 2.13093, "heading_dominance_rate": 1.0}
     assert table["hybrid"]["medium"] == {"ndcg_at_10": 0.63093, "heading_dominance_rate": 0.0}
 
@@ -300,7 +299,7 @@ def test_golden_check_as_written() -> None:
     rows = [row("q1", "bm25", "a"), row("q2", "bm25", "x", "b"), row("q3", "bm25", "b"), row("q1", "vector", "a.md")]
     hits = {"hit_at_1": 0.0, "hit_at_3": 0.5, "hit_at_5": 0.5, "hit_at_10": 0.5}
     none = dict.fromkeys(hits, 0.0)
-    assert compat.golden_check(queries, rows) == {
+    assert metrics.golden_check(queries, rows) == {
         "bm25": {"easy": {"count": 2.0, **hits}},
         "vector": {"easy": {"count": 1.0, **none}},
     }

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from raggate.errors import ExitCode, RaggateError
 from raggate.inputs import golden
 from raggate.interop.substrate import floors, gate, metrics_files, records, trace
-from raggate.interop.substrate import golden as substrate
-from raggate.interop.substrate import metrics as compat
+from raggate.interop.substrate import golden as substrate_golden
+from raggate.interop.substrate import metrics as substrate_metrics
 from raggate.interop.substrate import results as substrate_results
 from raggate.interop.substrate.cases import from_cases, to_cases
-from raggate.interop.substrate.command import substrate as commands
+from raggate.interop.substrate.command import substrate
 from raggate.interop.substrate.files import MODES
 
 QUERIES: list[dict[str, Any]] = [
@@ -128,7 +128,7 @@ def put(path: Path, value: Any) -> Path:
 
 def run(*arguments: object) -> tuple[int, str]:
     """Run a substrate command; give what it exits with and what it prints."""
-    result = CliRunner().invoke(commands, [str(argument) for argument in arguments], standalone_mode=False)
+    result = CliRunner().invoke(substrate, [str(argument) for argument in arguments], standalone_mode=False)
     if isinstance(result.exception, RaggateError):
         return int(result.exception.exit_code), result.output + result.exception.message
     assert result.exception is None, result.exception
@@ -139,10 +139,10 @@ def run(*arguments: object) -> tuple[int, str]:
 def test_queries_of_both_forms(tmp_path: Path, value: Any) -> None:
     """Item: queries.json, wrapped and as a bare array, is read, and written back the same."""
     path = put(tmp_path / "queries.json", value)
-    read = substrate.read_queries(path)
+    read = substrate_golden.read_queries(path)
     assert [query.row() for query in read.queries] == QUERIES
     before = json.loads(path.read_text(encoding="utf-8"))
-    substrate.write_queries(path, read, bare=isinstance(value, list))
+    substrate_golden.write_queries(path, read, bare=isinstance(value, list))
     assert json.loads(path.read_text(encoding="utf-8")) == before
 
 
@@ -152,15 +152,15 @@ def test_queries_are_keyed_by_text_and_mode(tmp_path: Path) -> None:
         {**QUERIES[0], "retriever_types": ["bm25"], "expected_docs": ["LabelFiles/RRF.md"]},
         {**QUERIES[0], "retriever_types": ["vector"], "expected_docs": ["x.md"]},
     ]
-    queries = substrate.read_queries(put(tmp_path / "queries.json", twice))
+    queries = substrate_golden.read_queries(put(tmp_path / "queries.json", twice))
     rows = substrate_results.read_results(put(tmp_path / "results.jsonl", RESULTS))
-    table = compat.score(compat.join([query.row() for query in queries.queries], rows).asked)
+    table = substrate_metrics.score(substrate_metrics.join([query.row() for query in queries.queries], rows).asked)
     assert (table["bm25"]["easy"]["hit_at_1"], table["vector"]["easy"]["hit_at_1"]) == (1.0, 1.0)
 
 
 def test_optional_ids(tmp_path: Path) -> None:
     """Item: an id is kept where a query has one, and made where it has none, the same one every time."""
-    queries = substrate.read_queries(put(tmp_path / "queries.json", [{**QUERIES[0], "id": "q1"}, QUERIES[1]]))
+    queries = substrate_golden.read_queries(put(tmp_path / "queries.json", [{**QUERIES[0], "id": "q1"}, QUERIES[1]]))
     cases, _ = to_cases(queries, golden.complete)
     again, _ = to_cases(queries, golden.complete)
     assert cases[0].id == "q1"
@@ -169,7 +169,7 @@ def test_optional_ids(tmp_path: Path) -> None:
 
 def test_conversion_to_raggates_golden_set(tmp_path: Path) -> None:
     """Item: modes, difficulty and expected documents survive the way to raggate's golden set and back."""
-    queries = substrate.read_queries(put(tmp_path / "queries.json", QUERIES))
+    queries = substrate_golden.read_queries(put(tmp_path / "queries.json", QUERIES))
     cases, _ = to_cases(queries, golden.complete)
     loaded = golden.load(b"".join(golden.write_case(case) for case in cases), "eval_set.jsonl")
     back, dropped = from_cases(loaded.cases)
@@ -184,7 +184,7 @@ def test_corpus_file(tmp_path: Path) -> None:
     """Item: corpus.jsonl is read, and written back byte for byte."""
     path = put(tmp_path / "corpus.jsonl", CORPUS)
     text = path.read_bytes()
-    substrate.write_corpus(path, list(substrate.read_corpus(path).values()))
+    substrate_golden.write_corpus(path, list(substrate_golden.read_corpus(path).values()))
     assert path.read_bytes() == text
 
 
@@ -300,10 +300,10 @@ def test_metrics_of_all_ks(tmp_path: Path) -> None:
 def test_ndcg_is_deduplicated_and_can_be_graded() -> None:
     """Item: nDCG is linear, of documents and not chunks, binary or by grades."""
     row = {"query": "q", "mode": "hybrid", "results": [_result(1, "a", rrf=1.0), _result(2, "a", rrf=0.9)]}
-    (binary,) = compat.join([{"query": "q", "expected_docs": ["a"]}], [row]).asked
-    (graded,) = compat.join([{"query": "q", "expected_docs": ["a"], "relevance": {"b": 3}}], [row]).asked
-    assert compat.ndcg(binary, 10) == 1.0
-    assert compat.ndcg(graded, 10) == pytest.approx(1 / (3 + 0.6309297535714574))
+    (binary,) = substrate_metrics.join([{"query": "q", "expected_docs": ["a"]}], [row]).asked
+    (graded,) = substrate_metrics.join([{"query": "q", "expected_docs": ["a"], "relevance": {"b": 3}}], [row]).asked
+    assert substrate_metrics.ndcg(binary, 10) == 1.0
+    assert substrate_metrics.ndcg(graded, 10) == pytest.approx(1 / (3 + 0.6309297535714574))
 
 
 def test_their_own_numbers_beside_ours(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from label_builders import COMMON, EXPORT, export_csv, to_csv
 from raggate.errors import UsageError
-from raggate.interop.pragmata.annotations import read_sheet
 from raggate.interop.pragmata.csv_table import MAX_FIELD
 from raggate.interop.pragmata.score_files import file_name, read_scores, write_scores
+from raggate.interop.pragmata.sheets import read_sheet
 from raggate.labels import checks
-from raggate.labels import score as annotations
+from raggate.labels import score as label_scores
 from raggate.labels.models import (
     LABELS,
     METRICS,
@@ -109,19 +109,19 @@ def test_checklist_score_input(task: Task) -> None:
 
 def test_checklist_join() -> None:
     """Yesterday's labels score a new list by query text or record, and say how much of it nobody judged."""
-    joined = annotations.join(retrieval(export_csv("retrieval", ROWS)), {"What  is it?": ["c3", "new", "c1"]}, 3)
+    joined = label_scores.join(retrieval(export_csv("retrieval", ROWS)), {"What  is it?": ["c3", "new", "c1"]}, 3)
     # c2 was not retrieved: `new` took its place
     assert joined.means["topical_precision_at_k"].value == pytest.approx(2 / 3)
     assert joined.unjudged_share == pytest.approx(1 / 3)
     assert "1 of the 3 chunks" in joined.caveat
-    by_record = annotations.join(retrieval(export_csv("retrieval", ROWS)), {"r1": ["c3", "new", "c1"]}, 3)
+    by_record = label_scores.join(retrieval(export_csv("retrieval", ROWS)), {"r1": ["c3", "new", "c1"]}, 3)
     assert by_record.means == joined.means
 
 
 def test_checklist_consolidation_constraints_panels() -> None:
     """Majorities with their tie rule, constraints by id, panels, and the units are unique afterwards."""
     sheet = read_sheet(export_csv("retrieval", ROWS), "f.csv")
-    units = annotations.consolidate(sheet.judgments)
+    units = label_scores.consolidate(sheet.judgments)
     assert [(unit.unit, unit.votes) for unit in units] == [(("r1", "c1"), 2), (("r1", "c2"), 2), (("r1", "c3"), 1)]
     # one against one about c2: the first row counts
     assert units[1].labels["evidence_sufficient"] is False
@@ -134,7 +134,7 @@ def test_checklist_consolidation_constraints_panels() -> None:
 
 def test_checklist_metrics_and_report() -> None:
     """The reference's query scores as it does there, and the report has exactly their keys."""
-    scores = annotations.score(retrieval(export_csv("retrieval", ROWS)), resamples=20)
+    scores = label_scores.score(retrieval(export_csv("retrieval", ROWS)), resamples=20)
     ndcg = scores.metrics["ndcg_at_k"]
     assert ndcg is not None
     assert ndcg.point == pytest.approx(0.688529, abs=5e-7)
@@ -166,7 +166,7 @@ def test_checklist_metrics_and_report() -> None:
 
 def test_checklist_fabrication_null() -> None:
     """A report on answers of which none cites has null for conditional fabrication, and no top_k."""
-    scores = annotations.score(read_sheet(export_csv("grounding", [{"labels": "ynnnn"}]), "f.csv").judgments)
+    scores = label_scores.score(read_sheet(export_csv("grounding", [{"labels": "ynnnn"}]), "f.csv").judgments)
     report = ScoreReport(
         task="grounding",
         source=ScoreSource(kind="direct_path", ref="f.csv", resolved_path="f.csv"),
