@@ -23,6 +23,7 @@ from raggate.github.rest.client import GitHub
 from raggate.github.rest.pulls import Pull
 from raggate.github.runner import event
 from raggate.github.runner.event import SourceRun
+from raggate.interop.systems import SYSTEMS
 
 VAULT = "vault/work"
 NAME = "octo/notes"
@@ -102,6 +103,7 @@ class Stage:
             root=self.project.root / "elsewhere" / folder,
             config_name=name,
             prefix=f"{folder}/" if folder else "",
+            systems=SYSTEMS,
             **about,
         )
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
@@ -465,7 +467,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     }
     happened = event.read(environment, allow_pull_request_target=False)
     root = stage.project.root / "elsewhere"
-    what = fork_comment.of(happened, root / "raggate.yml", root, artifact="raggate-run")
+    what = fork_comment.of(happened, root / "raggate.yml", root, artifact="raggate-run", systems=SYSTEMS)
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
     asked = fork_comment.settings_of(what, when="always", token=token, login="")
     with GitHub(api_url=stage.fake.api_url, graphql_url=stage.fake.graphql_url, token=token) as github:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
 
 from raggate.action import steps
 from raggate.action.promote_inputs import Asked
@@ -27,6 +26,7 @@ from raggate.github.runner import event, secrets
 from raggate.github.step_context import Record, Runner, prefix_of
 from raggate.inputs import sources
 from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
+from raggate.interop.systems import SYSTEMS
 from raggate.models.promotion import Proposal
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
@@ -95,7 +95,7 @@ def promote_baseline(
                 return code or int(ExitCode.INTERNAL)
             run = run_directory.read(record.directory)
         run, evidence = _vouched(run, trusted, github, _wanted(asked, inputs, happened, place, now()), happened, place)
-        proposal = eligibility.propose(run, trusted, asked.terms(happened.triggering_actor))
+        proposal = eligibility.propose(run, trusted, asked.terms(happened.triggering_actor), SYSTEMS)
         told = _circumstances(happened, place, trusted, proposal, evidence)
         change = _change(inputs, happened, place, trusted, proposal, told)
     if asked.dry_run:
@@ -119,7 +119,7 @@ def _place(inputs: Mapping[str, str], happened: event.Event, github: GitHub, run
             f"a baseline is not promoted on the event {happened.name}: it could be code that nobody has merged",
             hint="Use `on: workflow_dispatch`; docs/promotion.md has the whole workflow.",
         )
-    target = happened.default_branch or _default_branch(github, happened.repository)
+    target = happened.default_branch or commits.default_branch(github, happened.repository)
     if happened.head_ref != target:
         raise UsageError(
             f"this workflow was started on {plain(happened.head_ref)!r}; "
@@ -135,11 +135,6 @@ def _place(inputs: Mapping[str, str], happened: event.Event, github: GitHub, run
     return Place(
         workspace=runner.workspace, config=config, prefix=prefix_of(config, runner.workspace), target=target, head=head
     )
-
-
-def _default_branch(github: GitHub, repository: str) -> str:
-    found = github.get(f"/repos/{quote(repository)}")
-    return str(found.get("default_branch") or "") if isinstance(found, dict) else ""
 
 
 def _check_checkout(place: Place) -> None:

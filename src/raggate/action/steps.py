@@ -74,12 +74,13 @@ def relay_comment(
 ) -> int:
     """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
     from raggate.github import fork_comment
+    from raggate.interop.systems import SYSTEMS
 
     if github is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     config = runner.workspace / inputs["config"]
     about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
-    what = fork_comment.of(happened, config, runner.workspace, **about)
+    what = fork_comment.of(happened, config, runner.workspace, **about, systems=SYSTEMS)
     token, login = inputs["github-token"], inputs["token-login"]
     asked = fork_comment.settings_of(what, when=inputs["comment"], token=token, login=login)
     failed = False

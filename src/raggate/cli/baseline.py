@@ -55,12 +55,13 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
     """Show what a baseline says: where it is from, its values, and what was accepted."""
     from raggate.gate import history
     from raggate.inputs.trusted import read_file
+    from raggate.interop.systems import SYSTEMS
 
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
     path = baseline_file or config_file.parent / (settings.baseline_path if settings else "")
     content = read_file(path, hint="Name a baseline file with --baseline, or promote a run with `raggate promote`.")
-    stored = history.read(content, str(path), _cutoffs(settings))
+    stored = history.read(content, str(path), _cutoffs(settings), SYSTEMS)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if as_json:
         click.echo(_json(_document(stored, now, slices=slices)), nl=False)
@@ -96,13 +97,18 @@ def log(
     Shown are the gated metrics; --format json has every metric.
     """
     from raggate.gate import history
+    from raggate.interop.systems import SYSTEMS
     from raggate.reports import history_table
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
     settings = _settings(config_file)
     past = history.revisions(
-        config_file.resolve().parent, settings.baseline_path, limit=limit, cutoffs=_cutoffs(settings)
+        config_file.resolve().parent,
+        settings.baseline_path,
+        limit=limit,
+        cutoffs=_cutoffs(settings),
+        systems=SYSTEMS,
     )
     every = history_table.columns(past, lambda _: True)
     _refuse_unknown(metrics, every, past)

@@ -6,6 +6,7 @@ import click
 
 from raggate.cli.baseline import baseline
 from raggate.cli.comment import comment
+from raggate.cli.init import init
 from raggate.cli.labels import labels
 from raggate.interop.convert_command import convert
 from raggate.interop.evaluate_command import evaluate
@@ -15,6 +16,7 @@ from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
 COMMANDS: tuple[click.Command, ...] = (
+    init,
     baseline,
     comment,
     convert,

@@ -45,6 +45,7 @@ def comment(config_file: Path, artifact: str, when: str, bases: str, workflow: s
     from raggate.github import fork_comment
     from raggate.github.rest.client import GitHub
     from raggate.github.runner import event, results
+    from raggate.interop.systems import SYSTEMS
 
     environment = current().environment
     token = environment.get("GITHUB_TOKEN", "")
@@ -53,7 +54,13 @@ def comment(config_file: Path, artifact: str, when: str, bases: str, workflow: s
     happened = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
     what = fork_comment.of(
-        happened, Path.cwd() / config_file, workspace, artifact=artifact, bases=bases, workflow=workflow
+        happened,
+        Path.cwd() / config_file,
+        workspace,
+        artifact=artifact,
+        bases=bases,
+        workflow=workflow,
+        systems=SYSTEMS,
     )
     asked = fork_comment.settings_of(what, when=when, token=token, login=token_login)
     with GitHub(api_url=happened.api_url, graphql_url=happened.graphql_url, token=token, say=_say) as github:

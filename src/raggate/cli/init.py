@@ -6,9 +6,10 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+import click
+
 from raggate.errors import UsageError
 from raggate.text.jsonio import write_atomic
-from raggate.text.yamlio import one_line
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -29,6 +30,25 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks: it obeys the first of these alone, so a new one would switch the others off."""
 
 
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path), default=Path())
+@click.option(
+    "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
+)
+@click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
+def init(directory: Path, action: str, owners: str) -> None:
+    """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
+    written = write_example(directory, action, owners)
+    for path in written:
+        click.echo(f"wrote {path}")
+    if directory / IGNORED not in written:
+        click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
+    if not action:
+        click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
+    click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
+    click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
+
+
 def write_example(directory: Path, action: str = "", owners: str = "") -> list[Path]:
     """Write the example files below a directory. Returns what was written.
 
@@ -41,6 +61,8 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
     Raises:
         UsageError: for an action or owners not named so, or when a file exists already; then nothing is written.
     """
+    from raggate.text.yamlio import one_line
+
     if action and not _ACTION.fullmatch(action):
         raise UsageError(
             f"--action: expected OWNER/raggate@ and the 40 hex digits of a commit; found {one_line(action, limit=80)}",

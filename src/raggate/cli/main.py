@@ -157,10 +157,11 @@ def run(*, limit: int | None, **flags: Any) -> None:
 @click.option("--golden", "golden_file", type=click.Path(path_type=Path), help="Score by this golden set instead.")
 def score(directory: Path, golden_file: Path | None) -> None:
     """Score a run directory again and rewrite its metrics.json."""
+    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
     from raggate.text.jsonio import written
 
-    _, scorecard = rerun.score(directory, golden_file)
+    _, scorecard = rerun.score(directory, golden_file, SYSTEMS)
     for mode, slices in scorecard.slices.items():
         for name, value in slices.get("overall", {}).items():
             click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
@@ -180,9 +181,10 @@ def score(directory: Path, golden_file: Path | None) -> None:
 )  # fmt: skip
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
     """Compare a run directory again and decide. By another baseline or policy it is told in its folder `compared`."""
+    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
-    reports, review = rerun.compare_directory(directory, baseline_file, policy_file)
+    reports, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
     _show(review, directory, reports=reports)
     return review.verdict.exit_code
 
@@ -195,9 +197,10 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 )  # fmt: skip
 def report(directory: Path, name: str) -> None:
     """Render the reports of a run directory again from its data, and print one."""
+    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
-    click.echo(rerun.report(directory, name), nl=False)
+    click.echo(rerun.report(directory, name, SYSTEMS), nl=False)
 
 
 @cli.command()
@@ -222,27 +225,6 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
 
 
-@cli.command()
-@click.argument("directory", type=click.Path(path_type=Path), default=Path())
-@click.option(
-    "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
-)
-@click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
-def init(directory: Path, action: str, owners: str) -> None:
-    """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
-    from raggate.cli.init import IGNORED, PLACEHOLDER, WORKFLOW, write_example
-
-    written = write_example(directory, action, owners)
-    for path in written:
-        click.echo(f"wrote {path}")
-    if directory / IGNORED not in written:
-        click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
-    if not action:
-        click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
-    click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
-    click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
-
-
 for _command in COMMANDS:
     cli.add_command(_command)
 
@@ -258,6 +240,7 @@ def _invocation(
 ) -> Invocation:
     from raggate.config.first_run import STRICT
     from raggate.config.overrides import Overrides
+    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Invocation
     from raggate.reports.progress import Progress
 
@@ -278,6 +261,7 @@ def _invocation(
         environment=caller.environment,
         say=lambda line: click.echo(f"raggate: {log_line(line)}", err=True),
         progress=Progress,
+        systems=SYSTEMS,
         against=against,
         out=out,
         baseline_file=baseline_file,

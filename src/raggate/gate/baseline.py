@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, TypeVar
+from typing import Annotated, Any, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import baseline_integrity
-from raggate.interop.helloworld import baseline
+from raggate.gate import bare_metrics, baseline_integrity
+from raggate.gate.bare_metrics import Count, Number
+from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import Accepted, Baseline, Lowered
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.text.escape import plain
@@ -19,13 +20,6 @@ from raggate.text.jsonio import STORED_DECIMALS, dumps, loads, rounded
 
 SCHEMA = "raggate/baseline/1"
 MAX_BYTES = 256 << 20
-MAX_VALUE = 1e12
-"""No metric is larger; what is would not survive rounding."""
-
-T = TypeVar("T")
-
-_Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
-_Count = Annotated[int, Field(strict=True, ge=0)]
 _Rank = Annotated[int, Field(strict=True, ge=1)]
 _Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
@@ -40,18 +34,18 @@ class _StoredCase(TypedDict):
     failure: str | None
     slices: list[str]
     must_pass: bool
-    values: dict[str, _Number | None]
+    values: dict[str, Number | None]
 
 
 # `from` is a word of Python's own
-_StoredLowered = TypedDict("_StoredLowered", {"on": _Day, "from": _Number, "to": _Number, "reason": str, "by": str})
+_StoredLowered = TypedDict("_StoredLowered", {"on": _Day, "from": Number, "to": Number, "reason": str, "by": str})
 _StoredLowered.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
 
 
 @with_config(ConfigDict(extra="forbid"))
 class _StoredAccepted(TypedDict):
-    best: _Number
-    drops: Annotated[_Number, Field(ge=0)]
+    best: Number
+    drops: Annotated[Number, Field(ge=0)]
     since: _Day
     lowered: _StoredLowered | None
     moved: NotRequired[_StoredLowered]
@@ -64,17 +58,14 @@ class _Stored(TypedDict):
     run_id: str
     provenance: dict[str, Any]
     fingerprint: dict[str, Any]
-    aggregates: dict[str, dict[str, dict[str, tuple[_Number | None, _Count]]]]
-    counts: dict[str, dict[str, _Count]]
+    aggregates: dict[str, dict[str, dict[str, tuple[Number | None, Count]]]]
+    counts: dict[str, dict[str, Count]]
     cases: list[_StoredCase]
     accepted: NotRequired[dict[str, dict[str, _StoredAccepted]]]
     digest: NotRequired[str]
 
 
 _ADAPTER = TypeAdapter(_Stored)
-_VALUE: TypeAdapter[float | None] = TypeAdapter(_Number | None)
-_COUNT: TypeAdapter[int] = TypeAdapter(_Count)
-_MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
 def write(
@@ -123,14 +114,21 @@ def write(
     return (_lines(stored, 0, spread=3) + "\n").encode()
 
 
-def read(data: bytes, source: str, directions: dict[str, Direction], beside: Path | None = None) -> Baseline:
+def read(
+    data: bytes,
+    source: str,
+    directions: dict[str, Direction],
+    systems: Sequence[OtherSystem] = (),
+    beside: Path | None = None,
+) -> Baseline:
     """Read a baseline file, or a bare metrics file, of which only the means can be compared.
 
     Args:
         data: the content of the file.
         source: the file's name for messages and reports.
         directions: the known metrics; others in the file are ignored.
-        beside: the file's directory if it is on disk; a metrics file of the note system has its settings there.
+        systems: the other systems whose metrics files are taken.
+        beside: the file's directory if it is on disk; another system may have its settings there.
 
     Raises:
         FileError: when the file is damaged, from a newer version, or none of these.
@@ -141,20 +139,17 @@ def read(data: bytes, source: str, directions: dict[str, Direction], beside: Pat
         value = loads(data)
     except ValueError as error:
         raise FileError(source, f"not valid JSON: {plain(str(error))}", hint=_REPAIR) from None
-    if isinstance(value, dict) and "by_retriever" in value:
-        return _read_bare(value, source, directions)
-    if isinstance(value, dict) and "aggregate_metrics" in value:
-        return _read_bare(baseline.converted(value, source, beside), source, directions, "helloworld")
+    if isinstance(value, dict):
+        system = next((system for system in systems if system.metrics_key in value), None)
+        if system is not None or OWN_METRICS_KEY in value:
+            bare = value if system is None else system.bare_metrics(value, source, beside)
+            return _read_bare(bare, source, directions, system)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise FileError(
-            source,
-            f"not a baseline: expected schema {SCHEMA!r} or a metrics file with 'by_retriever' or 'aggregate_metrics'",
-            hint=_REPAIR,
-        )
+        raise FileError(source, f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
     try:
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
-        raise FileError(source, f"damaged at {_problem(error)}", hint=_REPAIR) from None
+        raise FileError(source, f"damaged at {bare_metrics.problem(error)}", hint=_REPAIR) from None
     if problem := baseline_integrity.problem(value):
         raise FileError(source, problem, hint=_WHOLE)
     return Baseline(
@@ -167,6 +162,11 @@ def read(data: bytes, source: str, directions: dict[str, Direction], beside: Pat
             for mode, metrics in stored.get("accepted", {}).items()
         },
     )
+
+
+def _expected(systems: Sequence[OtherSystem]) -> str:
+    keys = dict.fromkeys((OWN_METRICS_KEY, *(system.metrics_key for system in systems)))
+    return f"schema {SCHEMA!r} or a metrics file with {' or '.join(repr(key) for key in keys)}"
 
 
 def _accepted_out(entry: Accepted) -> dict[str, Any]:
@@ -197,12 +197,6 @@ def _accepted_in(entry: _StoredAccepted) -> Accepted:
 
 def _lowered_in(low: _StoredLowered) -> Lowered:
     return Lowered(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"])
-
-
-def _problem(error: ValidationError, *parents: str) -> str:
-    first = error.errors(include_url=False)[0]
-    where = ".".join([*parents, *(str(part) for part in first["loc"])])
-    return f"{plain(where) or 'the top'}: {first['msg']}"
 
 
 _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
@@ -251,67 +245,19 @@ def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
     )
 
 
-def _read_bare(value: dict[str, Any], source: str, directions: dict[str, Direction], means_of: str = "") -> Baseline:
-    counted = False
-    slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
-    counts: dict[str, dict[str, int]] = {}
+def _read_bare(
+    value: dict[str, Any], source: str, directions: dict[str, Direction], system: OtherSystem | None
+) -> Baseline:
     try:
-        for mode, content in _checked(_MAPPING, value["by_retriever"], "by_retriever").items():
-            where = f"by_retriever.{mode}"
-            slices[mode], counts[mode] = {}, {}
-            for name, place, bucket in _bare_buckets(_checked(_MAPPING, content, where), where):
-                # raggate's own files tell for each mean over how many questions it is, the search-improver's never
-                counted = counted or "n" in bucket
-                counts[mode][name] = _checked(_COUNT, bucket.get("count"), f"{place}.count")
-                slices[mode][name] = _bare_values(bucket, counts[mode][name], place, directions)
-    except _DamagedError as error:
+        scorecard, counted = bare_metrics.read(value, directions)
+    except bare_metrics.DamagedError as error:
         raise FileError(source, f"not a metrics file: {error}", hint=_REPAIR) from None
-    scorecard = Scorecard(
-        suite=str(value.get("suite", "")),
-        run_id=str(value.get("run_id", "")),
-        fingerprint={},
-        cases=(),
-        slices=slices,
-        counts=counts,
-        operations=None,
-    )
-    means_of = means_of or ("raggate" if counted else "substrate")
-    return Baseline(source=source, scorecard=scorecard, provenance={"means_of": means_of})
-
-
-class _DamagedError(ValueError):
-    """Names the place in a metrics file and what was expected there."""
-
-
-def _checked(adapter: TypeAdapter[T], value: object, where: str) -> T:
-    try:
-        return adapter.validate_python(value)
-    except ValidationError as error:
-        raise _DamagedError(_problem(error, where)) from None
-
-
-def _bare_buckets(content: dict[str, Any], where: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give slice, place in the file and content of every bucket of a mode."""
-    if OVERALL in content:
-        place = f"{where}.{OVERALL}"
-        yield OVERALL, place, _checked(_MAPPING, content[OVERALL], place)
-    for dimension in (key for key in content if key.startswith("by_")):
-        for key, bucket in _checked(_MAPPING, content[dimension], f"{where}.{dimension}").items():
-            place = f"{where}.{dimension}.{key}"
-            yield f"{dimension.removeprefix('by_')}={key}", place, _checked(_MAPPING, bucket, place)
-
-
-def _bare_values(
-    bucket: dict[str, Any], count: int, where: str, directions: dict[str, Direction]
-) -> dict[str, MetricValue]:
-    known = _checked(_MAPPING, bucket.get("n", {}), f"{where}.n")
-    values = {}
-    for metric in (name for name in directions if name in bucket):
-        value = _checked(_VALUE, bucket[metric], f"{where}.{metric}")
-        covered = _checked(_COUNT, known.get(metric, count), f"{where}.n.{metric}")
-        n = 0 if value is None else covered
-        values[metric] = MetricValue(value=value, n=n, unscored=max(count - n, 0), direction=directions[metric])
-    return values
+    if counted and (system is None or system.metrics_key == OWN_METRICS_KEY):
+        # raggate's own files alone have the shape, and tell for each mean over how many questions it is
+        return Baseline(source=source, scorecard=scorecard, provenance={"means_of": "raggate"})
+    if system is None:
+        raise FileError(source, "not a metrics file: its means do not say over how many questions they are")
+    return Baseline(source=source, scorecard=scorecard, provenance={"means_of": system.name}, restate=system.restate)
 
 
 def _fixed(value: float | None) -> float | None:

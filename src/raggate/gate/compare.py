@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from raggate.gate.completeness import idle, not_asked, other_questions
 from raggate.gate.flips import find_flips
-from raggate.gate.restated import Restated, restate
+from raggate.gate.other_systems import restate
 from raggate.gate.stand_ins import uncompared
-from raggate.models.baseline import Baseline
+from raggate.models.baseline import Baseline, Restated
 from raggate.models.case_hash import first_part
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.retrieval_modes import asked_in

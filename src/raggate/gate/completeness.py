@@ -14,8 +14,6 @@ from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
 from raggate.models.verdict import Judged, Reason
 from raggate.scoring import answer_fields
 
-_SYSTEMS = {"helloworld": "the note system", "substrate": "the search-improver"}
-
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
     """Say whether more calls failed than a run may have and still count as measured."""
@@ -137,9 +135,8 @@ def new_modes(comparison: Comparison) -> tuple[str, ...]:
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
     yield from _other_index(comparison, gate)
-    system = comparison.baseline.provenance.get("means_of") if comparison.baseline is not None else None
-    if system in _SYSTEMS and comparison.deltas:
-        whose = _SYSTEMS[system]
+    if comparison.baseline is not None and comparison.baseline.restate is not None and comparison.deltas:
+        whose = comparison.baseline.provenance["means_of"]
         message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
         yield Reason(code="other-definitions", message=message)
     removed, relabelled = comparison.golden.removed, comparison.golden.relabelled

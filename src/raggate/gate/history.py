@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from raggate.errors import FileError, UsageError
 from raggate.gate import baseline
+from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import git
 from raggate.inputs.git import Reader
 from raggate.models import case_hash
@@ -25,8 +27,12 @@ MAX_CUTOFF = 1000
 _PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
 
+_Read = Callable[[bytes, str], Baseline]
 
-def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int]) -> History:
+
+def revisions(
+    root: Path, path: str, *, limit: int, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()
+) -> History:
     """Read the history of a baseline file up to the commit that is checked out, across renames.
 
     Args:
@@ -34,6 +40,7 @@ def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int]) -> H
         path: the file, with `/`.
         limit: how many versions are read, at least 1.
         cutoffs: the k of the ranked metrics; those a version names itself are read too.
+        systems: the other systems whose metrics files are taken for baselines.
 
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
@@ -54,17 +61,18 @@ def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int]) -> H
     whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
     shallow = (checkout.common / "shallow").exists()
     with git.reading(checkout, like=head, purpose=_PURPOSE) as reader:
-        return _history(reader, head, path, whole, limit=limit, cutoffs=cutoffs, shallow=shallow)
+        read_version = partial(read, cutoffs=cutoffs, systems=systems)
+        return _history(reader, head, path, whole, read_version, limit=limit, shallow=shallow)
 
 
 def _history(
-    reader: Reader, head: str, path: str, whole: str, *, limit: int, cutoffs: Sequence[int], shallow: bool
+    reader: Reader, head: str, path: str, whole: str, read_version: _Read, *, limit: int, shallow: bool
 ) -> History:
     versions: list[Revision] = []
     for commit, name, header in _touching(reader, head, whole, limit + 1):
         if len(versions) == limit:
             return History(path=path, revisions=tuple(versions), more=True, shallow=shallow)
-        versions.append(_revision(reader, commit, name, header, cutoffs))
+        versions.append(_revision(reader, commit, name, header, read_version))
     if not versions:
         raise UsageError(
             f"{plain(path)}: no commit here has it",
@@ -77,23 +85,24 @@ DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for ac
 """What to do about a shallow clone."""
 
 
-def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
+def read(data: bytes, source: str, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
 
     Args:
         data: the content of the file.
         source: the file's name for messages.
         cutoffs: the configured k of the ranked metrics.
+        systems: the other systems whose metrics files are taken for baselines.
 
     Raises:
         FileError: when the file is damaged, from a newer version, or no baseline.
     """
-    found = baseline.read(data, source, score.directions(cutoffs))
+    found = baseline.read(data, source, score.directions(cutoffs), systems)
     own = found.scorecard.fingerprint.get("cutoffs")
     named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
     if named <= set(cutoffs):
         return found
-    return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))))
+    return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))), systems)
 
 
 def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
@@ -128,7 +137,7 @@ def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
     return pairs.get(path)
 
 
-def _revision(reader: Reader, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
+def _revision(reader: Reader, commit: str, path: str, header: bytes, read_version: _Read) -> Revision:
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
     at, stamp = _moment(seconds)
     empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
@@ -142,7 +151,7 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, cutoffs: Se
         return replace(empty, problem="not a file in this commit")
     source = f"{plain(path)}@{commit[:12]}"
     try:
-        found = read(content.stdout, source, cutoffs)
+        found = read_version(content.stdout, source)
     except FileError as error:
         return replace(empty, problem=error.problem)
     asked = case_hash.asked((case.case_id, case.hash) for case in found.scorecard.cases)

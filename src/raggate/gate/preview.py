@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from raggate.config.loosening import loosened
@@ -10,6 +10,7 @@ from raggate.config.schema import DEFAULT_GATED
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline
 from raggate.gate.compare import note_changes
+from raggate.gate.other_systems import OtherSystem
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden
@@ -23,15 +24,22 @@ if TYPE_CHECKING:
 _SHOWN = 120
 
 
-def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -> Preview:
+def changes(
+    trusted: Inputs, change: Inputs, directions: dict[str, Direction], systems: Sequence[OtherSystem] = ()
+) -> Preview:
     """Say how the change's files differ from those that counted.
 
     Args:
         trusted: the inputs that counted.
         change: what the change has in their place.
         directions: every metric with its direction, to read baselines.
+        systems: the other systems whose metrics files are taken for baselines.
     """
-    state, values, unreadable = _baseline_change(trusted.baseline, change.baseline, directions)
+
+    def read(name: str, data: bytes) -> Baseline:
+        return baseline.read(data, name, directions, systems)
+
+    state, values, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
     settings = tuple(_settings(trusted.config.model_dump(mode="json"), change.config.model_dump(mode="json")))
     return Preview(
         settings=settings,
@@ -102,14 +110,14 @@ def _shown(value: object) -> str:
 
 
 def _baseline_change(
-    before: tuple[str, bytes] | None, now: tuple[str, bytes] | None, directions: dict[str, Direction]
+    before: tuple[str, bytes] | None, now: tuple[str, bytes] | None, read: Callable[[str, bytes], Baseline]
 ) -> tuple[Any, list[tuple[str, float | None, float | None]], str | None]:
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), [], None
     if before[1] == now[1]:
         return "same", [], None
     try:
-        old, new = (baseline.read(data, name, directions) for name, data in (before, now))
+        old, new = (read(*side) for side in (before, now))
     except UsageError as error:
         return "replaced", [], error.message
     return "replaced", list(_values(old, new)), None

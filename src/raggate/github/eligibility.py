@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import promote
+from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.promotion import Proposal
@@ -92,25 +94,26 @@ def image_of(run: Run) -> str:
     return image if image is not None and "@sha256:" in image else ""
 
 
-def propose(run: Run, trusted: Inputs, terms: promote.Terms) -> Proposal:
+def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[OtherSystem]) -> Proposal:
     """Say what the baseline will be: what `raggate promote` says and writes, to the byte, of the same run.
 
     Args:
         run: the run.
         trusted: the inputs at the head of the branch; their policy and baseline count.
         terms: why, by whom, and whether lower values are accepted.
+        systems: the other systems whose metrics files are taken for baselines.
 
     Raises:
         CannotTell: for a run that was not measured well enough.
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
     terms = replace(terms, permission=ALLOW)
-    return check.propose(run, trusted.config, terms, lambda: _present(trusted, terms))
+    return check.propose(run, trusted.config, terms, lambda: _present(trusted, terms, systems))
 
 
-def _present(trusted: Inputs, terms: promote.Terms) -> tuple[Baseline | None, str]:
+def _present(trusted: Inputs, terms: promote.Terms, systems: Sequence[OtherSystem]) -> tuple[Baseline | None, str]:
     try:
-        return check.read_baseline(trusted), ""
+        return check.read_baseline(trusted, systems), ""
     except UsageError as error:
         if terms.allow_regression and terms.reason:
             return None, error.message

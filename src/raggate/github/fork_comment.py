@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import preview, waivers
+from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches
 from raggate.github import note_changes, untrusted_run, workflow_files
 from raggate.github.note_changes import Vaults
@@ -28,7 +29,7 @@ from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
 from raggate.inputs import sources, suite_names
 from raggate.inputs.committed import Commit
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_without_notes
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, has_configuration, load_trusted, load_without_notes
 from raggate.models.publication import Ended
 from raggate.models.run import Run
 from raggate.models.verdict import Preview
@@ -56,6 +57,7 @@ class Relay:
         default_branch: of that repository; empty where the event does not tell it.
         workflow: name of the workflow file that must have measured.
         bases: the branches beside it whose pull requests are judged; see `bases.check`.
+        systems: the other systems whose metrics files are taken for baselines.
     """
 
     repository: str
@@ -68,6 +70,7 @@ class Relay:
     default_branch: str = ""
     bases: str = ""
     workflow: str = workflow_files.DEFAULT
+    systems: Sequence[OtherSystem]
 
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
@@ -92,6 +95,7 @@ def of(
     artifact: str,
     bases: str = "",
     workflow: str = workflow_files.DEFAULT,
+    systems: Sequence[OtherSystem],
 ) -> Relay:
     """Say what is relayed for an event.
 
@@ -102,6 +106,7 @@ def of(
         artifact: the name of the artifact with the run directory.
         bases: the branches beside the default one whose pull requests are judged.
         workflow: the name of the workflow file that must have measured.
+        systems: the other systems whose metrics files are taken for baselines.
 
     Raises:
         UsageError: for another event than `workflow_run`, and when a link leads to the configuration.
@@ -122,6 +127,7 @@ def of(
         default_branch=happened.default_branch,
         bases=bases,
         workflow=workflow,
+        systems=systems,
     )
 
 
@@ -228,7 +234,7 @@ def judge(github: GitHub, relay: Relay, pull: pulls.Pull) -> Told:
     where = InputSource(root=relay.root, config_name=relay.config_name, against=pull.base_sha, remote=remote)
     try:
         base_branches.check(pull.base_ref, relay.default_branch, relay.bases)
-        if not _has_configuration(where):
+        if not has_configuration(where):
             return without(_first_run(relay))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with load_trusted(where, replace(_CHECKS, adjust=known)) as inputs, _scratch() as scratch:
@@ -251,16 +257,6 @@ def _suite(relay: Relay, where: InputSource) -> str:
     """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
     found = suite_names.find(where.root, where.config_name, against=where.against, remote=where.remote)
     return found or relay.config_name
-
-
-def _has_configuration(where: InputSource) -> bool:
-    """Say whether the base commit has raggate at all."""
-    with sources.at(where.root, where.against, where.remote) as source:
-        try:
-            source.read(where.config_name)
-        except FileNotFoundError:
-            return False
-    return True
 
 
 def _first_run(relay: Relay) -> Ended:
@@ -304,7 +300,7 @@ def _judged(claimed: Run, inputs: Inputs, relay: Relay, change: Commit) -> Told:
     review = check.judge(
         measured,
         score.score(measured, inputs.config.score.k),
-        check.read_baseline(inputs),
+        check.read_baseline(inputs, relay.systems),
         policy=inputs.config,
         waivers_settled=_waivers_settled(change, relay, measured.started),
     )
@@ -334,7 +330,7 @@ def _preview(github: GitHub, relay: Relay, change: Commit, where: InputSource, i
         Vaults(commit=str(commit), directories={name: f"{relay.prefix}{path}" for name, path in vault.items()})
         for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
     )
-    seen = preview.changes(inputs, after, score.directions(inputs.config.score.k))
+    seen = preview.changes(inputs, after, score.directions(inputs.config.score.k), relay.systems)
     return replace(seen, vault=note_changes.compare(github, relay.repository, before, now))
 
 

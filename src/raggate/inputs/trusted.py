@@ -103,6 +103,20 @@ def load_trusted(where: InputSource, checks: ConfigHooks) -> Iterator[Inputs]:
             yield _read_all(source, where, checks)
 
 
+def has_configuration(where: InputSource) -> bool:
+    """Say whether the trusted commit has a configuration at all.
+
+    Raises:
+        RaggateError: when the commit cannot be read.
+    """
+    with sources.at(where.root, where.against, where.remote) as source:
+        try:
+            source.read(where.config_name)
+        except FileNotFoundError:
+            return False
+    return True
+
+
 def _both(first: Callable[[Config, str], None], second: Callable[[Config, str], None]) -> Callable[[Config, str], None]:
     def check(settings: Config, name: str) -> None:
         first(settings, name)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from raggate.models.scorecard import Scorecard
+from raggate.models.run import Run
+from raggate.models.scorecard import MetricValue, Scorecard
+
+Slices = dict[str, dict[str, dict[str, MetricValue]]]
+"""Means by mode, slice and metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,8 @@ class Baseline:
 
     `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
-    `early` files are from before case hashes covered the expected key facts.
+    `early` files are from before case hashes covered the expected key facts. `restate` scores a run by the definitions
+    of the system whose means these are; None where they are raggate's own.
     """
 
     source: str
@@ -46,8 +51,21 @@ class Baseline:
     unfit: tuple[str, ...] = ()
     early: bool = False
     accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
+    restate: Callable[[Run, Scorecard, Baseline], Restated] | None = field(default=None, compare=False, repr=False)
 
     @property
     def paired(self) -> bool:
         """Whether single cases can be compared, not only means."""
         return bool(self.scorecard.cases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restated:
+    """A baseline with the numbers of questions filled in, and the run's means by its definitions.
+
+    `problems` say why these cannot be computed, or are of other questions than those of the baseline.
+    """
+
+    baseline: Baseline
+    current: Slices = field(default_factory=dict)
+    problems: tuple[str, ...] = ()

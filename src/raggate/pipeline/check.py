@@ -5,7 +5,7 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.gate import baseline, compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
+from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_worktree
 from raggate.models.baseline import Baseline
@@ -44,7 +45,7 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
     """
     with _opened(invocation) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, invocation.config_name)
-        held_against = read_baseline(inputs)
+        held_against = read_baseline(inputs, invocation.systems)
         known = held_against.scorecard.fingerprint if held_against else {}
         directory, measured, scorecard = measure.measure(invocation, inputs, before=known)
         with measure.told(directory, inputs.config):
@@ -266,7 +267,7 @@ def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Re
         return Preview()
     try:
         change = load_worktree(replace(_where(invocation), baseline_file=None), _checks(invocation))
-        found = preview.changes(inputs, change, score.directions(inputs.config.score.k))
+        found = preview.changes(inputs, change, score.directions(inputs.config.score.k), invocation.systems)
         if review.run.stopped is None and (change.golden.hash, change.vault.hash) != (
             inputs.golden.hash,
             inputs.vault.hash,
@@ -286,15 +287,16 @@ def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Re
     return found
 
 
-def read_baseline(inputs: Inputs) -> Baseline | None:
-    """Read the baseline of the inputs; None when there is none.
+def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | None:
+    """Read the baseline of the inputs, which may be a metrics file of another system; None when there is none.
 
     Raises:
         UsageError: when it cannot be read.
     """
     if inputs.baseline is None:
         return None
-    return baseline.read(inputs.baseline[1], inputs.baseline[0], score.directions(inputs.config.score.k))
+    name, data = inputs.baseline
+    return baseline.read(data, name, score.directions(inputs.config.score.k), systems)
 
 
 def check_names(settings: Config, name: str) -> None:

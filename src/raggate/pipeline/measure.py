@@ -16,10 +16,10 @@ from raggate.config.schema import Config
 from raggate.config.service_settings import Program
 from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.gate import waivers, wording
+from raggate.gate.other_systems import compat_scores
 from raggate.inputs import notes as standing
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs
-from raggate.interop.scores import compat_scores
 from raggate.models.golden import Vault
 from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Result, Run
@@ -307,7 +307,7 @@ def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) 
     run_directory.write(directory, run, full_text=invocation.full_text)
     scorecard = score.score(run, settings.score.k)
     write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=invocation.full_text).encode())
-    theirs = compat_scores(run, settings.score.compat, full_text=invocation.full_text)
+    theirs = compat_scores(run, settings.score.compat, invocation.systems, full_text=invocation.full_text)
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard, theirs).encode())
     return scorecard
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
+from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
 from raggate.reports.progress import Progress
 
@@ -32,6 +33,7 @@ class Invocation:
         environment: raggate's own environment, of which a backend hands on what its settings name.
         say: takes progress messages, one harmless line each.
         progress: makes the progress display of the questions.
+        systems: the other systems whose metrics files are baselines too, and whose numbers can be asked for.
         against: revision that the trusted inputs are read from; None for the working tree.
         out: where run directories go, in place of the configured one.
         baseline_file: a baseline file on disk, in place of the configured one.
@@ -50,6 +52,7 @@ class Invocation:
     environment: Mapping[str, str]
     say: Callable[[str], None]
     progress: Callable[[], AbstractContextManager[Progress]]
+    systems: Sequence[OtherSystem]
     against: str | None = None
     out: Path | None = None
     baseline_file: Path | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,9 @@ from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline, invariants, promote, waivers
+from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
 from raggate.inputs.trusted import read_file
-from raggate.interop.scores import compat_scores
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Golden
 from raggate.models.promotion import Proposal
@@ -32,7 +33,7 @@ _USUAL = "raggate.yml"
 """The configuration that a command takes when it is not told of another."""
 
 
-def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
+def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSystem]) -> tuple[Run, Scorecard]:
     """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
 
     Raises:
@@ -50,10 +51,11 @@ def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
             (directory / name).unlink(missing_ok=True)
     settings = check.config_of(measured)
     scorecard = scoring.score(measured, settings.score.k)
-    theirs = compat_scores(measured, settings.score.compat, full_text=run_directory.keeps_whole_texts(measured))
+    whole = run_directory.keeps_whole_texts(measured)
+    theirs = compat_scores(measured, settings.score.compat, systems, full_text=whole)
     if judged:
         # reports of an earlier scoring would contradict the metrics
-        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings))
+        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings, systems))
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
     return measured, scorecard
 
@@ -72,7 +74,7 @@ def promotable(review: Review) -> bool:
     return True
 
 
-def report(directory: Path, name: str) -> str:
+def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
     """Render a report of a run directory again from its data, rewrite it, and give its text.
 
     Raises:
@@ -87,13 +89,16 @@ def report(directory: Path, name: str) -> str:
         # a run that ended before anything was asked left its reason and nothing else
         return read_file(path).decode(errors="replace")
     judged = (directory / "verdict.json").exists()
-    measured, scorecard = score(directory, None)
+    measured, scorecard = score(directory, None, systems)
     if not judged:
-        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, check.config_of(measured)))
+        held_against = _kept_baseline(directory, measured, check.config_of(measured), systems)
+        _rejudge(directory, measured, scorecard, held_against)
     return read_file(path).decode(errors="replace")
 
 
-def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> tuple[Path, Review]:
+def compare_directory(
+    directory: Path, baseline_file: Path | None, policy_file: Path | None, systems: Sequence[OtherSystem]
+) -> tuple[Path, Review]:
     """Compare a run directory again. By another baseline or policy it is told in a folder of its own below.
 
     Args:
@@ -101,6 +106,7 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
         baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
             the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
+        systems: the other systems whose metrics files are taken for baselines.
 
     Returns:
         Where the reports are, and the review.
@@ -116,9 +122,9 @@ def compare_directory(directory: Path, baseline_file: Path | None, policy_file: 
         check.check_names(policy, str(policy_file))
         waivers.check_cases(policy, measured.golden, str(policy_file))
     if baseline_file is not None:
-        held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings)
+        held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, systems)
     else:
-        held_against = _kept_baseline(directory, measured, settings)
+        held_against = _kept_baseline(directory, measured, settings, systems)
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
         return directory, _rejudge(directory, measured, scorecard, held_against)
@@ -157,7 +163,7 @@ def promote_directory(
     target = invocation.baseline_file or invocation.root / settings.baseline_path
     if target.is_dir():
         raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")
-    proposal = check.propose(measured, settings, terms, lambda: _present(target, settings, terms))
+    proposal = check.propose(measured, settings, terms, lambda: _present(invocation, target, settings, terms))
     if not dry_run:
         write_atomic(target, proposal.data)
     return target, proposal
@@ -186,12 +192,14 @@ def promotion_lines(proposal: Proposal) -> list[str]:
     return promote.table(proposal)
 
 
-def _present(target: Path, settings: Config, terms: promote.Terms) -> tuple[Baseline | None, str]:
+def _present(
+    invocation: Invocation, target: Path, settings: Config, terms: promote.Terms
+) -> tuple[Baseline | None, str]:
     """Read the baseline that is to be replaced, or say why it cannot be read where that is accepted."""
     if not target.exists():
         return None, ""
     try:
-        return _baseline_on_disk(target, str(target), settings), ""
+        return _baseline_on_disk(target, str(target), settings, invocation.systems), ""
     except UsageError as error:
         if terms.allow_regression and terms.reason:
             return None, error.message
@@ -239,15 +247,15 @@ def _own_verdict(directory: Path) -> str:
     return "" if verdict.get("exit_code") == ExitCode.PASS else plain(str(verdict.get("verdict")), limit=40)
 
 
-def _kept_baseline(directory: Path, run: Run, settings: Config) -> Baseline | None:
+def _kept_baseline(directory: Path, run: Run, settings: Config, systems: Sequence[OtherSystem]) -> Baseline | None:
     path = directory / check.KEPT_BASELINE
     name = str(run.config.get("baseline_name") or path)
-    return _baseline_on_disk(path, name, settings) if path.exists() else None
+    return _baseline_on_disk(path, name, settings, systems) if path.exists() else None
 
 
-def _baseline_on_disk(path: Path, name: str, settings: Config) -> Baseline:
+def _baseline_on_disk(path: Path, name: str, settings: Config, systems: Sequence[OtherSystem]) -> Baseline:
     if not path.is_dir():
-        return baseline.read(read_file(path), name, scoring.directions(settings.score.k), path.parent)
+        return baseline.read(read_file(path), name, scoring.directions(settings.score.k), systems, path.parent)
     other = run_directory.read(path)
     own = check.config_of(other)
     scorecard = scoring.score(other, own.score.k)

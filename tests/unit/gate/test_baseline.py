@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from builders import make_case_score, make_metric, make_run, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
+from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Accepted, Baseline, Lowered
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
 from raggate.reports import metrics_file
@@ -46,7 +47,7 @@ BARE = {
 def read(value: object) -> Baseline:
     """Read a baseline given as a JSON value or as bytes."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return baseline.read(data, "baselines/default.json", DIRECTIONS)
+    return baseline.read(data, "baselines/default.json", DIRECTIONS, SYSTEMS)
 
 
 def written(scorecard: Scorecard = SCORECARD) -> bytes:
@@ -258,7 +259,7 @@ class TestBareMetricsFile:
     """A metrics file with `by_retriever`, of which only the means can be compared."""
 
     def test_of_another_tool(self) -> None:
-        """The search-improver's shape is read: means per retriever and slice, all counted cases scored."""
+        """Substrate's shape is read: means per retriever and slice, all counted cases scored."""
         held = read(BARE)
         assert not held.paired
         assert held.scorecard.slices == {

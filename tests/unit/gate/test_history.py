@@ -12,6 +12,7 @@ import pytest
 from builders import make_case_score, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline, history
+from raggate.interop.systems import SYSTEMS
 from raggate.models.history import History
 from raggate.models.scorecard import OVERALL
 from raggate.reports import history_table
@@ -67,7 +68,7 @@ def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: i
 
 def told(root: Path, name: str = NAME, limit: int = 50) -> History:
     """Read the history."""
-    return history.revisions(root, name, limit=limit, cutoffs=[1, 3, 5, 10])
+    return history.revisions(root, name, limit=limit, cutoffs=[1, 3, 5, 10], systems=SYSTEMS)
 
 
 def runs(found: History) -> list[str]:

@@ -154,6 +154,16 @@ def _means_git(name: str) -> bool:
     return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
 
 
+def default_branch(github: GitHub, repository: str) -> str:
+    """Name the default branch of a repository; empty when GitHub does not say.
+
+    Raises:
+        GitHubError: when GitHub cannot be asked.
+    """
+    found = github.get(f"/repos/{quote(repository)}")
+    return str(found.get("default_branch") or "") if isinstance(found, dict) else ""
+
+
 def head_of(github: GitHub, repository: str, branch: str) -> str | None:
     """Give the full id of the commit a branch is at, None when there is no such branch.
 

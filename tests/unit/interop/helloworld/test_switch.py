@@ -32,6 +32,7 @@ from raggate.interop.helloworld import read as reader
 from raggate.interop.helloworld import write
 from raggate.interop.helloworld.baseline import bare_metrics
 from raggate.interop.helloworld.summary import summary
+from raggate.interop.systems import SYSTEMS
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.run import Labelled, Result, Run
 from raggate.models.scorecard import OVERALL
@@ -145,7 +146,7 @@ def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
     """Item: metrics.json with flat *_avg keys serves as a baseline of means, which stay as they are there."""
     assert reader.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT})).scored
     written = tmp_path / "20251219_235258" / "metrics.json"
-    read = baseline.read(written.read_bytes(), "metrics.json", score.directions([5]), written.parent)
+    read = baseline.read(written.read_bytes(), "metrics.json", score.directions([5]), SYSTEMS, written.parent)
     values = read.scorecard.slices["hybrid"][OVERALL]
     assert (read.paired, read.scorecard.run_id) == (False, "20251219_235258")
     assert {name: value.value for name, value in values.items()} == {
@@ -168,7 +169,7 @@ def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
     directions = score.directions([3, 5, 8])
 
     def names(value: dict[str, Any], beside: Path | None) -> list[str]:
-        read = baseline.read(json.dumps(value).encode(), "old.json", directions, beside)
+        read = baseline.read(json.dumps(value).encode(), "old.json", directions, SYSTEMS, beside)
         return [name for name in read.scorecard.slices["hybrid"][OVERALL] if "_at_" in name]
 
     assert set(names(content, written.parent)) == {"hit_at_8", "precision_at_8", "mrr_at_8"}

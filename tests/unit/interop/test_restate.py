@@ -12,6 +12,7 @@ from builders import make_case, make_chunk, make_chunks, make_failure, make_labe
 from raggate.config.schema import Gate, Rule
 from raggate.errors import UsageError
 from raggate.gate import baseline, compare, promote, verdict
+from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta
 from raggate.models.run import Labelled, Run
@@ -39,16 +40,16 @@ def measured(hits: int, *, failed: int = 0, answerable: int = ANSWERABLE, **case
 
 def read(content: dict[str, Any]) -> Baseline:
     """Read a metrics file as a baseline."""
-    return baseline.read(json.dumps(content).encode(), "metrics.json", score.directions([5]))
+    return baseline.read(json.dumps(content).encode(), "metrics.json", score.directions([5]), SYSTEMS)
 
 
 def notes(recall: float = 0.70, **more: Any) -> Baseline:
-    """Read a metrics.json of the note system."""
+    """Read a metrics.json of helloworld."""
     return read({"k": 5, "aggregate_metrics": {"recall_at_k_avg": recall, **more}})
 
 
 def buckets(count: int, value: float = 0.70, **more: Any) -> Baseline:
-    """Read a metrics file of the search-improver, or with `n` one of raggate."""
+    """Read a metrics file of substrate, or with `n` one of raggate."""
     return read({"by_retriever": {"hybrid": {"overall": {"hit_at_5": value, "count": count, **more}}}})
 
 
@@ -62,9 +63,9 @@ def judged(run: Run, held: Baseline) -> tuple[Verdict, Delta | None]:
 @pytest.mark.parametrize(
     "held",
     [
-        pytest.param(notes(), id="note-system"),
-        pytest.param(notes(answerable_tests=35, unanswerable_tests=15), id="note-system-with-counts"),
-        pytest.param(buckets(50), id="search-improver"),
+        pytest.param(notes(), id="helloworld"),
+        pytest.param(notes(answerable_tests=35, unanswerable_tests=15), id="helloworld-with-counts"),
+        pytest.param(buckets(50), id="substrate"),
     ],
 )
 def test_loss_against_means_that_count_unanswerable_questions(held: Baseline) -> None:
@@ -76,14 +77,14 @@ def test_loss_against_means_that_count_unanswerable_questions(held: Baseline) ->
     assert (found.outcome, [reason.code for reason in found.reasons]) == ("regression", ["worse"])
 
 
-@pytest.mark.parametrize("held", [pytest.param(notes(), id="note-system"), pytest.param(buckets(50), id="improver")])
+@pytest.mark.parametrize("held", [pytest.param(notes(), id="helloworld"), pytest.param(buckets(50), id="substrate")])
 def test_unchanged_run_passes(held: Baseline) -> None:
     """35 of 35 found are 0.70 of all 50: the same."""
     found, row = judged(measured(35), held)
     assert row is not None
     assert row.delta == pytest.approx(0)
     assert found.outcome == "pass"
-    assert any("by the definitions of the " in warning.message for warning in found.warnings)
+    assert any("by the definitions of " in warning.message for warning in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_unchanged_run_passes(held: Baseline) -> None:
     [
         pytest.param(notes(answerable_tests=34, unanswerable_tests=15), "over 49 questions, 15", id="fewer"),
         pytest.param(notes(answerable_tests=30, unanswerable_tests=20), "over 50 questions, 20", id="another-split"),
-        pytest.param(buckets(49), "over 49 questions, those of this run over 50", id="search-improver"),
+        pytest.param(buckets(49), "over 49 questions, those of this run over 50", id="substrate"),
         pytest.param(
             buckets(50, n={"hit_at_5": 50}), "a mean over 35 questions, in the baseline over 50", id="raggate"
         ),
@@ -112,7 +113,7 @@ def test_no_change_is_told_between_other_numbers_of_questions() -> None:
     assert {judgement.status for judgement in found.rows if judgement.delta == row} == {"not gated"}
 
 
-def test_failed_calls_of_the_note_system_are_counted_in() -> None:
+def test_failed_calls_of_helloworld_are_counted_in() -> None:
     """Their error rate tells of calls without a row: 49 rows and one failed call are of the same 50 questions."""
     failed = {"operational_metrics": {"error_rate": 1 / 99}}
     found, _ = judged(measured(35), notes(answerable_tests=34, unanswerable_tests=15, **failed))
@@ -120,21 +121,21 @@ def test_failed_calls_of_the_note_system_are_counted_in() -> None:
 
 
 def test_failed_calls_of_the_run_are_misses() -> None:
-    """The note system leaves failed calls out of its means; here they cannot hide a loss."""
+    """Helloworld leaves failed calls out of its means; here they cannot hide a loss."""
     _, row = judged(measured(20, failed=30), notes())
     assert row is not None
     assert (row.current.value, row.current.n) == (0.4, 50)
 
 
 def test_file_of_answerable_queries_alone() -> None:
-    """A search-improver's set has no question that expects nothing; then the answerable ones alone are compared."""
+    """A set of substrate has no question that expects nothing; then the answerable ones alone are compared."""
     found, row = judged(measured(27), buckets(35, 27 / 35))
     assert row is not None
     assert (row.current.value, row.current.n, found.outcome) == (pytest.approx(27 / 35), 35, "pass")
 
 
 def test_matching_is_theirs() -> None:
-    """By the note system `# A` begins `# Apples`, by the search-improver a document is enough; by raggate neither."""
+    """By helloworld `# A` begins `# Apples`, by substrate a document is enough; by raggate neither."""
     case = make_case("a1")
     run = make_run(make_labelled(case, make_result("a1", make_chunk(heading_path="# Apples", rank=1))))
     values: Sequence[float | None] = [
@@ -179,7 +180,7 @@ def test_labels_that_a_system_cannot_read() -> None:
 
 
 def test_ranks_that_their_scripts_stop_at() -> None:
-    """A chunk of rank 0, by which the note system divides, is told and not raised."""
+    """A chunk of rank 0, by which helloworld divides, is told and not raised."""
     run = make_run(make_labelled(make_case("a1"), make_result("a1", make_chunk(rank=0))))
     found, _ = judged(run, notes())
     assert (found.outcome, "no rank above 0" in found.reasons[0].message) == ("cannot tell", True)
@@ -197,8 +198,8 @@ def test_answers_that_were_not_asked_for_are_no_loss() -> None:
 @pytest.mark.parametrize(
     "held",
     [
-        pytest.param(notes(answerable_tests=34, unanswerable_tests=15), id="note-system"),
-        pytest.param(buckets(49), id="search-improver"),
+        pytest.param(notes(answerable_tests=34, unanswerable_tests=15), id="helloworld"),
+        pytest.param(buckets(49), id="substrate"),
         pytest.param(buckets(50, n={"hit_at_5": 50}), id="raggate"),
     ],
 )
