@@ -47,7 +47,7 @@ def changed_since(loaded: Vault) -> tuple[str, ...]:
     return tuple(sorted(note for note in loaded.notes.keys() | now.keys() if loaded.notes.get(note) != now.get(note)))
 
 
-def place(notes: Vault, support: Support, vaults: Sequence[str], folders: Mapping[str, str]) -> SourceLine | None:
+def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mapping[str, str]) -> SourceLine | None:
     """Find the line of the note at which a gold support starts.
 
     Args:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir.evaluation_files import Files
-from raggate.interop.trec_beir.grades import Judged
+from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking
 from raggate.text.escape import plain
 
@@ -160,12 +160,12 @@ class Measures:
         return len(gains), ideals
 
 
-class _Judgements:
+class _WaitingGrades:
     """Judgements by query, read no further than the lists need: files in the same order pass by in step."""
 
-    def __init__(self, groups: Iterable[Judged]) -> None:
+    def __init__(self, groups: Iterable[QueryGrades]) -> None:
         self._groups = iter(groups)
-        self._waiting: dict[str, Judged] = {}
+        self._waiting: dict[str, QueryGrades] = {}
         self.given: set[str] = set()
 
     def take(self, query_id: str) -> Mapping[str, int] | None:
@@ -186,7 +186,7 @@ class _Judgements:
         self.given.add(query_id)
         return judged.grades
 
-    def rest(self) -> Iterator[Judged]:
+    def rest(self) -> Iterator[QueryGrades]:
         """Give what was not taken."""
         yield from self._waiting.values()
         self.given.update(self._waiting)
@@ -226,7 +226,7 @@ class _Totals:
         if self._keeps:
             self._keep(ranking.query_id, values, shares)
 
-    def add_missing(self, judged: Judged) -> None:
+    def add_missing(self, judged: QueryGrades) -> None:
         """Add a query that has no list."""
         if max(judged.grades.values(), default=0) < 1:
             self.counts.without_relevant += 1
@@ -270,7 +270,7 @@ class _Totals:
 
 def evaluate(
     rankings: Iterable[Ranking],
-    judgements: Iterable[Judged],
+    judgements: Iterable[QueryGrades],
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     per_query: bool = False,
@@ -289,7 +289,7 @@ def evaluate(
         Scattered: when a query comes twice on either side.
         UsageError: when there is nothing to average: no query with a relevant document, or none of them with a list.
     """
-    measures, lookup = Measures(cutoffs), _Judgements(judgements)
+    measures, lookup = Measures(cutoffs), _WaitingGrades(judgements)
     totals = _Totals(measures, per_query=per_query)
     extra: set[str] = set()
     for ranking in rankings:

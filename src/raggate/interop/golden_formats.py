@@ -15,6 +15,7 @@ from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
 from raggate.interop.pragmata import golden as pragmata_golden
 from raggate.interop.pragmata import records as pragmata_records
+from raggate.interop.pragmata.records import CanonicalRecord
 from raggate.interop.pragmata.sheets import read_sheet
 from raggate.interop.substrate import cases as substrate_cases
 from raggate.interop.substrate import golden as substrate_golden
@@ -22,7 +23,7 @@ from raggate.interop.substrate.golden import QuerySet
 from raggate.interop.trec_beir import beir, golden_graded
 from raggate.interop.trec_beir.golden_graded import Graded, Unit
 from raggate.labels.metrics import grade
-from raggate.labels.models import Record, RetrievalJudgment
+from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, write_atomic
@@ -293,7 +294,7 @@ def read_pragmata(path: Path, options: Options, consolidate: Any) -> tuple[tuple
     judgments = [row for sheet in sheets for row in sheet.judgments if isinstance(row, RetrievalJudgment)]
     if not judgments:
         raise UsageError(f"{plain(str(path))}: no retrieval labels here")
-    records: tuple[Record, ...] = ()
+    records: tuple[CanonicalRecord, ...] = ()
     if options.records is not None:
         records = pragmata_records.read_records(read_bytes(options.records), str(options.records))
     cases, notes = pragmata_golden.to_cases(consolidate(judgments), records, grade=grade, complete=golden.complete)

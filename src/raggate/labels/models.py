@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from raggate.models.scorecard import MetricValue
@@ -311,25 +311,3 @@ class TaskAgreement:
     task: Task
     labels: tuple[LabelAgreement, ...]
     pairs: tuple[PairAgreement, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordChunk:
-    """A retrieved chunk of a canonical record; `rank` counts from 1."""
-
-    chunk_id: str
-    doc_id: str
-    rank: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """A canonical import record: a query, its answer, its chunks in file order and the context set as text."""
-
-    query: str
-    answer: str
-    chunks: tuple[RecordChunk, ...]
-    context_set: str
-    language: str | None = None
-    place: str = field(default="", compare=False)

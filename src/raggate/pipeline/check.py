@@ -252,7 +252,7 @@ def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
     cases = {case.id: case for case in inputs.golden.cases}
     with deadlines.after_asking(len(review.run.results)):
         found = {
-            flip.case_id: vault.place(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
+            flip.case_id: vault.locate(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
             for flip in (*review.comparison.flips, *review.fallen)
             if flip.support is not None
         }

@@ -157,7 +157,7 @@ def test_place(tmp_path: Path, support: Support, vaults: tuple[str, ...], expect
     work = write(tmp_path / "w", {"a.md": b"# T\n\n## B\n"})
     personal = write(tmp_path / "p", {"a.md": b"# T\n", "only.md": b"# X\n"})
     notes = vault.load({"work": work, "personal": personal})
-    location = vault.place(notes, support, vaults, {"work": "./golden/w/", "personal": "p"})
+    location = vault.locate(notes, support, vaults, {"work": "./golden/w/", "personal": "p"})
     assert location == (SourceLine(path=expected[0], line=expected[1]) if expected else None)
 
 

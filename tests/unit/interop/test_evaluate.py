@@ -22,7 +22,7 @@ from raggate.errors import UsageError
 from raggate.interop.evaluate import CUTOFFS, Counts, Evaluation, Mean, Measures, Scattered, evaluate, evaluate_files
 from raggate.interop.trec_beir import trec
 from raggate.interop.trec_beir.evaluation_files import Files
-from raggate.interop.trec_beir.grades import Judged
+from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking, iter_lists
 from raggate.scoring.metrics import retrieval
 
@@ -102,7 +102,7 @@ def test_bad_cutoffs(cutoffs: list[int]) -> None:
 def evaluated(lists: Mapping[str, Iterable[str]], qrels: Mapping[str, Mapping[str, int]], **options: Any) -> Evaluation:
     """Evaluate lists of one-letter documents."""
     rankings = (Ranking(query_id, list(doc_ids), 0) for query_id, doc_ids in lists.items())
-    return evaluate(rankings, (Judged(*item) for item in qrels.items()), **options)
+    return evaluate(rankings, (QueryGrades(*item) for item in qrels.items()), **options)
 
 
 def test_denominators() -> None:
@@ -180,10 +180,10 @@ def test_files_in_step_are_not_held() -> None:
     """Judgements in the order of the lists are read one ahead at most."""
     read = []
 
-    def judgements() -> Iterable[Judged]:
+    def judgements() -> Iterable[QueryGrades]:
         for number in count():
             read.append(number)
-            yield Judged(str(number), {"a": 1})
+            yield QueryGrades(str(number), {"a": 1})
 
     def rankings() -> Iterable[Ranking]:
         for number in range(3):
@@ -208,7 +208,7 @@ def test_files_in_step_are_not_held() -> None:
 def test_twice(lists: str, judged: str) -> None:
     """A query that comes twice is never counted twice."""
     with pytest.raises(Scattered):
-        evaluate([Ranking(query, ["a"], 0) for query in lists], [Judged(query, {"a": 1}) for query in judged])
+        evaluate([Ranking(query, ["a"], 0) for query in lists], [QueryGrades(query, {"a": 1}) for query in judged])
 
 
 def write(path: Path, *lines: str) -> Path:

@@ -155,7 +155,7 @@ def compare(
         strict_chunker_version=strict,
         fallback=fallback,
         kinds=kinds,
-        places=inputs.places((source_a, source_b), queries),
+        chunk_spans=inputs.chunk_spans((source_a, source_b), queries),
     )
     report = kebab_compare.compare(sides[0], sides[1], queries, options)
     report["raggate"]["golden_hash"] = golden.hash

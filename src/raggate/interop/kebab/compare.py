@@ -64,14 +64,14 @@ class Options:
             document, `doc` by document always, as their code does.
         kinds: `code` calls every hit that became a miss a regression and every worse rank a loss; `spec` calls it a
             regression when the labelled chunk that was found is not found any more, and else a loss.
-        places: where stored chunks stand, by chunk id.
+        chunk_spans: where stored chunks stand, by chunk id.
     """
 
     rules: Rules = field(default_factory=Rules)
     strict_chunker_version: bool = False
     fallback: Literal["auto", "doc"] = "auto"
     kinds: Literal["code", "spec"] = "code"
-    places: Mapping[str, ChunkSpans] = field(default_factory=dict)
+    chunk_spans: Mapping[str, ChunkSpans] = field(default_factory=dict)
 
 
 def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) -> Report:
@@ -82,9 +82,9 @@ def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) 
     """
     options = options or Options()
     both = [*a.rows, *b.rows]
-    places = labelled_spans(both, queries.values(), options.places)
-    match = _match(a, b, queries, places, options)
-    per_query = _per_query(a, b, queries, match, places, options)
+    chunk_spans = labelled_spans(both, queries.values(), options.chunk_spans)
+    match = _match(a, b, queries, chunk_spans, options)
+    per_query = _per_query(a, b, queries, match, chunk_spans, options)
     aggregates = [aggregate(side.rows, queries, options.rules) for side in (a, b)]
     return {
         "run_a": a.run_id,
@@ -138,7 +138,7 @@ def _chunkers(side: Side) -> frozenset[str | None]:
     return frozenset([recorded]) if isinstance(recorded, str) and not any(versions) else frozenset(versions)
 
 
-def _match(a: Side, b: Side, queries: Queries, places: Mapping[str, ChunkSpans], options: Options) -> Match:
+def _match(a: Side, b: Side, queries: Queries, chunk_spans: Mapping[str, ChunkSpans], options: Options) -> Match:
     if same_chunkers(a, b):
         return "exact"
     if options.strict_chunker_version:
@@ -147,30 +147,30 @@ def _match(a: Side, b: Side, queries: Queries, places: Mapping[str, ChunkSpans],
             f"the runs are of different chunkers: {plain(str(before))} and {plain(str(after))}",
             hint="Without --strict-chunker-version hits are matched by document, and where it is known by place.",
         )
-    spans = options.fallback == "auto" and carry_spans([*a.rows, *b.rows], queries, places)
+    spans = options.fallback == "auto" and carry_spans([*a.rows, *b.rows], queries, chunk_spans)
     # without a single labelled chunk that has a place there is nothing that spans could decide
-    return "fallback_doc_span" if spans and places else "fallback_doc"
+    return "fallback_doc_span" if spans and chunk_spans else "fallback_doc"
 
 
-def _rank(row: Row | None, query: Query | None, match: Match, places: Mapping[str, ChunkSpans]) -> int | None:
+def _rank(row: Row | None, query: Query | None, match: Match, chunk_spans: Mapping[str, ChunkSpans]) -> int | None:
     if row is None or query is None:
         return None
     if match == "exact" and query.expected_chunk_ids:
         return first_rank(row, "chunk_id", query.expected_chunk_ids)
     if match == "fallback_doc_span" and query.expected_chunk_ids:
-        return span_rank(row, query, places)
+        return span_rank(row, query, chunk_spans)
     return first_rank(row, "doc_id", query.expected_doc_ids)
 
 
 def _per_query(
-    a: Side, b: Side, queries: Queries, match: Match, places: Mapping[str, ChunkSpans], options: Options
+    a: Side, b: Side, queries: Queries, match: Match, chunk_spans: Mapping[str, ChunkSpans], options: Options
 ) -> list[dict[str, Any]]:
     sides = [{row["query_id"]: row for row in side.rows} for side in (a, b)]
     entries = []
     for query_id in sorted(sides[0].keys() | sides[1].keys()):
         query = queries.get(query_id)
         rows = [side.get(query_id) for side in sides]
-        before, after = (_rank(row, query, match, places) for row in rows)
+        before, after = (_rank(row, query, match, chunk_spans) for row in rows)
         lost = options.kinds == "code"
         if not lost and match == "exact" and query is not None and rows[0] is not None:
             lost = _lost_chunk(rows[0], rows[1], query)

@@ -1,4 +1,4 @@
-"""What the kebab commands work on: paths in; golden queries, stored runs, rules, places and raggate runs out."""
+"""What the kebab commands work on: paths in; golden queries, stored runs, rules, spans and raggate runs out."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def rules(index: Path | None, **settings: Any) -> Rules:
         return Rules(paths=frozenset(store.documents().values()), **settings)
 
 
-def places(sources: tuple[str, str], queries: Queries) -> Mapping[str, ChunkSpans]:
+def chunk_spans(sources: tuple[str, str], queries: Queries) -> Mapping[str, ChunkSpans]:
     """Find where labelled chunks stand, as far as a source is a file that tells it."""
     wanted = {name for query in queries.values() for name in query.expected_chunk_ids}
     result: dict[str, ChunkSpans] = {}

@@ -65,18 +65,18 @@ def labelled_spans(
     return by_chunk
 
 
-def carry_spans(rows: Iterable[Row], queries: Mapping[str, Query], places: Mapping[str, ChunkSpans]) -> bool:
+def carry_spans(rows: Iterable[Row], queries: Mapping[str, Query], chunk_spans: Mapping[str, ChunkSpans]) -> bool:
     """Say whether spans decide everywhere: every hit has one, and the place of every labelled chunk is known."""
     rows = [row for row in rows if row["query_id"] in queries]
     asked = [queries[row["query_id"]] for row in rows]
     return all(spans_of(hit) is not None for row in rows for hit in row["hits_top_k"]) and all(
-        name in places for query in asked for name in query.expected_chunk_ids
+        name in chunk_spans for query in asked for name in query.expected_chunk_ids
     )
 
 
-def span_rank(row: Row, query: Query, places: Mapping[str, ChunkSpans]) -> int | None:
+def span_rank(row: Row, query: Query, chunk_spans: Mapping[str, ChunkSpans]) -> int | None:
     """Give the best rank of a hit of an expected document that overlaps a labelled chunk of it by half or more."""
-    gold = [places[name] for name in query.expected_chunk_ids if name in places]
+    gold = [chunk_spans[name] for name in query.expected_chunk_ids if name in chunk_spans]
     documents = frozenset(query.expected_doc_ids) or {place.doc_id for place in gold}
     return min((hit["rank"] for hit in row["hits_top_k"] if _meets(hit, gold, documents)), default=None)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from raggate.interop.golden_rows import Note, note
-from raggate.labels.models import Record, RetrievalJudgment
+from raggate.interop.pragmata.records import CanonicalRecord
+from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case, Support
 from raggate.text.anchors import fold
 
@@ -14,7 +15,7 @@ MISLEADING = "misleading"
 
 def to_cases(
     judgments: Iterable[RetrievalJudgment],
-    records: Sequence[Record],
+    records: Sequence[CanonicalRecord],
     *,
     grade: Callable[[Mapping[str, bool]], int],
     complete: Callable[[Case], Case],
@@ -34,7 +35,7 @@ def to_cases(
     for judgment in judgments:
         by_record.setdefault(judgment.record, []).append(judgment)
     # a query may stand in several records, of other answers or other chunks
-    by_query: dict[str, list[Record]] = {}
+    by_query: dict[str, list[CanonicalRecord]] = {}
     for record in records:
         by_query.setdefault(fold(record.query), []).append(record)
     cases, notes = [], []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from raggate.errors import UsageError
 from raggate.interop.pragmata.csv_table import Row, Table, decode, read_table, refuse_conflict
-from raggate.labels.models import Record, RecordChunk
 from raggate.text.escape import plain
 from raggate.text.jsonio import loads
 
@@ -19,7 +19,29 @@ _GROUP = ("record_id", "group")
 _RANK = re.compile(r"[0-9]{1,9}\Z")
 
 
-def read_records(data: bytes, name: str) -> tuple[Record, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalChunk:
+    """A retrieved chunk of a canonical record; `rank` counts from 1."""
+
+    chunk_id: str
+    doc_id: str
+    rank: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalRecord:
+    """A canonical import record: a query, its answer, its chunks in file order and the context set as text."""
+
+    query: str
+    answer: str
+    chunks: tuple[CanonicalChunk, ...]
+    context_set: str
+    language: str | None = None
+    place: str = field(default="", compare=False)
+
+
+def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
     """Read canonical records; the ending of the name says how: `.json`, `.jsonl` or `.csv`.
 
     A CSV file has the chunks as JSON in a column `chunks`, or a row for every chunk with `chunk_text`, `chunk_id`,
@@ -43,7 +65,7 @@ def read_records(data: bytes, name: str) -> tuple[Record, ...]:
     return records
 
 
-def _from_array(text: str, name: str) -> tuple[Record, ...]:
+def _from_array(text: str, name: str) -> tuple[CanonicalRecord, ...]:
     for number, line in enumerate(text.split("\n"), 1):
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
     values = _json(text, name)
@@ -52,7 +74,7 @@ def _from_array(text: str, name: str) -> tuple[Record, ...]:
     return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(values, 1))
 
 
-def _from_lines(text: str, name: str) -> tuple[Record, ...]:
+def _from_lines(text: str, name: str) -> tuple[CanonicalRecord, ...]:
     records = []
     # not splitlines: JSON strings may hold the other line separators as they are
     for number, line in enumerate(text.split("\n"), 1):
@@ -63,7 +85,7 @@ def _from_lines(text: str, name: str) -> tuple[Record, ...]:
     return tuple(records)
 
 
-def _from_table(table: Table) -> tuple[Record, ...]:
+def _from_table(table: Table) -> tuple[CanonicalRecord, ...]:
     columns = (*_RECORD, *_FLAT, *_GROUP)
     unknown = next((column for column in table.columns if column not in columns), None)
     if unknown is not None:
@@ -89,7 +111,7 @@ def _from_table(table: Table) -> tuple[Record, ...]:
     return tuple(_grouped(members) for members in rows.values())
 
 
-def _grouped(rows: list[Row]) -> Record:
+def _grouped(rows: list[Row]) -> CanonicalRecord:
     chunks = [
         {
             "chunk_id": row.values["chunk_id"],
@@ -107,7 +129,7 @@ def _filled(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
     return {column: row.values[column] for column in columns if row.values.get(column, "")}
 
 
-def _record(value: object, place: str) -> Record:
+def _record(value: object, place: str) -> CanonicalRecord:
     row = _object(value, _RECORD, place)
     chunks = row.get("chunks")
     if not isinstance(chunks, list) or not chunks:
@@ -120,7 +142,7 @@ def _record(value: object, place: str) -> Record:
     language = row.get("language")
     if language is not None and not isinstance(language, str):
         raise UsageError(f"{plain(place)}: language: expected text or null")
-    return Record(
+    return CanonicalRecord(
         query=_text(row, "query", place),
         answer=_text(row, "answer", place),
         chunks=read,
@@ -130,12 +152,12 @@ def _record(value: object, place: str) -> Record:
     )
 
 
-def _chunk(value: object, place: str) -> RecordChunk:
+def _chunk(value: object, place: str) -> CanonicalChunk:
     row = _object(value, _CHUNK, place)
     rank = row.get("chunk_rank")
     if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
         raise UsageError(f"{plain(place)}: chunk_rank: expected a whole number from 1")
-    return RecordChunk(
+    return CanonicalChunk(
         chunk_id=_text(row, "chunk_id", place),
         doc_id=_text(row, "doc_id", place),
         rank=rank,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir import beir, trec
-from raggate.interop.trec_beir.grades import Judged
+from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking, iter_lists
 
 
@@ -32,7 +32,7 @@ class Files:
     lists: Path | None = None
     keep_first: bool = False
 
-    def judgements(self, *, whole: bool) -> Iterator[Judged]:
+    def judgements(self, *, whole: bool) -> Iterator[QueryGrades]:
         """Read the judgements; `whole` puts lines together that stand apart."""
         if self.beir is not None:
             qrels = beir.read_qrels(self.beir, self.split, keep_first=self.keep_first)
@@ -42,7 +42,7 @@ class Files:
             return trec.iter_qrels(self.qrels, keep_first=self.keep_first)
         else:
             qrels = trec.read_qrels(self.qrels, keep_first=self.keep_first)
-        return (Judged(query_id, grades) for query_id, grades in qrels.items())
+        return (QueryGrades(query_id, grades) for query_id, grades in qrels.items())
 
     def rankings(self, *, whole: bool) -> Iterable[Ranking]:
         """Read the result lists; `whole` puts lines together that stand apart."""

@@ -15,7 +15,7 @@ MAX_GRADE = 1000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
-class Judged(NamedTuple):
+class QueryGrades(NamedTuple):
     """The judgements of one query that stand together in a file: grade per document id, and their first line."""
 
     query_id: str

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from raggate.errors import UsageError
 from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import Block, read_blocks
-from raggate.interop.trec_beir.grades import Grades, Judged, bad_grade
+from raggate.interop.trec_beir.grades import Grades, QueryGrades, bad_grade
 from raggate.interop.trec_beir.rankings import Ranking
 from raggate.text.escape import plain
 
@@ -43,7 +43,7 @@ class _Group(NamedTuple):
         self.scores.extend(other.scores)
 
 
-def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
+def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]:
     """Read judgements query by query. A query whose lines do not stand together comes more than once.
 
     The documents of a query keep the order of the file.
@@ -67,7 +67,7 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
         for start, end in _spans(queries):
             if queries[start] != query_id:
                 if query_id is not None:
-                    yield Judged(query_id, grades, line)
+                    yield QueryGrades(query_id, grades, line)
                 query_id, grades, line = queries[start], {}, block.lines[start]
             before, expected = grades, len(grades) + end - start
             pairs = zip(doc_ids[start:end], values[start:end], strict=True)
@@ -80,7 +80,7 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[Judged]:
                     if doc_id not in before:
                         grades[doc_id] = grade
     if query_id is not None:
-        yield Judged(query_id, grades, line)
+        yield QueryGrades(query_id, grades, line)
 
 
 def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:

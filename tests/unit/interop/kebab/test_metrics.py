@@ -311,9 +311,9 @@ def test_spans_need_a_known_label() -> None:
     golden = queries(query("q1", expected_chunk_ids=("gone",), expected_doc_ids=("d",)))
     rows = [row("q1", hit(1, "c", "d"))]
     assert compared(rows, rows, golden, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc"
-    placed = Options(places={"gone": kebab_spans.ChunkSpans("d", (("line", 1, 9),))})
+    placed = Options(chunk_spans={"gone": kebab_spans.ChunkSpans("d", (("line", 1, 9),))})
     assert compared(rows, rows, golden, placed, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
-    elsewhere = Options(places={"gone": kebab_spans.ChunkSpans("other", (("line", 1, 9),))})
+    elsewhere = Options(chunk_spans={"gone": kebab_spans.ChunkSpans("other", (("line", 1, 9),))})
     assert compared(rows, rows, golden, elsewhere, b="v2")["per_query"][0]["a_hit_rank"] is None
 
 
@@ -325,7 +325,7 @@ def test_spans_need_every_label() -> None:
     report = compared(before, after, golden, b="v2")
     assert report["deltas"]["chunker_version_match"] == "fallback_doc"
     assert report["per_query"][0]["kind"] == "draw"
-    placed = Options(places={"c9": kebab_spans.ChunkSpans("d", (("line", 50, 60),))})
+    placed = Options(chunk_spans={"c9": kebab_spans.ChunkSpans("d", (("line", 50, 60),))})
     assert compared(before, after, golden, placed, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
 
 

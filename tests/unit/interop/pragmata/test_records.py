@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from label_builders import to_csv
 from raggate.errors import UsageError
-from raggate.interop.pragmata.records import read_records
-from raggate.labels.models import Record, RecordChunk
+from raggate.interop.pragmata.records import CanonicalChunk, CanonicalRecord, read_records
 
 RECORD: dict[str, Any] = {
     "query": "What is it?",
@@ -26,12 +25,12 @@ RECORD: dict[str, Any] = {
     "context_set": "One.[CTX_SEP]Two.",
     "language": "en",
 }
-EXPECTED = Record(
+EXPECTED = CanonicalRecord(
     query="What is it?",
     answer="It is this.",
     chunks=(
-        RecordChunk(chunk_id="c1", doc_id="d1", rank=1, text="One."),
-        RecordChunk(chunk_id="c2", doc_id="d1", rank=2, text="Two."),
+        CanonicalChunk(chunk_id="c1", doc_id="d1", rank=1, text="One."),
+        CanonicalChunk(chunk_id="c2", doc_id="d1", rank=2, text="Two."),
     ),
     context_set="One.[CTX_SEP]Two.",
     language="en",

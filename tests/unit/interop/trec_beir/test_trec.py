@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir import columns, trec
-from raggate.interop.trec_beir.grades import Judged
+from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking
 
 
@@ -76,9 +76,9 @@ def test_qrels_may_be_scattered(file: Path) -> None:
     """A query whose lines stand apart comes in pieces, and whole when the file is read whole."""
     put(file, "q1 0 a 1\nq2 0 a 1\nq1 0 b -2\n")
     assert list(trec.iter_qrels(file)) == [
-        Judged("q1", {"a": 1}, 1),
-        Judged("q2", {"a": 1}, 2),
-        Judged("q1", {"b": -2}, 3),
+        QueryGrades("q1", {"a": 1}, 1),
+        QueryGrades("q2", {"a": 1}, 2),
+        QueryGrades("q1", {"b": -2}, 3),
     ]
     assert trec.read_qrels(file) == {"q1": {"a": 1, "b": -2}, "q2": {"a": 1}}
 
