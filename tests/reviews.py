@@ -373,7 +373,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
         ),
         verdict=replace(
             verdict,
-            headline=f"It got worse: {text}",
+            sentences=(f"It got worse: {text}",),
             reasons=(Reason(code="stopped", message=text), *verdict.reasons),
             warnings=(Reason(code="x", message=text),) * 5,
             rows=rows,

@@ -299,7 +299,7 @@ def _change(
         target=place.target,
         head=place.head,
         path=path,
-        present=trusted.baseline[1] if trusted.baseline is not None else None,
+        present=trusted.baseline.data if trusted.baseline is not None else None,
         data=proposal.data,
         title=_inert(report.title(proposal)),
         message="\n".join(_inert(line) for line in lines),

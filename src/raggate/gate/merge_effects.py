@@ -32,14 +32,14 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
             decided,
             outcome="cannot tell",
             exit_code=ExitCode.CANNOT_TELL,
-            headline=headline,
+            sentences=(headline,),
             reasons=tuple(breaks),
             warnings=warnings,
         )
-    headline = decided.headline
+    sentences = decided.sentences
     if decided.outcome == "pass":
-        headline = wording.headline("pass", (), comparison, warnings)
-    return replace(decided, headline=headline, reasons=(*decided.reasons, *breaks), warnings=warnings)
+        sentences = wording.headline("pass", (), comparison, warnings)
+    return replace(decided, sentences=sentences, reasons=(*decided.reasons, *breaks), warnings=warnings)
 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:

@@ -19,7 +19,7 @@ from raggate.models.verdict import Preview
 from raggate.text.escape import plain
 
 if TYPE_CHECKING:
-    from raggate.inputs.trusted import Inputs
+    from raggate.inputs.trusted import BaselineFile, Inputs
 
 _SHOWN = 120
 
@@ -110,14 +110,14 @@ def _shown(value: object) -> str:
 
 
 def _baseline_change(
-    before: tuple[str, bytes] | None, now: tuple[str, bytes] | None, read: Callable[[str, bytes], Baseline]
+    before: BaselineFile | None, now: BaselineFile | None, read: Callable[[str, bytes], Baseline]
 ) -> tuple[Any, list[tuple[str, float | None, float | None]], str | None]:
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), [], None
-    if before[1] == now[1]:
+    if before.data == now.data:
         return "same", [], None
     try:
-        old, new = (read(*side) for side in (before, now))
+        old, new = (read(side.name, side.data) for side in (before, now))
     except UsageError as error:
         return "replaced", [], error.message
     return "replaced", list(_values(old, new)), None

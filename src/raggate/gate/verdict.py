@@ -78,7 +78,7 @@ def decide(
     return Verdict(
         outcome=outcome,
         exit_code=_EXIT_CODES[outcome],
-        headline=wording.headline(outcome, reasons, comparison, warnings),
+        sentences=wording.headline(outcome, reasons, comparison, warnings),
         reasons=tuple(reasons),
         warnings=tuple(warnings),
         rows=rows,

@@ -178,21 +178,23 @@ def some(names: Sequence[str]) -> str:
     return f"{shown}, …" if len(names) > 5 else shown
 
 
-def headline(outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]) -> str:
-    """Say the verdict in one sentence, for a reader in a hurry."""
+def headline(
+    outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
+) -> tuple[str, ...]:
+    """Say the verdict in one sentence or a few, for a reader in a hurry."""
     if outcome == "pass":
         compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
         note = f", with {count(len(warnings), 'warning')}" if warnings else ""
-        return f"Nothing gated is worse than allowed, over {count(compared, 'question')}{note}."
+        return (f"Nothing gated is worse than allowed, over {count(compared, 'question')}{note}.",)
     if outcome == "regression":
         return _regression(reasons, sum(flip.kind == "broke" for flip in comparison.flips))
     cause = clause(reasons[0].message)
     if outcome == "invariant broken":
-        return f"The API's answers cannot be right: {cause}."
-    return f"No verdict is possible: {cause}."
+        return (f"The API's answers cannot be right: {cause}.",)
+    return (f"No verdict is possible: {cause}.",)
 
 
-def _regression(reasons: Sequence[Reason], broke: int) -> str:
+def _regression(reasons: Sequence[Reason], broke: int) -> tuple[str, ...]:
     codes = [reason.code for reason in reasons]
     worse, lost = sum(code in {"worse", "below-floor"} for code in codes), codes.count("must-pass")
     parts = [count(worse, "gated metric")] if worse else []
@@ -202,4 +204,4 @@ def _regression(reasons: Sequence[Reason], broke: int) -> str:
         sentences.append(f"Crept beyond the tolerance in small steps: {count(crept_down, 'gated metric')}.")
     if left := codes.count("waiver-expired"):
         sentences.append(f"{count(left, 'waiver')} expired.")
-    return " ".join([*sentences, *([f"{count(broke, 'question')} broke."] if broke else [])])
+    return (*sentences, *([f"{count(broke, 'question')} broke."] if broke else []))

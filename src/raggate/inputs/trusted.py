@@ -20,6 +20,15 @@ from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineFile:
+    """A baseline as it was read: what messages call it, its content, and its commit; None for a file on disk."""
+
+    name: str
+    data: bytes
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
     """The trusted inputs, read and checked.
 
@@ -31,7 +40,7 @@ class Inputs:
     config: Config
     golden: Golden
     vault: Vault
-    baseline: tuple[str, bytes] | None
+    baseline: BaselineFile | None
     against: str | None
     ignored: tuple[str, ...] = ()
     first_run: bool = False
@@ -195,17 +204,17 @@ def _trusted(config_name: str, settings: Config) -> tuple[str, ...]:
     return (config_name, settings.golden, settings.baseline_path, *settings.vault.values())
 
 
-def _find_baseline(source: sources.Source, settings: Config) -> tuple[str, bytes] | None:
+def _find_baseline(source: sources.Source, settings: Config) -> BaselineFile | None:
     path = settings.baseline_path
     try:
-        return source.describe(path), source.read(path)
+        return BaselineFile(name=source.describe(path), data=source.read(path), commit=source.commit)
     except FileNotFoundError:
         if source.directory(path).is_dir():
             raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
         return None
 
 
-def _chosen_baseline(source: sources.Source, where: InputSource) -> tuple[str, bytes] | None:
+def _chosen_baseline(source: sources.Source, where: InputSource) -> BaselineFile | None:
     """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
     given = where.baseline_file
     if given is None:
@@ -213,9 +222,10 @@ def _chosen_baseline(source: sources.Source, where: InputSource) -> tuple[str, b
     place = Path(os.path.normpath(Path.cwd() / given))
     top = None if source.commit is None else sources.top_of(where.root, where.remote)
     if top is None or not place.is_relative_to(top):
-        return str(given), read_file(given)
+        return BaselineFile(name=str(given), data=read_file(given))
     path = Path(os.path.relpath(place, where.root)).as_posix()
-    return source.describe(path), _read(source, path, "A baseline in the checkout is read from the commit that judges.")
+    data = _read(source, path, "A baseline in the checkout is read from the commit that judges.")
+    return BaselineFile(name=source.describe(path), data=data, commit=source.commit)
 
 
 def _read(source: sources.Source, path: str, hint: str) -> bytes:

@@ -42,7 +42,8 @@ class Baseline:
     `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
     `early` files are from before case hashes covered the expected key facts. `restate` scores a run by the definitions
-    of the system whose means these are; None where they are raggate's own.
+    of the system whose means these are; None where they are raggate's own. `commit` is the one that a file was
+    read from, None for one on disk.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Baseline:
     provenance: dict[str, Any]
     unfit: tuple[str, ...] = ()
     early: bool = False
+    commit: str | None = None
     accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
     restate: Callable[[Run, Scorecard, Baseline], Restated] | None = field(default=None, compare=False, repr=False)
 

@@ -54,19 +54,25 @@ Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "inte
 class Verdict:
     """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
 
+    `sentences` say it to a reader in a hurry, the most important one first.
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
     `missed` names those that must pass and do not, likewise.
     """
 
     outcome: Outcome
     exit_code: int
-    headline: str
+    sentences: tuple[str, ...]
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[Reason, ...] = ()
     rows: tuple[Judged, ...] = ()
     waivers: tuple[Waived, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        """The sentences in one line."""
+        return " ".join(self.sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
         with measure.told(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against
-                write_atomic(directory / KEPT_BASELINE, inputs.baseline[1])
+                write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
             settled = _waivers_settled(invocation, inputs, measured.started)
             review = judge(measured, scorecard, held_against, first_run=inputs.first_run, waivers_settled=settled)
             review = previewed(review, _preview(invocation, inputs, directory, review))
@@ -295,8 +295,9 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
     """
     if inputs.baseline is None:
         return None
-    name, data = inputs.baseline
-    return baseline.read(data, name, score.directions(inputs.config.score.k), systems)
+    stored = inputs.baseline
+    found = baseline.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
+    return replace(found, commit=stored.commit)
 
 
 def check_names(settings: Config, name: str) -> None:

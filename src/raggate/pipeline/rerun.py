@@ -250,7 +250,9 @@ def _own_verdict(directory: Path) -> str:
 def _kept_baseline(directory: Path, run: Run, settings: Config, systems: Sequence[OtherSystem]) -> Baseline | None:
     path = directory / check.KEPT_BASELINE
     name = str(run.config.get("baseline_name") or path)
-    return _baseline_on_disk(path, name, settings, systems) if path.exists() else None
+    if not path.exists():
+        return None
+    return replace(_baseline_on_disk(path, name, settings, systems), commit=run.config.get("baseline_commit"))
 
 
 def _baseline_on_disk(path: Path, name: str, settings: Config, systems: Sequence[OtherSystem]) -> Baseline:

@@ -125,7 +125,7 @@ def _trusted(review: Review, links: Links | None) -> str:
     if review.against:
         commit = commit_link(links, review.against)
         held = review.comparison.baseline
-        own = held is not None and held.source.endswith(f"@{review.against[:12]}")
+        own = held is not None and held.commit == review.against
         what = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
         lines.append(f"{what}: those of commit {commit}")
     ignored = [str(name) for name in review.run.config.get("ignored") or []]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.publication import Publication, Push
 from raggate.models.scorecard import OVERALL
-from raggate.models.verdict import Reason, Review
+from raggate.models.verdict import Reason, Review, Verdict
 from raggate.models.waiver import Waived
 from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
@@ -53,7 +53,7 @@ def opening(review: Review) -> Section:
         variants = tuple(head("", safe(review.run.suite, limit=width), lines, first_run=True) for width in (300, 60))
     else:
         variants = tuple(
-            head(verdict.outcome, safe(review.run.suite, limit=width), [_sentence(verdict.headline, length)])
+            head(verdict.outcome, safe(review.run.suite, limit=width), [_sentences(verdict, length)])
             for width, length in ((300, 600), (60, 300))
         )
     return Section(name="verdict", rank=KEPT, variants=variants)
@@ -64,12 +64,12 @@ def greeted(review: Review) -> bool:
     return review.first_run and {reason.code for reason in review.verdict.reasons} <= {"first-run", "no-baseline"}
 
 
-def _sentence(headline: str, length: int) -> str:
-    """Set the first sentence of a headline in bold, when there is more than one."""
-    first, stop, rest = headline.partition(". ")
-    if stop and len(headline) <= length:
-        return f"**{safe(first, limit=length)}.** {safe(rest, limit=length)}"
-    return f"**{said(headline, limit=length, middle=True)}**"
+def _sentences(verdict: Verdict, length: int) -> str:
+    """Set the first sentence of a verdict in bold, and all of them where they have to be cut."""
+    first, *others = verdict.sentences
+    if others and len(verdict.headline) <= length:
+        return f"**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"
+    return f"**{said(verdict.headline, limit=length, middle=True)}**"
 
 
 def notes(publication: Publication) -> Section:

@@ -14,7 +14,7 @@ BROKEN = Preview(breaks=("golden.jsonl:3: key 'id' is missing",))
 def verdict(outcome: Outcome = "pass", code: int = 0) -> Verdict:
     """Build a verdict; one that is no pass has a reason."""
     reasons = () if outcome == "pass" else (Reason(code="worse", message="hit_at_5 fell"),)
-    return Verdict(outcome=outcome, exit_code=code, headline="What was decided.", reasons=reasons)
+    return Verdict(outcome=outcome, exit_code=code, sentences=("What was decided.",), reasons=reasons)
 
 
 def test_a_pass_that_would_break_the_gate_is_none() -> None:

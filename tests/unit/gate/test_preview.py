@@ -10,7 +10,7 @@ import pytest
 from builders import make_case, make_case_score, make_golden, make_metric, make_scorecard
 from raggate.config.schema import Config
 from raggate.gate import baseline, preview
-from raggate.inputs.trusted import Inputs
+from raggate.inputs.trusted import BaselineFile, Inputs
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.verdict import Aside, Preview
@@ -30,7 +30,7 @@ def inputs(
         config=Config.model_validate({**BASE, **(config or {})}),
         golden=make_golden(*cases),
         vault=Vault(directories={"work": Path("w")}, texts={}, notes=notes or {}, hash=str(notes)),
-        baseline=("baselines/default.json", stored) if stored else None,
+        baseline=BaselineFile(name="baselines/default.json", data=stored) if stored else None,
         against="0" * 40,
     )
 

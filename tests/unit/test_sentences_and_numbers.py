@@ -1,0 +1,94 @@
+"""What is written for people: no code takes its data from a sentence, and a measured number is written in one way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+SENTENCES = frozenset(("headline", "hint", "message", "problem", "reason", "sentence", "sentences", "why"))
+"""What text made for people is called, as a variable or a field."""
+
+PARSING = frozenset(
+    "endswith find index partition removeprefix removesuffix replace rpartition rsplit split splitlines startswith "
+    "translate".split()
+)
+"""What takes a text apart, or compares a part of it."""
+
+ALLOWED = {
+    ("reports/header.py", "_capital"): "a sentence begins with a capital, a name does not",
+    ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
+    ("github/rest/failures.py", "graphql_failure"): "GitHub has no code for it, only words",
+    ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
+    ("interop/convert.py", "_check"): "a scratch file's name becomes the one of the target",
+}
+"""Where text is taken apart all the same, and why that is no reading of data."""
+
+
+def name_of(node: ast.expr) -> str:
+    """Give what a value is called: its variable's or its field's name; of `str(error)` the error is its message."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+        return "message" if [name_of(value) for value in node.args] == ["error"] else ""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def parsed_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Find where text for people is taken apart or looked into: the line, and what is done there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner, method = name_of(node.func.value), node.func.attr
+            arguments = {name_of(argument) for argument in node.args}
+            if (owner in SENTENCES and method in PARSING) or (owner == "re" and arguments & SENTENCES):
+                yield node.lineno, method
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            looked_for = isinstance(node.left, ast.Constant | ast.JoinedStr)
+            if looked_for and name_of(node.comparators[0]) in SENTENCES:
+                yield node.lineno, "in"
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Give the functions and methods of a module."""
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_sentence_is_data(module: str) -> None:
+    """What a message, a hint or a headline says is nowhere read back by its words."""
+    tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+    excused = {
+        line
+        for function in functions(tree)
+        if (module, function.name) in ALLOWED
+        for line in range(function.lineno, (function.end_lineno or function.lineno) + 1)
+    }
+    found = [(line, how) for line, how in parsed_sentences(tree) if line not in excused]
+    assert found == [], f"{module}: give the fact a field of its own"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'reason.message.startswith("must-pass")',
+        'error.hint.replace("a", "b")',
+        'str(error).split("\\n")',
+        'message.partition(". ")',
+        '"locked" in error.message',
+        're.search("x", error.message)',
+    ],
+)
+def test_sentences_that_are_taken_apart_are_seen(code: str) -> None:
+    """Each way to read a sentence as data is one that the rule sees."""
+    assert list(parsed_sentences(ast.parse(code)))
+
+
+def test_nothing_is_excused_that_is_not_there() -> None:
+    """Every exception is of a function that still takes text apart."""
+    for module, name in ALLOWED:
+        tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+        bodies = [function for function in functions(tree) if function.name == name]
+        assert any(list(parsed_sentences(body)) for body in bodies), f"{module}: {name}"
