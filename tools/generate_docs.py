@@ -158,22 +158,27 @@ def cli_page() -> str:
     """Give the help of every command, each followed by its own commands."""
     names = cli.cli.context_settings["help_option_names"]
     context = click.Context(cli.cli, info_name="raggate", help_option_names=names, terminal_width=80)
-    return "\n\n".join(["# Commands", NOTE, *_helps(cli.cli, context)]) + "\n"
+    parts = ["# Commands", NOTE, f"```text\n{cli.cli.get_help(context)}\n```"]
+    for title, names in cli.cli.sections(context).items():
+        parts.append(f"## {title}")
+        for name in names:
+            command = cli.cli.commands[name]
+            parts += _helps(command, click.Context(command, info_name=name, parent=context), 3)
+    return "\n\n".join(parts) + "\n"
 
 
-def _helps(command: click.Command, context: click.Context, level: int = 1) -> Iterator[str]:
-    if level > 1:
-        yield f"{'#' * level} {context.command_path}"
+def _helps(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
+    yield f"{'#' * level} {context.command_path}"
     yield f"```text\n{command.get_help(context)}\n```"
     for name, inner in getattr(command, "commands", {}).items():
         yield from _helps(inner, click.Context(inner, info_name=name, parent=context), level + 1)
 
 
 SYSTEMS = {
-    "The note system (helloworld)": ("helloworld", "helloworld/test_switch.py", "systems/helloworld.md"),
+    "helloworld": ("helloworld", "helloworld/test_switch.py", "systems/helloworld.md"),
     "kebab": ("kebab", "kebab/test_switch.py", "systems/kebab.md"),
-    "The search-improver (Substrate)": ("substrate", "substrate/test_switch.py", "systems/substrate.md"),
-    "Human labels (pragmata)": ("labels", "pragmata/test_annotations.py", "labels.md"),
+    "substrate": ("substrate", "substrate/test_switch.py", "systems/substrate.md"),
+    "pragmata": ("labels", "pragmata/test_sheets.py", "labels.md"),
 }
 """Heading -> command, the tests that walk the system's checklist, its own page."""
 

@@ -1,4 +1,4 @@
-"""The commands that have a module of their own: one line each."""
+"""The commands that have a module of their own, and the sections in which `raggate --help` shows them all."""
 
 from __future__ import annotations
 
@@ -15,15 +15,37 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (
-    init,
-    baseline,
-    comment,
-    convert,
-    labels,
-    evaluate,
-    export,
-    helloworld,
-    kebab,
-    substrate,
-)
+COMMANDS: tuple[click.Command, ...] = (init, baseline, comment)
+OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
+"""What serves moving in from other systems, and living beside them."""
+
+_ORDER = ("init", "check", "run", "score", "compare", "report", "promote", "baseline", "comment")
+"""The gate's own commands as they are met: set up, gate, look closer, promote."""
+
+
+class Sections(click.Group):
+    """A group whose help shows the gate's commands first, and other systems in a section of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the help."""
+        names = [*_ORDER, *(command.name or "" for command in OTHER_SYSTEMS)]
+        return sorted(super().list_commands(ctx), key=names.index)
+
+    def sections(self, ctx: click.Context) -> dict[str, list[str]]:
+        """Give the names of the commands by the title of their section."""
+        names = self.list_commands(ctx)
+        others = {command.name for command in OTHER_SYSTEMS}
+        return {
+            "Commands": [name for name in names if name not in others],
+            "Other systems": [name for name in names if name in others],
+        }
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections, their columns as wide in one as in the other."""
+        width = max(len(name) for name in self.commands)
+        for title, names in self.sections(ctx).items():
+            rows = [(name.ljust(width), self.commands[name]) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, command.get_short_help_str(formatter.width - 6 - width)) for name, command in rows]
+                )

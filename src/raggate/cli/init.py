@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import click
 
 from raggate.errors import UsageError
-from raggate.text.jsonio import write_atomic
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -61,6 +59,9 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
     Raises:
         UsageError: for an action or owners not named so, or when a file exists already; then nothing is written.
     """
+    from importlib.resources import files
+
+    from raggate.text.jsonio import write_atomic
     from raggate.text.yamlio import one_line
 
     if action and not _ACTION.fullmatch(action):

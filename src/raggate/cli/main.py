@@ -17,7 +17,7 @@ import click
 
 from raggate import __version__
 from raggate.cli import streams
-from raggate.cli.commands import COMMANDS
+from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.hooks import Caller, current
 from raggate.errors import ExitCode, RaggateError
 from raggate.service import signals
@@ -79,7 +79,7 @@ def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
     return result if isinstance(result, int) else int(ExitCode.PASS)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="raggate")
 def cli() -> None:
     """A regression gate for RAG services.
@@ -225,7 +225,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
 
 
-for _command in COMMANDS:
+for _command in (*COMMANDS, *OTHER_SYSTEMS):
     cli.add_command(_command)
 
 
