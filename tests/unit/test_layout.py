@@ -49,8 +49,10 @@ IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "cl
 SINKS = (
     *("cli/", "action/", "reports/", "github/runner/", "github/rest/checks.py"),
     *("interop/kebab/report.py", "interop/helloworld/summary.py"),
+    # what people say of a promotion goes into the baseline file, and its table to the terminal
+    "gate/promote.py",
     # the folders that still escape at the source
-    *("config/", "gate/", "github/", "inputs/", "interop/", "labels/", "models/", "pipeline/", "service/", "text/"),
+    *("github/", "interop/", "labels/", "service/"),
 )
 """What shows text to somebody, and so makes it harmless for its place."""
 

@@ -18,7 +18,7 @@ from raggate.errors import CannotTell, RaggateError, UsageError
 from raggate.github.runner import results
 from raggate.models.publication import Ended, Publication
 from raggate.reports import comment, failure, terminal, verdict_file
-from raggate.text.quote import quoted, shortened
+from raggate.text.quote import cut, quoted
 from rendered import problems, visible
 from reviews import foreign
 
@@ -184,4 +184,4 @@ def test_quoted_values(text: str, limit: int) -> None:
     assert "\n" not in word
     assert word[0] == word[-1]
     assert word[0] in "'\""
-    assert len(shortened(text, limit=limit)) <= limit
+    assert len(cut(text, limit=limit)) <= limit

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from raggate.config.schema import Config
 from raggate.config.service_settings import DEFAULT_USER, CommandBackend, Contained, Program, Service
 from raggate.errors import UsageError
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 INPUT = "allow-first-run"
 """The action's input that allows settings."""
@@ -36,7 +36,7 @@ class FirstRun:
         """
         if not self.measured:
             raise UsageError(
-                f"the base commit has no {plain(name)}, and a first run on pull_request_target measures nothing: its "
+                f"the base commit has no {cut(name)}, and a first run on pull_request_target measures nothing: its "
                 "settings would be the change's own, beside a token that can write",
                 hint="Merge the configuration first, in a change of its own. `on: pull_request` measures a first run, "
                 "with a token that can only read.",
@@ -52,7 +52,7 @@ class FirstRun:
         if asked:
             needed = [setting for setting in SETTINGS if setting in dict(asked)]
             raise UsageError(
-                f"{plain(name)}: {', '.join(plain(key) for _, key in asked)}: refused in a first run, where the base "
+                f"{name}: {', '.join(cut(key) for _, key in asked)}: refused in a first run, where the base "
                 "commit has no configuration and the change's own counts",
                 hint=f"Merge the configuration first, or let the workflow allow it: "
                 f"`{INPUT}: {', '.join((*sorted(self.allowed), *needed))}`.",

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api
 from raggate.errors import UsageError
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 from raggate.text.yamlio import sentence
 
 _INSTEAD = {
@@ -45,7 +45,7 @@ class Overrides:
         """
         if self.suite and self.suite != settings.suite:
             raise UsageError(
-                f"the configuration is of suite {plain(settings.suite)!r}, not {plain(self.suite)!r}",
+                f"the configuration is of suite {quoted(settings.suite)}, not {quoted(self.suite)}",
                 hint="`suite` only checks; the configuration names its suite.",
             )
         changed = self._changed(settings)

@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.gate.other_systems import OWN_METRICS_KEY
 from raggate.models.scorecard import OVERALL, Direction, MetricValue, Scorecard
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 MAX_VALUE = 1e12
 """No metric is larger; what is would not survive rounding."""
@@ -32,7 +32,7 @@ def problem(error: ValidationError, *parents: str) -> str:
     """Name the first place that is wrong, below its parents, and what was expected there."""
     first = error.errors(include_url=False)[0]
     where = ".".join([*parents, *(str(part) for part in first["loc"])])
-    return f"{plain(where) or 'the top'}: {first['msg']}"
+    return f"{cut(where) or 'the top'}: {first['msg']}"
 
 
 def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Scorecard, bool]:

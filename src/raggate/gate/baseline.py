@@ -15,7 +15,6 @@ from raggate.gate.bare_metrics import Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import Accepted, Baseline, Lowered
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.text.escape import plain
 from raggate.text.jsonio import STORED_DECIMALS, dumps, loads, rounded
 
 SCHEMA = "raggate/baseline/1"
@@ -138,7 +137,7 @@ def read(
     try:
         value = loads(data)
     except ValueError as error:
-        raise FileError(source, f"not valid JSON: {plain(str(error))}", hint=_REPAIR) from None
+        raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
     if isinstance(value, dict):
         system = next((system for system in systems if system.metrics_key in value), None)
         if system is not None or OWN_METRICS_KEY in value:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, written
+from raggate.text.quote import cut, quoted
 
 _WHOLE = re.compile(rb"\.0(?=[,\]}])")
 
@@ -50,7 +50,7 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
     for case in content["cases"]:
         # a merge of two baselines can leave both lines
         if (case["mode"], case["id"]) in seen:
-            yield f"cases: {plain(case['id'])!r} ({plain(case['mode'])}) stands twice"
+            yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) stands twice"
         seen.add((case["mode"], case["id"]))
         for name in dict.fromkeys((OVERALL, *case["slices"])):
             sizes[case["mode"], name] = sizes.get((case["mode"], name), 0) + 1
@@ -60,7 +60,7 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
     for (mode, name, metric), found in values.items():
         if name == OVERALL and not -EPSILON <= min(found) <= max(found) <= 1 + EPSILON:
             worst = min(found) if min(found) < 0 else max(found)
-            yield f"cases: {plain(metric)} ({plain(mode)}): expected values from 0 to 1, found {written(worst)}"
+            yield f"cases: {cut(metric)} ({cut(mode)}): expected values from 0 to 1, found {written(worst)}"
     for place in sorted({*counts, *sizes}):
         if counts.get(place, 0) != sizes.get(place, 0):
             yield _said(("counts", *place), str(counts.get(place, 0)), f"there are {sizes.get(place, 0)} such cases")
@@ -75,4 +75,4 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _said(place: tuple[str, ...], stored: str, own: str) -> str:
-    return f"{plain('.'.join(place))}: says {stored}, but {own}"
+    return f"{cut('.'.join(place))}: says {stored}, but {own}"

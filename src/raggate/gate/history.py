@@ -19,7 +19,7 @@ from raggate.models import case_hash
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 MAX_RENAMES = 20
 """A file that was renamed more often is followed no further."""
@@ -47,7 +47,7 @@ def revisions(
     """
     root = root.resolve()
     if not root.is_dir():
-        raise UsageError(f"no directory {plain(root.name or str(root))}")
+        raise UsageError(f"no directory {cut(root.name or str(root))}")
     checkout = git.find(root)
     if checkout is None:
         raise UsageError(
@@ -75,7 +75,7 @@ def _history(
         versions.append(_revision(reader, commit, name, header, read_version))
     if not versions:
         raise UsageError(
-            f"{plain(path)}: no commit here has it",
+            f"{path}: no commit here has it",
             hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
         )
     return History(path=path, revisions=tuple(versions), shallow=shallow)
@@ -115,7 +115,7 @@ def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tupl
         options = (f"--max-count={limit}", "--format=%at %s", "--encoding=UTF-8")
         done = reader.run("rev-list", *options, start, "--", path)
         if done.returncode != 0:
-            raise UsageError(f"git cannot list the history of {plain(path)}: {_message(done)}")
+            raise UsageError(f"git cannot list the history of {cut(path)}: {_message(done)}")
         lines = done.stdout.split(b"\n")
         commit = ""
         for line, header in zip(lines[::2], lines[1::2], strict=False):
@@ -149,7 +149,7 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, read_versio
     content = reader.run("cat-file", "blob", f"{commit}:{path}")
     if content.returncode != 0:
         return replace(empty, problem="not a file in this commit")
-    source = f"{plain(path)}@{commit[:12]}"
+    source = f"{path}@{commit[:12]}"
     try:
         found = read_version(content.stdout, source)
     except FileError as error:

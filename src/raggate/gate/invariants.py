@@ -13,7 +13,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.run import Labelled, Run
 from raggate.models.scorecard import Scorecard
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 SHOWN_EXAMPLES = 5
 
@@ -123,7 +123,7 @@ def _chunk_ids_stable(run: Run) -> Iterator[str]:
         for chunk in response.chunks:
             content = (chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash)
             if chunk.chunk_id and seen.setdefault(chunk.chunk_id, content) != content:
-                yield f"{place}: chunk {chunk.chunk_id} has other content than in an earlier answer"
+                yield f"{place}: chunk {cut(chunk.chunk_id)} has other content than in an earlier answer"
 
 
 def _scope_respected(run: Run) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _vaults_known(run: Run) -> Iterator[str]:
         for rank, chunk in enumerate(response.chunks, 1):
             possible = sorted(holders.get(chunk.rel_path, ()))
             if item.case.vaults and chunk.vault is None and len(possible) > 1:
-                yield f"{place}: rank {rank}, {chunk.rel_path}, may be from {' or '.join(possible)}"
+                yield f"{place}: rank {rank}, {cut(chunk.rel_path)}, may be from {' or '.join(possible)}"
                 break
 
 
@@ -173,7 +173,7 @@ def _notes_exist(run: Run) -> Iterator[str]:
             # an API that does not tell the vault gets the benefit of the doubt
             if chunk.rel_path not in paths or (chunk.vault and f"{chunk.vault}/{chunk.rel_path}" not in notes):
                 where = f"vault {chunk.vault}" if chunk.vault else "the vault"
-                yield f"{place}: {chunk.rel_path} is not in {where}"
+                yield f"{place}: {cut(chunk.rel_path)} is not in {where}"
                 break
 
 
@@ -181,8 +181,8 @@ def _headings_exist(run: Run) -> Iterator[str]:
     for place, item, response in _answered(run):
         for position in item.labels.strange_headings[:1]:
             chunk = response.chunks[position]
-            heading = plain(chunk.heading_path, limit=80)
-            yield f"{place}: rank {position + 1}, {chunk.rel_path} has no heading {heading!r}"
+            heading = quoted(chunk.heading_path, limit=80)
+            yield f"{place}: rank {position + 1}, {cut(chunk.rel_path)} has no heading {heading}"
 
 
 def _text_in_note(run: Run) -> Iterator[str]:
@@ -205,7 +205,7 @@ def _chunks_have_text(run: Run) -> Iterator[str]:
 
 def _golden_kept_apart(run: Run) -> Iterator[str]:
     for path in run.config.get("in_build_context") or ():
-        yield f"{plain(str(path))} lies in the build context of the API; name it in .dockerignore"
+        yield f"{path} lies in the build context of the API; name it in .dockerignore"
 
 
 def _abstained_is_empty(run: Run) -> Iterator[str]:

@@ -16,7 +16,7 @@ from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden
 from raggate.models.scorecard import OVERALL, Direction, MetricValue, Scorecard
 from raggate.models.verdict import Preview
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 if TYPE_CHECKING:
     from raggate.inputs.trusted import BaselineFile, Inputs
@@ -102,11 +102,11 @@ def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
             inner = f"{path}.{key}" if path else str(key)
             yield from _settings(before.get(key), now.get(key), inner)
     elif before != now:
-        yield plain(path, limit=_SHOWN), _shown(before), _shown(now)
+        yield cut(path, limit=_SHOWN), _shown(before), _shown(now)
 
 
 def _shown(value: object) -> str:
-    return "–" if value is None else plain(str(value), limit=_SHOWN)
+    return "–" if value is None else cut(value, limit=_SHOWN)
 
 
 def _baseline_change(

@@ -19,8 +19,9 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason
 from raggate.text.dates import day
-from raggate.text.escape import plain
+from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import written
+from raggate.text.quote import cut, quoted
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
@@ -148,14 +149,14 @@ def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[str,
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
     if present is not None and present.scorecard.suite not in {"", run.suite}:
         raise UsageError(
-            f"{plain(present.source)} is the baseline of suite {plain(present.scorecard.suite)!r}, the run is of "
-            f"{plain(run.suite)!r}"
+            f"{present.source} is the baseline of suite {quoted(present.scorecard.suite)}, the run is of "
+            f"{quoted(run.suite)}"
         )
 
 
 def table(proposed: Proposal) -> list[str]:
     """Set the values before and after side by side, one line per gated metric, for a terminal."""
-    names = [plain(wording.name(row.change)) for row in proposed.rows]
+    names = [log_line(wording.name(row.change)) for row in proposed.rows]
     width = max((len(name) for name in names), default=0)
     lines = []
     for name, row in zip(names, proposed.rows, strict=True):
@@ -165,9 +166,9 @@ def table(proposed: Proposal) -> list[str]:
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
         found = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
         if found:
-            lines.append(f"{wording.count(len(found), 'question')} {verb}: {plain(wording.some(found))}")
+            lines.append(f"{wording.count(len(found), 'question')} {verb}: {log_line(wording.some(found), limit=300)}")
     said = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
-    return [*lines, *(plain(line, limit=500) for line in said)]
+    return [*lines, *(log_line(line, limit=500) for line in said)]
 
 
 def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, Any]:
@@ -240,7 +241,7 @@ def _not_asked(run: Run) -> Iterator[str]:
     several = len({*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)}) > 1
     for mode, count in missing.items():
         of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
-        yield f"{count} of {of} cases not asked{f' in mode {plain(mode)}' if several else ''}"
+        yield f"{count} of {of} cases not asked{f' in mode {cut(mode)}' if several else ''}"
 
 
 def _down(rows: Sequence[Replacement], comparison: Comparison) -> Iterator[Reason]:

@@ -12,7 +12,7 @@ from raggate.models.golden import Golden
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard
 from raggate.models.waiver import Waived
 from raggate.text.dates import days_until
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 
 def standing(waivers: Sequence[Waiver], started: str) -> tuple[Waived, ...]:
@@ -119,14 +119,14 @@ def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
     for number, waiver in enumerate(settings.waivers):
         if waiver.metric is not None and waiver.metric not in known:
             raise UsageError(
-                f"{name}: waivers[{number}].metric: no metric {plain(waiver.metric)!r} at the cut-offs "
+                f"{name}: waivers[{number}].metric: no metric {quoted(waiver.metric)} at the cut-offs "
                 f"{settings.score.k}",
                 hint=f"Known: {', '.join(known)}.",
             )
         if waiver.mode is not None and waiver.mode not in settings.ask.modes:
             raise UsageError(
                 f"{name}: waivers[{number}].mode: expected one of {', '.join(settings.ask.modes)}; "
-                f"found {plain(waiver.mode)!r}"
+                f"found {quoted(waiver.mode)}"
             )
 
 
@@ -140,7 +140,7 @@ def check_cases(settings: Config, golden: Golden, name: str) -> None:
     for number, waiver in enumerate(settings.waivers):
         if waiver.case is not None and waiver.case not in known:
             raise UsageError(
-                f"{name}: waivers[{number}].case: no case {plain(waiver.case)!r} in the golden set {settings.golden}",
+                f"{name}: waivers[{number}].case: no case {quoted(waiver.case)} in the golden set {settings.golden}",
                 hint="Remove the waiver, or name a case of the golden set.",
             )
 

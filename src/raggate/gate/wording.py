@@ -8,8 +8,8 @@ from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.scorecard import OVERALL, Operations
 from raggate.models.verdict import Judged, Outcome, Reason
 from raggate.models.waiver import Waived
-from raggate.text.escape import plain
 from raggate.text.jsonio import written
+from raggate.text.quote import cut
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 
@@ -63,7 +63,7 @@ def failures(operations: Operations, allowed: float) -> str:
 def failing(said: str) -> str:
     """Quote what most of the failed calls said, to be appended; nothing where that is not known."""
     # the words are the API's, or a run's that nobody has to believe: none of them may look like raggate's own
-    return f"; most often: “{plain(said, limit=160).translate(_PLAIN_QUOTES)}”" if said else ""
+    return f"; most often: “{cut(said, limit=160).translate(_PLAIN_QUOTES)}”" if said else ""
 
 
 def crept(row: Judged, total: float, since: str) -> str:
@@ -86,7 +86,7 @@ def stale(measured: str, age: float, allowed: int) -> str:
 
 def waived(one: Waived) -> str:
     """Say who waives something, until when, and why."""
-    return f"waived by {_owner(one)} until {one.expires}{_soon(one)}: {plain(one.reason)}"
+    return f"waived by {_owner(one)} until {one.expires}{_soon(one)}: {cut(one.reason)}"
 
 
 def unused(one: Waived) -> str:
@@ -102,12 +102,12 @@ def expired(one: Waived, *, settled: bool) -> str:
 
 def target(one: Waived) -> str:
     """Name what a waiver is for."""
-    what = f"case {plain(one.case)}" if one.case is not None else plain(one.metric or "")
+    what = f"case {cut(one.case)}" if one.case is not None else cut(one.metric or "")
     return what if one.mode is None else f"{what} ({one.mode})"
 
 
 def _owner(one: Waived) -> str:
-    return plain(one.owner, limit=100)
+    return cut(one.owner, limit=100)
 
 
 def _soon(one: Waived) -> str:
@@ -142,7 +142,7 @@ def instead(comparison: Comparison) -> str:
 
 def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     """Say which questions, by mode and case id, a run has no result for."""
-    names = [f"{plain(case)} ({plain(mode)})" for mode, case in missing]
+    names = [f"{cut(case)} ({cut(mode)})" for mode, case in missing]
     return (
         f"{count(len(names), 'question')} of the golden set {'has' if len(names) == 1 else 'have'} no result: "
         + some(names)
@@ -152,7 +152,7 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
 def no_baseline(uncommitted: str, *, promotable: bool) -> str:
     """Say that there is no baseline, and what to do: `uncommitted` is one that only the working tree has."""
     if uncommitted:
-        return f"the commit that judges has no baseline: commit {plain(uncommitted)}, or check without --against"
+        return f"the commit that judges has no baseline: commit {cut(uncommitted)}, or check without --against"
     # what was not measured well cannot be promoted either
     return "there is no baseline to compare with" + ("; review this run and promote it" if promotable else "")
 

@@ -15,7 +15,7 @@ from raggate.inputs import working_files
 from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
 from raggate.text import disk
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
@@ -49,7 +49,7 @@ class Commit:
         checkout: Checkout | None = None,
     ) -> None:
         if not is_id(commit):
-            raise UsageError(f"{plain(commit)!r} is not the full id of a commit", hint=_FETCH)
+            raise UsageError(f"{quoted(commit)} is not the full id of a commit", hint=_FETCH)
         self._objects = objects
         self._commit = commit
         self._prefix = prefix
@@ -80,11 +80,11 @@ class Commit:
             raise FileNotFoundError(path)
         if entry.kind == "link":
             raise UsageError(
-                f"{plain(self.describe(path))}: a symbolic link, which is not followed", hint="Name the file itself."
+                f"{self.describe(path)}: a symbolic link, which is not followed", hint="Name the file itself."
             )
         limit = self._objects.limits.file_bytes
         if entry.size > limit:
-            raise UsageError(f"{plain(self.describe(path))}: larger than {limit} bytes", hint=_FETCH)
+            raise UsageError(f"{self.describe(path)}: larger than {limit} bytes", hint=_FETCH)
         content = self._content(path, entry, limit)
         self._check_pointer(path, content)
         return content
@@ -113,8 +113,8 @@ class Commit:
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno in disk.FULL:
                 raise
-            reason = plain((error.strerror if isinstance(error, OSError) else None) or str(error))
-            raise UsageError(f"{plain(self.describe(path))} cannot be written: {reason}") from error
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise UsageError(f"{self.describe(path)} cannot be written: {reason}") from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         return target
@@ -149,11 +149,11 @@ class Commit:
 
     def _listed(self, path: str, tree: Entry) -> Mapping[str, Entry]:
         """List a directory and see that it is not too much before anything of it is read."""
-        where, limits, entries, total = plain(self.describe(path)), self._objects.limits, dict[str, Entry](), 0
+        where, limits, entries, total = self.describe(path), self._objects.limits, dict[str, Entry](), 0
         for name, entry in self._objects.walk(tree.id):
             # git has none of these but the backslash, which is a separator to some
             if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
-                raise UsageError(f"{plain(name)}: this name of a file in the commit cannot be used")
+                raise UsageError(f"{name}: this name of a file in the commit cannot be used")
             entries[name] = entry
             total += entry.size
             if len(entries) > limits.files:
@@ -161,7 +161,7 @@ class Commit:
             if total > limits.directory_bytes:
                 raise UsageError(f"{where}: more than {limits.directory_bytes} bytes in all", hint=_FETCH)
             if entry.size > limits.file_bytes:
-                inner = plain(self.describe(_joined(path, name)))
+                inner = self.describe(_joined(path, name))
                 raise UsageError(f"{inner}: larger than {limits.file_bytes} bytes", hint=_FETCH)
         return entries
 
@@ -199,7 +199,7 @@ class Commit:
         return leads
 
     def _link_out(self, path: str) -> UsageError:
-        where = plain(self.describe(path))
+        where = self.describe(path)
         return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
@@ -212,7 +212,7 @@ class Commit:
     def _check_pointer(self, path: str, content: bytes) -> None:
         if content.startswith(_POINTER) and len(content) <= _POINTER_BYTES:
             raise UsageError(
-                f"{plain(self.describe(path))}: its content is in Git LFS, and the commit has only a pointer to it",
+                f"{self.describe(path)}: its content is in Git LFS, and the commit has only a pointer to it",
                 hint="Keep raggate's own files and the notes out of Git LFS.",
             )
 

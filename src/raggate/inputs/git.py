@@ -20,7 +20,7 @@ from typing import Any
 
 from raggate.errors import UsageError
 from raggate.inputs.git_objects import is_id
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 TIMEOUT_S = 60
 MAX_POINTER_BYTES = 4096
@@ -131,7 +131,7 @@ def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
     # git takes a tag before a branch, and whoever can push can push a tag `origin/main`
     if b" is ambiguous" in done.stderr and not _is_exact(revision):
         raise UsageError(
-            f"{plain(revision)!r} is the name of several things here, such as a tag and a branch",
+            f"{quoted(revision)} is the name of several things here, such as a tag and a branch",
             hint="Name the one that is meant in full, such as refs/remotes/origin/main.",
         )
     return commit
@@ -225,8 +225,8 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
 
 
 def stderr_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Give what git wrote about a failure, as one harmless line; empty when it wrote nothing."""
-    return plain(done.stderr.decode(errors="replace"))
+    """Give what git wrote about a failure, as one line; empty when it wrote nothing."""
+    return cut(" ".join(done.stderr.decode(errors="replace").split()))
 
 
 def _program(purpose: str) -> str:
@@ -259,7 +259,7 @@ def _finished(
             **_as_owner(checkout),
         )
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"no directory {plain(checkout.top.name or str(checkout.top))}") from None
+        raise UsageError(f"no directory {cut(checkout.top.name or str(checkout.top))}") from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"git took longer than {TIMEOUT_S} s") from None
 

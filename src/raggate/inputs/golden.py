@@ -15,10 +15,10 @@ from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text import anchors, yamlio
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, loads
 from raggate.text.nearest import nearest
 from raggate.text.problems import Problems, problems_of
+from raggate.text.quote import quoted
 
 MAX_BYTES = 128 << 20
 MAX_LINE_BYTES = 1 << 20
@@ -120,7 +120,7 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
             problems += [f"{name}:{number}: {problem}" for problem in problems_of(error)]
             continue
         if case.id in seen:
-            problems.append(f"{name}:{number}: id {plain(case.id)!r} stands already in line {seen[case.id]}")
+            problems.append(f"{name}:{number}: id {quoted(case.id)} stands already in line {seen[case.id]}")
         seen[case.id] = number
         cases.append(case)
     if not cases and not problems:
@@ -166,7 +166,7 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
             hints = len(problems) < SHOWN_PROBLEMS
             problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
             if problem:
-                problems.append(f"{golden.name}:{case.line}: case {plain(case.id)!r}: {problem}")
+                problems.append(f"{golden.name}:{case.line}: case {quoted(case.id)}: {problem}")
     _raise_all(problems)
 
 
@@ -183,7 +183,7 @@ def _missing(
     keys = [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
     if not keys:
         paths = [path for name, path in vault.texts if name in names] if hints else []
-        return f"gold note {plain(support.rel_path)!r} is not in the vault{_nearest(support.rel_path, paths)}"
+        return f"gold note {quoted(support.rel_path)} is not in the vault{_nearest(support.rel_path, paths)}"
     texts = [vault.texts[key] for key in keys]
     where, wanted = repr(support.rel_path), support.heading_path
     if wanted is not None:
@@ -194,12 +194,12 @@ def _missing(
         if not texts:
             paths = [" > ".join(section.path) for key in keys for section in sections[key]] if hints else []
             near = _nearest(" > ".join(anchors.elements(wanted)), paths)
-            return f"{where} has no heading {plain(wanted)!r}{near}"
-        where = f"the section {plain(wanted)!r} of {where}"
+            return f"{where} has no heading {quoted(wanted)}{near}"
+        where = f"the section {quoted(wanted)} of {where}"
     for snippet in support.snippets:
         if not any(headings.holds(text, snippet) for text in texts):
             elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
-            return f"snippet {plain(snippet, limit=80)!r} does not stand in {where}{elsewhere}"
+            return f"snippet {quoted(snippet, limit=80)} does not stand in {where}{elsewhere}"
     return None
 
 
@@ -222,7 +222,7 @@ def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
 
 def _nearest(wanted: str, candidates: list[str]) -> str:
     close = nearest(wanted, candidates, cutoff=0.5)
-    return f"; nearest: {plain(close)!r}" if close else ""
+    return f"; nearest: {quoted(close)}" if close else ""
 
 
 def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
@@ -242,11 +242,11 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
     try:
         value = loads(line)
     except ValueError as error:
-        raise ValueError(f"not valid JSON: {plain(str(error))}") from None
+        raise ValueError(f"not valid JSON: {error}") from None
     _refuse_duplicate_keys(line)
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, found {yamlio.one_line(value, limit=40)}")
-    prefix = f"case {plain(str(value['id']))!r}: " if isinstance(value.get("id"), str) else ""
+    prefix = f"case {quoted(value['id'])}: " if isinstance(value.get("id"), str) else ""
     try:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
@@ -275,7 +275,7 @@ def _refuse_duplicate_keys(line: bytes) -> None:
         keys: set[str] = set()
         for key, _ in pairs:
             if key in keys:
-                raise ValueError(f"key {plain(key)!r} stands twice")
+                raise ValueError(f"key {quoted(key)} stands twice")
             keys.add(key)
 
     try:

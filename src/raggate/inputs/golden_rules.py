@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from raggate.models.golden import Case
-from raggate.text.escape import plain
 from raggate.text.nearest import nearest
+from raggate.text.quote import quoted
 
 _RULED = ("multi_hop", "recency/conflict")
 
@@ -42,10 +42,10 @@ def broken_rule(case: Case) -> str | None:
     if conflict and rule is None:
         return f"category is recency/conflict, so recency_conflict_rule is needed: {', '.join(RECENCY_RULES)}"
     if rule is not None and not conflict:
-        return f"recency_conflict_rule goes with category 'recency/conflict', found category {plain(case.category)!r}"
+        return f"recency_conflict_rule goes with category 'recency/conflict', found category {quoted(case.category)}"
     if groups is None and not conflict and (meant := nearest(case.category, _RULED, cutoff=0.8)):
         # misspelt, it would leave its rule behind without a word
-        return f"category {plain(case.category)!r} has no rule; did you mean {meant!r}, which has one?"
+        return f"category {quoted(case.category)} has no rule; did you mean {meant!r}, which has one?"
     return None
 
 

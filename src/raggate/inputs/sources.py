@@ -15,7 +15,7 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 _PURPOSE = "--against needs it"
 _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
@@ -81,7 +81,7 @@ class WorkTree:
     def _at(self, path: str) -> Path:
         target = self.root / path
         if self.confined and not target.resolve().is_relative_to(self.root.resolve()):
-            raise UsageError(f"{plain(path)}: leads out of {self.root.name or 'the repository'}")
+            raise UsageError(f"{path}: leads out of {self.root.name or 'the repository'}")
         return target
 
     def describe(self, path: str) -> str:
@@ -110,7 +110,7 @@ def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterat
         yield WorkTree(root)
         return
     if not root.is_dir() and (remote is None or remote.objects is None):
-        raise UsageError(f"no directory {plain(root.name or str(root))}")
+        raise UsageError(f"no directory {cut(root.name or str(root))}")
     checkout = git.find(root, remote.workspace if remote else None)
     prefix = prefix_of(root, checkout, remote.workspace if remote else None)
     with ExitStack() as stack:
@@ -152,7 +152,7 @@ def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None)
     for path in (folder, *folder.parents)[: len(inside.parts)]:
         if path.is_symlink():
             raise UsageError(
-                f"{plain(path.name)}: is a symbolic link, which the change could point elsewhere",
+                f"{path.name}: is a symbolic link, which the change could point elsewhere",
                 hint="Name the configuration by its own path.",
             )
     return f"{inside.as_posix()}/" if inside.parts else ""
@@ -188,4 +188,4 @@ def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spa
     if spare is not None and is_id(revision):
         return spare, revision
     cause = "" if checkout else ": no git repository"
-    raise UsageError(f"no commit {plain(revision)!r} here{cause}", hint=_FETCH)
+    raise UsageError(f"no commit {quoted(revision)} here{cause}", hint=_FETCH)

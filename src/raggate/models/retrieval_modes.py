@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from raggate.errors import UsageError
 from raggate.models.golden import Golden
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 ALIASES = {"fts": "bm25"}
 """Other names of a mode, as some tools write it."""
@@ -54,9 +54,9 @@ def check_required(golden: Golden, modes: Sequence[str]) -> None:
     """
     for case in golden.cases:
         if case.must_pass and not any(asked_in(case.modes, mode) for mode in modes):
-            own = ", ".join(map(plain, case.modes or ()))
+            own = ", ".join(map(cut, case.modes or ()))
             raise UsageError(
-                f"{golden.name}:{case.line}: case {plain(case.id)!r} must pass and is never asked: it is for {own}, "
+                f"{golden.name}:{case.line}: case {quoted(case.id)} must pass and is never asked: it is for {own}, "
                 f"and ask.modes has {', '.join(modes)}",
                 hint="Add its mode to ask.modes, or change its `retriever_types` or `must_pass`.",
             )

@@ -23,8 +23,8 @@ from raggate.pipeline import check, run_directory
 from raggate.pipeline.request import Invocation
 from raggate.reports import METRICS_REPORT, REPORTS
 from raggate.scoring import score as scoring
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse_object, write_atomic
+from raggate.text.quote import cut, quoted
 
 COMPARED = "compared"
 """Folder of a run directory with the reports of a comparison by another baseline or policy than its own."""
@@ -181,7 +181,7 @@ def _policy(invocation: Invocation, run: Run) -> Config:
     check.check_names(settings, invocation.config_name)
     if settings.suite != run.suite:
         raise UsageError(
-            f"run {plain(run.run_id)} is of suite {plain(run.suite)!r}, {invocation.config_name} of {settings.suite!r}",
+            f"run {cut(run.run_id)} is of suite {quoted(run.suite)}, {invocation.config_name} of {settings.suite!r}",
             hint="Name the configuration of its suite: -c FILE.",
         )
     return settings
@@ -217,7 +217,7 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
     own = _own_verdict(directory)
     if own and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(
-            f"run {plain(run.run_id)} ended with {own}, and what is on disk of it would pass: not all that decided is "
+            f"run {cut(run.run_id)} ended with {own}, and what is on disk of it would pass: not all that decided is "
             "there, so nothing is decided anew",
             hint="Measure again with `raggate check`. Nothing was written.",
         )
@@ -244,7 +244,7 @@ def _own_verdict(directory: Path) -> str:
     if not path.exists():
         return ""
     verdict = parse_object(read_file(path), str(path))
-    return "" if verdict.get("exit_code") == ExitCode.PASS else plain(str(verdict.get("verdict")), limit=40)
+    return "" if verdict.get("exit_code") == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 
 def _kept_baseline(directory: Path, run: Run, settings: Config, systems: Sequence[OtherSystem]) -> Baseline | None:

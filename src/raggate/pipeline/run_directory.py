@@ -19,8 +19,8 @@ from raggate.models.run import Chunk, Labelled, Labels, Result, Run
 from raggate.models.verdict import Aside
 from raggate.service.answer_limits import bounded
 from raggate.text import disk
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
+from raggate.text.quote import cut, quoted
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
@@ -51,7 +51,7 @@ def check_place(root: Path, out: str) -> None:
         path /= part
         if path.is_symlink():
             raise UsageError(
-                f"the run directory would lie behind the symbolic link {plain(str(path))!r}",
+                f"the run directory would lie behind the symbolic link {quoted(path)}",
                 hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
                 "link, or name the directory with --out.",
             )
@@ -104,7 +104,7 @@ def of_suite(run: Run, suite: str) -> Run:
         name = _SUITE.validate_python(suite)
     except ValidationError:
         raise UsageError(
-            f"--suite: expected letters, digits, '.', '_' and '-', found {plain(suite)!r}",
+            f"--suite: expected letters, digits, '.', '_' and '-', found {quoted(suite)}",
             hint="It is the name that `suite` in raggate.yml tells.",
         ) from None
     return replace(run, suite=name, config={**run.config, "suite": name})
@@ -160,7 +160,7 @@ def read_aside(directory: Path) -> Aside:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {plain(key)}: {first['msg']}") from None
+        raise UsageError(f"{path}: {cut(key)}: {first['msg']}") from None
 
 
 def read(directory: Path, *, named: Path | None = None) -> Run:
@@ -178,7 +178,7 @@ def read(directory: Path, *, named: Path | None = None) -> Run:
     config = parse_object(_bytes(directory / "config.json", config_path), str(config_path))
     if config.get("schema") != SCHEMA:
         raise UsageError(
-            f"{config_path}: schema is {plain(str(config.get('schema')))!r}, expected {SCHEMA!r}",
+            f"{config_path}: schema is {quoted(config.get('schema'))}, expected {SCHEMA!r}",
             hint="This is not a run directory of this version of raggate.",
         )
     golden_path = named / "golden.jsonl"
@@ -199,7 +199,7 @@ def read(directory: Path, *, named: Path | None = None) -> Run:
             log=tuple(str(line) for line in config["log"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"{config_path}: not a complete run configuration ({plain(repr(error))})") from None
+        raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
 
 
 def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _read_results(path: Path, named: Path, cases: Golden) -> tuple[Labelled, ...
         item = _read_row(line, f"{named}:{number}", by_id)
         first = seen.setdefault((item.result.mode, item.case.id), number)
         if first != number:
-            raise UsageError(f"{named}:{number}: {plain(item.case.id)!r} stands already in line {first}")
+            raise UsageError(f"{named}:{number}: {quoted(item.case.id)} stands already in line {first}")
         items.append(item)
     return tuple(items)
 
@@ -231,21 +231,21 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
     row = parse_object(line, place)
     case = by_id.get(str(row.get("test_case_id")))
     if case is None:
-        raise UsageError(f"{place}: no case {plain(str(row.get('test_case_id')))!r} in golden.jsonl")
+        raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
     try:
         labels = _LABELS.validate_python(row.get("labels"))
         result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "labels"
-        raise UsageError(f"{place}: not a result row: {plain(key)}: {first['msg']}") from None
+        raise UsageError(f"{place}: not a result row: {cut(key)}: {first['msg']}") from None
     except (KeyError, TypeError) as error:
-        raise UsageError(f"{place}: not a result row: {plain(repr(error))}") from None
+        raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
     try:
         if result.response is not None:
             bounded(result.response)
     except ValueError as error:
-        raise UsageError(f"{place}: {plain(str(error))}") from None
+        raise UsageError(f"{place}: {error}") from None
     if (result.response is None) == (result.failure is None):
         raise UsageError(f"{place}: expected either a response or a failure")
     chunks = result.response.chunks if result.response else ()

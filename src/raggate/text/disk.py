@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 from raggate.errors import CannotTell
-from raggate.text.escape import plain
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 """No space, a quota that is used up, and a file that would be larger than the process may make it."""
@@ -21,7 +20,7 @@ def unwritable(error: OSError) -> CannotTell | None:
     if error.errno not in FULL | _CLOSED:
         return None
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-    message = f"{plain(str(path)) if path else 'the output'}: {error.strerror or error}{_space_left(path)}"
+    message = f"{path or 'the output'}: {error.strerror or error}{_space_left(path)}"
     if error.errno == errno.EFBIG:
         return CannotTell(message, hint=f"Raise the limit on the size of files (`ulimit -f`), {_ELSEWHERE}")
     if error.errno in FULL:

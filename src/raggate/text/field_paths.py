@@ -11,6 +11,7 @@ Nothing is evaluated: no filters, no negative indices, no wildcards for keys, no
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +19,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from raggate.text.escape import plain
-from raggate.text.jsonio import dumps
+from raggate.text.quote import cut
 
 MAX_LENGTH = 300
 MAX_STEPS = 20
@@ -193,7 +193,7 @@ def below(where: str, path: FieldPath) -> str:
 
 
 def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
-    """Say what there is where a path breaks off, such as `doc has the keys path, headings`. One harmless line."""
+    """Say what there is where a path breaks off, such as `doc has the keys path, headings`. One line."""
     for step in path.steps:
         if isinstance(step, Every):
             break
@@ -204,7 +204,7 @@ def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
         if inner is ABSENT:
             break
         value, where = inner, joined(where, step)
-    name = plain(where, limit=100) or "the body"
+    name = cut(where, limit=100) or "the body"
     if isinstance(value, dict):
         return f"{name} has {_keys(value)}"
     if isinstance(value, list):
@@ -215,15 +215,17 @@ def nearest_there(path: FieldPath, value: object, where: str = "") -> str:
 def _keys(mapping: dict[str, object]) -> str:
     if not mapping:
         return "no keys"
-    names = ", ".join(plain(key, limit=30) for key in islice(mapping, SHOWN_KEYS))
+    names = ", ".join(cut(key, limit=30) for key in islice(mapping, SHOWN_KEYS))
     more = f" and {len(mapping) - SHOWN_KEYS} more" if len(mapping) > SHOWN_KEYS else ""
     return f"the key{'' if len(mapping) == 1 else 's'} {names}{more}"
 
 
 def kind_of(value: object) -> str:
-    """Say what was found, in a few harmless words."""
+    """Say what was found, in a few words."""
     if value is ABSENT:
         return "nothing"
     if isinstance(value, list):
         return "a list"
-    return f"a mapping with {_keys(value)}" if isinstance(value, dict) else plain(dumps(value).decode(), limit=60)
+    if isinstance(value, dict):
+        return f"a mapping with {_keys(value)}"
+    return cut(json.dumps(value, ensure_ascii=False), limit=60)

@@ -13,7 +13,6 @@ import orjson
 
 from raggate.errors import UsageError
 from raggate.text import disk
-from raggate.text.escape import plain
 
 SHOWN_DECIMALS = 4
 """Decimals in metrics.json and reports. Comparisons use unrounded values."""
@@ -128,7 +127,7 @@ def parse_object(data: bytes, place: str) -> dict[str, Any]:
     try:
         value = loads(data)
     except ValueError as error:
-        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
+        raise UsageError(f"{place}: not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise UsageError(f"{place}: expected a JSON object")
     return value

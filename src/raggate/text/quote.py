@@ -12,10 +12,10 @@ def quoted(value: object, *, limit: int = 300) -> str:
     shown = repr(text[:limit])
     if len(text) <= limit and len(shown) <= limit + 2:
         return shown
-    return f"{shown[0]}{shortened(f'{shown[1:-1]}…', limit=limit)}{shown[0]}"
+    return f"{shown[0]}{cut(f'{shown[1:-1]}…', limit=limit)}{shown[0]}"
 
 
-def shortened(value: object, *, limit: int = 300) -> str:
+def cut(value: object, *, limit: int = 300) -> str:
     """Cut a value to `limit` characters, an ellipsis included, where raggate's own words follow it."""
     text = str(value)
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

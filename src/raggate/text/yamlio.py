@@ -13,8 +13,8 @@ import yaml
 
 from raggate.errors import UsageError
 from raggate.text.deadlines import within
-from raggate.text.escape import plain
 from raggate.text.nearest import nearest
+from raggate.text.quote import cut, quoted
 
 MAX_BYTES = 64 << 10
 """The largest configuration."""
@@ -122,10 +122,10 @@ def _node(data: bytes) -> yaml.Node | None:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
-        raise _Refused(mark.line + 1 if mark else None, f"not valid YAML: {plain(str(problem))}") from None
+        raise _Refused(mark.line + 1 if mark else None, f"not valid YAML: {cut(problem)}") from None
     except (ValueError, OverflowError) as error:
         # PyYAML lets these through for numbers out of range in an escape or a directive
-        raise _Refused(None, f"not valid YAML: {plain(str(error))}") from None
+        raise _Refused(None, f"not valid YAML: {error}") from None
     except RecursionError:
         raise _Refused(None, f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
 
@@ -137,20 +137,20 @@ def explain(document: Document, path: Path, problem: Mapping[str, Any], known_ke
 
 def sentence(path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]) -> str:
     """Say what is wrong with one key: what was expected, what was found, and the nearest of the known keys."""
-    key = plain(dotted(path))
+    key = dotted(path)
     if problem["type"] == "extra_forbidden":
         close = nearest(str(path[-1]), known_keys)
         advice = f"did you mean {close!r}?" if close else f"known here: {', '.join(known_keys)}"
-        return f"unknown key {key!r}; {advice}"
+        return f"unknown key {quoted(key)}; {advice}"
     if problem["type"] == "missing":
-        return f"key {key!r} is missing"
-    return f"{key}: {_expectation(problem)}; found {one_line(problem['input'], limit=80)}"
+        return f"key {quoted(key)} is missing"
+    return f"{cut(key)}: {_expectation(problem)}; found {one_line(problem['input'], limit=80)}"
 
 
 def one_line(value: object, *, limit: int) -> str:
     """Show a value that was found, in one line."""
     try:
-        return plain(repr(value), limit=limit)
+        return cut(repr(value), limit=limit)
     except RecursionError:
         return "something nested too deeply"
 
@@ -206,7 +206,7 @@ class _Reader:
             self.texts[path] = str(node.value)
             return _scalar(node, line)
         if node.tag != _COLLECTIONS[type(node)]:
-            raise _Refused(line, f"unexpected tag {plain(node.tag)!r}")
+            raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         return [self.read(item, (*path, index)) for index, item in enumerate(node.value)]
@@ -220,7 +220,7 @@ class _Reader:
                 raise _Refused(line, "expected a plain key")
             key = str(key_node.value)
             if key in result:
-                raise _Refused(line, f"key {plain(dotted((*path, key)))!r} stands twice")
+                raise _Refused(line, f"key {quoted(dotted((*path, key)))} stands twice")
             self.lines[(*path, key)] = line
             result[key] = self.read(value_node, (*path, key))
         return result
@@ -234,14 +234,14 @@ def _scalar(node: yaml.ScalarNode, line: int) -> Any:
         value = _value(text)
     except ValueError as error:
         # Python does not read a number of thousands of digits, which would take it long
-        raise _Refused(line, plain(str(error))) from None
+        raise _Refused(line, str(error)) from None
     kind = _KINDS.get(node.tag)
     if node.tag != _PLAIN and kind is None:
-        raise _Refused(line, f"unexpected tag {plain(node.tag)!r}")
+        raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
     if kind is float and type(value) is int:
         return float(value)
     if kind is not None and type(value) is not kind:
-        raise _Refused(line, f"expected {kind.__name__}, as the tag says; found {plain(text, limit=80)!r}")
+        raise _Refused(line, f"expected {kind.__name__}, as the tag says; found {quoted(text, limit=80)}")
     return value
 
 

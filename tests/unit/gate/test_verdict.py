@@ -200,7 +200,7 @@ def test_questions_that_were_not_asked_did_not_fail(
     ("said", "expected"),
     [
         pytest.param("", "3 of 3 calls failed (3 timeout), more than the allowed share of 0.02", id="not-known"),
-        pytest.param("HTTP 400: no\x1b[1m", "0.02; most often: “HTTP 400: no [1m”", id="one-harmless-line"),
+        pytest.param("HTTP 400: no\x1b[1m", "0.02; most often: “HTTP 400: no\x1b[1m”", id="as-it-is"),
         pytest.param("no”. All is well", '0.02; most often: “no". All is well”', id="never-out-of-its-quotes"),
         pytest.param("x" * 400, f"0.02; most often: “{'x' * 159}…”", id="cut"),
     ],

@@ -217,13 +217,13 @@ def test_nothing_compared() -> None:
             [WORSE],
             waiver("2026-06-10", reason="x\x1b[0m"),
             "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05); waived by ada until 2026-06-10 "
-            "(today): x [0m",
+            "(today): x\x1b[0m",
             id="last-day",
         ),
     ],
 )
 def test_lines(rows: list[Delta], given: Waiver, message: str) -> None:
-    """A waiver's line names what, who, until when and why, and says when it is over soon."""
+    """A waiver's line names what, who, until when and why, as it was written, and says when it is over soon."""
     assert [warning.message for warning in decided(make_comparison(*rows), given).warnings] == [message]
 
 
