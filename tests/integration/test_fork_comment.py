@@ -253,8 +253,8 @@ def test_a_run_by_other_means_is_never_green(stage: Stage, change: Callable[[Fil
     told = stage.judge(files)
     assert (told.code, told.suite) == (3, "small")
     assert told.ended is not None
-    assert reason in told.ended.message
-    assert "/" not in told.ended.message.partition("cannot be read")[2]
+    assert reason in " ".join(told.ended.lines)
+    assert "/" not in " ".join(told.ended.lines).partition("cannot be read")[2]
 
 
 def other_schema(files: Files) -> None:
@@ -275,7 +275,7 @@ def test_a_broken_artifact_is_named_by_its_file(stage: Stage, change: Callable[[
     told = stage.judge(files)
     assert told.ended is not None
     assert (told.code, told.ended.label) == (3, "cannot tell")
-    assert told.ended.message.startswith(f"the artifact cannot be read: {name}")
+    assert " ".join(told.ended.lines).startswith(f"the artifact cannot be read: {name}")
 
 
 @pytest.mark.parametrize(
@@ -298,8 +298,8 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
     told = stage.judge(files)
     assert told.ended is not None
     assert told.code == 3
-    assert "the artifact cannot be read: results.jsonl" in told.ended.message
-    assert len(told.ended.message) < 200
+    assert "the artifact cannot be read: results.jsonl" in " ".join(told.ended.lines)
+    assert len(" ".join(told.ended.lines)) < 200
 
 
 @pytest.mark.parametrize("files", [None, {}, {"verdict.json": b"[]"}, {"verdict.json": CLAIM}])
@@ -314,7 +314,7 @@ def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
     told = stage.judge(stage.measured(0), started="2026-01-01T01:00:01Z")
     assert told.ended is not None
     assert (told.code, told.suite) == (3, "small")
-    assert "left no artifact" in told.ended.message
+    assert "left no artifact" in " ".join(told.ended.lines)
 
 
 def test_an_api_that_never_came_up_is_told_in_its_words(stage: Stage) -> None:
@@ -322,7 +322,7 @@ def test_an_api_that_never_came_up_is_told_in_its_words(stage: Stage) -> None:
     told = stage.judge(stage.measured(3, FAKE_BEHAVIOUR="die_at_start"))
     assert told.code == 3
     assert told.ended is not None
-    assert told.ended.message == "The untrusted run reports that it cannot tell and measured nothing."
+    assert " ".join(told.ended.lines) == "The untrusted run reports that it cannot tell and measured nothing."
     assert told.ended.log[0] == "what the run itself says:"
     assert "exited with code 3" in told.ended.log[1]
     assert told.ended.suite == "small"
@@ -335,7 +335,7 @@ def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, lab
     told = stage.judge({"verdict.json": json.dumps(claim).encode()})
     assert told.ended is not None
     assert (told.code, told.ended.label) == (code or 3, label or "cannot tell")
-    assert "All is well" not in told.ended.message
+    assert "All is well" not in " ".join(told.ended.lines)
     assert told.ended.hint == ""
     assert told.ended.log == ("what the run itself says:", "All is well.", "fine")
 
@@ -384,7 +384,7 @@ def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
     told = stage.judge(stage.measured(0))
     assert told.ended is not None
     assert (told.code, told.suite) == (2, "small")
-    assert "no case 'nobody'" in told.ended.message
+    assert "no case 'nobody'" in " ".join(told.ended.lines)
 
 
 @pytest.mark.parametrize("broken", ["bogus: 1\n", "vault: [\n"])
@@ -404,7 +404,7 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     told = stage.judge(files)
     assert told.ended is not None
     assert (told.code, told.suite) == (3, "raggate.yml")
-    assert "first run" in told.ended.message
+    assert "first run" in " ".join(told.ended.lines)
 
 
 def test_the_command_names_the_configuration(stage: Stage) -> None:
@@ -484,7 +484,7 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(stage: Stage, named: 
     """A pull request into another branch than the default one is judged only where the workflow names that branch."""
     told = stage.judge(stage.measured(0), default_branch="trunk", bases=named)
     assert (told.code, told.suite) == (code, "small")
-    assert (told.ended is not None and "goes into 'main'" in told.ended.message) == (code == 2)
+    assert (told.ended is not None and "goes into 'main'" in " ".join(told.ended.lines)) == (code == 2)
 
 
 @pytest.mark.parametrize("told", ["the event", "the API"])
