@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from raggate.config.schema import Config
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest, with_hash
 from raggate.models.comparison import Comparison, Delta, Finding, Flip
@@ -96,6 +97,12 @@ def make_ranked(
     return Labelled(case=case, result=result, labels=labels)
 
 
+def make_config(**keys: Any) -> Config:
+    """Build a configuration of one vault and an API by its address, scored at rank 1 alone."""
+    needed = {"vault": {"work": "vault"}, "api": {"url": "http://127.0.0.1:9000"}, "score": {"k": [1]}}
+    return Config.model_validate({**needed, **keys})
+
+
 def make_run(*results: Labelled, **fields: Any) -> Run:
     """Build a run; its golden set holds the cases of the results, each once."""
     cases = {item.case.id: item.case for item in results}
@@ -104,7 +111,7 @@ def make_run(*results: Labelled, **fields: Any) -> Run:
         "suite": "default",
         "started": "2026-01-02T03:04:05Z",
         "golden": make_golden(*cases.values()),
-        "config": {},
+        "config": make_config(),
         "fingerprint": {},
         "duration_s": 1.5,
     }

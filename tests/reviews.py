@@ -11,6 +11,7 @@ from builders import (
     make_case,
     make_chunk,
     make_chunks,
+    make_config,
     make_failure,
     make_golden,
     make_labelled,
@@ -77,6 +78,12 @@ def others(count: int = 5) -> tuple[Chunk, ...]:
     """Build chunks that answer no question."""
     found = make_chunks(*(f"other{number}.md" for number in range(1, count + 1)))
     return tuple(replace(chunk, chunk_id=f"other-{chunk.rel_path}", vault="work") for chunk in found)
+
+
+def judged_by(run: Run, *, golden: str, ignored: tuple[str, ...]) -> Run:
+    """Give a run whose configuration names this golden set, however strange, and which had no use for these files."""
+    config = make_config().model_copy(update={"golden": golden})
+    return replace(run, config=config, provenance=replace(run.provenance, ignored=ignored))
 
 
 def run_of(items: Sequence[Labelled], **fields: Any) -> Run:
@@ -265,8 +272,8 @@ def placed() -> Review:
         for flip in review.comparison.flips
         if flip.support is not None
     }
-    config = {"golden": "golden/eval_set.jsonl", "ignored": ["golden/vault/team/n00.md"]}
-    return replace(review, places=places, run=replace(review.run, config=config))
+    run = judged_by(review.run, golden="golden/eval_set.jsonl", ignored=("golden/vault/team/n00.md",))
+    return replace(review, places=places, run=run)
 
 
 def previewed() -> Review:
@@ -330,8 +337,8 @@ def hostile_everywhere() -> Review:
     )
     review = hostile()
     places = {flip.case_id: SourceLine(path=HOSTILE.replace("\n", "/"), line=3) for flip in review.comparison.flips}
-    config = {"golden": HOSTILE, "ignored": [HOSTILE]}
-    return replace(review, preview=preview, places=places, run=replace(review.run, config=config))
+    run = judged_by(review.run, golden=HOSTILE, ignored=(HOSTILE,))
+    return replace(review, preview=preview, places=places, run=run)
 
 
 def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
@@ -351,9 +358,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
     )
     return replace(
         found,
-        run=replace(
-            found.run, suite=text, run_id=text, log=(text,) * 20, config={"golden": text, "ignored": [text] * 20}
-        ),
+        run=replace(judged_by(found.run, golden=text, ignored=(text,) * 20), suite=text, run_id=text, log=(text,) * 20),
         scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
         comparison=replace(
             comparison,

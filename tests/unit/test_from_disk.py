@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_run
+from builders import (
+    make_case,
+    make_chunk,
+    make_config,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+)
 from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants import check_answers
 from raggate.inputs import golden
@@ -26,13 +34,9 @@ LONG_HEADING = "A heading that goes on " * 12
 BODIES = ("", " ", "\n", "Text of the note.", "x" * 199, "x" * 201, " " * 230 + "end", "note " * 60 + "gold snippet")
 HEADINGS = ("# A", "# A > ## B", f"# {LONG_HEADING.strip()}", "")
 CUTOFFS = (1, 3, 5)
-SETTINGS: dict[str, Any] = {
-    "suite": "default",
-    "vault": {"work": "vaults/work", "home": "vaults/home"},
-    "api": {"url": "http://127.0.0.1:1"},
-    "score": {"k": list(CUTOFFS)},
-    "invariants": STRICT.model_dump(),
-}
+SETTINGS = make_config(
+    vault={"work": "vaults/work", "home": "vaults/home"}, score={"k": list(CUTOFFS)}, invariants=STRICT.model_dump()
+)
 
 
 def stored(run: Run) -> Run:

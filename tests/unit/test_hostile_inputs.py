@@ -229,7 +229,7 @@ CONFIG: dict[str, Any] = {
     "duration_s": 1.0,
     "golden": {"name": "g", "hash": "h"},
     "fingerprint": {"notes": {"v/a.md": "h"}, "modes": ["hybrid"]},
-    "config": {"suite": "s"},
+    "config": {"suite": "s", "vault": {"v": "v"}, "api": {"url": "http://127.0.0.1:1"}, "checkout": {"dirty": False}},
 }
 GOLDEN = {"id": "q", "question": "a?", "answerable": True, "gold_supports": [{"rel_path": "a.md"}]}
 ROW = {

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
-GROUND = {"errors", "text", "models", "config"}
+GROUND = {"errors", "text", "config", "models"}
 ROOMS = {
     "__init__": set(),
     "errors": set(),
     "text": {"errors"},
-    "models": {"errors", "text"},
-    "config": {"errors", "text", "models"},
+    "config": {"errors", "text"},
+    "models": {"errors", "text", "config"},
     "scoring": GROUND,
     "labels": GROUND,
     "reports": {*GROUND, "scoring", "labels"},

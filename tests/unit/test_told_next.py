@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
+from builders import make_case, make_chunk, make_config, make_golden, make_labelled, make_result, make_run
 from raggate.errors import UsageError
 from raggate.gate import promote
 from raggate.models.baseline import Baseline
@@ -18,12 +18,7 @@ from raggate.pipeline import check
 from raggate.reports import markdown, terminal
 from raggate.scoring.score import score
 
-SETTINGS: dict[str, Any] = {
-    "vault": {"v": "v"},
-    "api": {"url": "http://127.0.0.1:1"},
-    "score": {"k": [1, 5]},
-    "invariants": {"notes_exist": "off", "list_deep_enough": "off"},
-}
+SETTINGS = make_config(score={"k": [1, 5]}, invariants={"notes_exist": "off", "list_deep_enough": "off"})
 FOUND, LOST = make_chunk("c1"), make_chunk("c2", rel_path="b.md", heading_path="# B")
 
 
@@ -57,7 +52,7 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     assert review.verdict.outcome == "pass"
     held_against = review.comparison.baseline
     with pytest.raises(UsageError) as refused:
-        promote.proposal(run, review.scorecard, held_against, check.config_of(run).gate, promote.Terms())
+        promote.proposal(run, review.scorecard, held_against, run.config.gate, promote.Terms())
     assert review.lowers
     assert all(line in refused.value.message for line in review.lowers)
     for page in shown(review):

@@ -143,7 +143,7 @@ def _check_checkout(place: Place) -> None:
     Raises:
         CannotTell: naming both.
     """
-    there = sources.head(place.config.parent, sources.Remote(workspace=place.workspace)).get("commit")
+    there = sources.head(place.config.parent, sources.Remote(workspace=place.workspace)).commit
     if there != place.head:
         raise CannotTell(
             f"the checkout is at {plain(str(there), limit=12)}, and {plain(place.target)} is at {place.head[:12]}: "

@@ -17,9 +17,9 @@ from pydantic import (
 
 from raggate.config.invariant_settings import Invariants
 from raggate.config.mapped_settings import Mapped
+from raggate.config.retrieval_modes import told_apart
 from raggate.config.service_settings import Api, Name, RelativePath, Seconds, SettingsModel, Text, described
 from raggate.errors import UsageError
-from raggate.models.retrieval_modes import told_apart
 from raggate.text.yamlio import Document, explain, parse
 
 Compat = Literal["helloworld"]
@@ -236,7 +236,12 @@ class Config(SettingsModel):
     @property
     def baseline_path(self) -> str:
         """The baseline file, its default filled in."""
-        return self.baseline or f"baselines/{self.suite}.json"
+        return self.baseline or default_baseline(self.suite)
+
+
+def default_baseline(suite: str) -> str:
+    """Give the baseline file of a suite whose configuration names none."""
+    return f"baselines/{suite}.json"
 
 
 def load(data: bytes, name: str) -> Config:

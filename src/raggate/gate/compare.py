@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.gate.completeness import idle, not_asked, other_questions
 from raggate.gate.flips import find_flips
 from raggate.gate.other_systems import restate
@@ -13,7 +14,6 @@ from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.case_hash import first_part
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard
 
@@ -71,14 +71,14 @@ def compare(
 def _bare(run: Run, scorecard: Scorecard) -> Comparison:
     """Say what was not asked of a run, whatever it is held against."""
     questions, modes = idle(run)
-    file = run.config.get("baseline") or f"baselines/{run.suite}.json"
+    file = run.config.baseline_path
     return Comparison(
         baseline=None,
         scorecard=scorecard,
         not_asked=not_asked(run),
         idle=questions,
         idle_modes=modes,
-        uncommitted=file if file in run.config.get("ignored", ()) else "",
+        uncommitted=file if file in run.provenance.ignored else "",
     )
 
 

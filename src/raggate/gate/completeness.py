@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.gate import wording
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.metric_names import ABSTENTION_ACCURACY
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
 from raggate.models.verdict import Judged, Reason

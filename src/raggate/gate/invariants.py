@@ -204,7 +204,7 @@ def _chunks_have_text(run: Run) -> Iterator[str]:
 
 
 def _golden_kept_apart(run: Run) -> Iterator[str]:
-    for path in run.config.get("in_build_context") or ():
+    for path in run.provenance.in_build_context:
         yield f"{path} lies in the build context of the API; name it in .dockerignore"
 
 
@@ -259,16 +259,15 @@ def _no_empty_documents(run: Run) -> Iterator[str]:
 
 
 def _list_deep_enough(run: Run) -> Iterator[str]:
-    deepest = max(run.config.get("score", {}).get("k", [0]))
+    deepest = max(run.config.score.k)
     for place, _item, response in _answered(run):
         if 0 < len(response.chunks) < deepest:
             yield f"{place}: {wording.count(len(response.chunks), 'chunk')}, scored to depth {deepest}"
 
 
 def _ties_at_cutoff(run: Run) -> Iterator[str]:
-    cutoffs = run.config.get("score", {}).get("k", [])
     for place, _item, response in _answered(run):
-        for k in cutoffs:
+        for k in run.config.score.k:
             if k < len(response.chunks):
                 upper, lower = response.chunks[k - 1].score_final, response.chunks[k].score_final
                 if upper is not None and upper == lower:

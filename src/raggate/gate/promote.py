@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline, compare, completeness, ratchet, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.promotion import NOTES, Proposal, Replacement
-from raggate.models.provenance import image_in
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason
@@ -75,14 +74,14 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
 
 def provenance(run: Run) -> dict[str, Any]:
     """Say where a run came from. Only facts of the run itself, so that promoting it twice gives the same bytes."""
-    image = image_in(run.config)
+    known = run.provenance
     return {
-        **({"image": image} if image else {}),
+        **({"image": known.api_image} if known.api_image else {}),
         "run_id": run.run_id,
         "measured": run.started,
-        "raggate_version": run.config.get("raggate_version"),
-        "checkout": run.config.get("checkout") or {},
-        "against": run.config.get("against"),
+        "raggate_version": known.raggate_version,
+        "checkout": {key: value for key, value in asdict(known.checkout).items() if value is not None},
+        "against": known.against,
     }
 
 

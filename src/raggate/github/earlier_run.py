@@ -22,7 +22,7 @@ from raggate.github.rest.failures import GitHubError
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
-from raggate.pipeline import check, run_directory
+from raggate.pipeline import run_directory
 from raggate.text.dates import days_between
 from raggate.text.escape import plain
 
@@ -208,11 +208,9 @@ def _read(files: Mapping[str, bytes], wanted: Wanted) -> Run:
         artifacts.write_run(files, directory)
         try:
             # where it was unpacked says nothing to anybody
-            run = run_directory.read(directory, named=Path())
-            check.config_of(run)
+            return run_directory.read(directory, named=Path())
         except RaggateError as error:
             raise _refusal(wanted, f"the run directory in its artifact cannot be read: {error.message}") from None
-    return run
 
 
 def _attempt(record: Mapping[str, Any]) -> int:

@@ -13,7 +13,6 @@ from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.promotion import Proposal
-from raggate.models.provenance import image_in
 from raggate.models.run import Run
 from raggate.pipeline import check
 from raggate.text.escape import plain
@@ -37,7 +36,6 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     Raises:
         CannotTell: naming what differs.
     """
-    settings = check.config_of(run)
     differing = {
         "it is of another suite": (run.suite, inputs.config.suite),
         "it was measured by another golden set than the branch has now": (
@@ -47,7 +45,7 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
         "its questions are not those of the golden set it names": (run.golden.hash, inputs.golden.hash),
         "it was measured by another vault than the branch has now": (run.fingerprint.get("vault"), inputs.vault.hash),
         "it was measured by another configuration than the branch has now": (
-            configuration_hash(settings),
+            configuration_hash(run.config) if isinstance(run.config, Config) else None,
             configuration_hash(inputs.config),
         ),
     }
@@ -55,15 +53,14 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
         if found != expected:
             shown = f"expected {plain(str(expected), limit=80)}, found {plain(str(found), limit=80)}"
             raise CannotTell(f"{which} cannot become the baseline: {what}: {shown}", hint=_SAME)
-    checkout = run.config.get("checkout")
-    checkout = checkout if isinstance(checkout, dict) else {}
-    if checkout.get("commit") != commit:
+    checkout = run.provenance.checkout
+    if checkout.commit != commit:
         raise CannotTell(
             f"{which} cannot become the baseline: it measured a checkout of "
-            f"{plain(str(checkout.get('commit')), limit=12)}, expected {commit[:12]}",
+            f"{plain(str(checkout.commit), limit=12)}, expected {commit[:12]}",
             hint=_SAME,
         )
-    if checkout.get("dirty") is not False:
+    if checkout.dirty is not False:
         raise CannotTell(
             f"{which} cannot become the baseline: files of its checkout had been changed",
             hint="Let no step before raggate change files that are in git.",
@@ -87,9 +84,9 @@ def image_of(run: Run) -> str:
 
     Empty when neither is known, as in run directories of earlier versions.
     """
-    if found := image_in(run.config):
-        return found
-    container = check.config_of(run).api.container
+    if run.provenance.api_image:
+        return run.provenance.api_image
+    container = run.config.api.container if isinstance(run.config, Config) else None
     image = container.image if container is not None else None
     return image if image is not None and "@sha256:" in image else ""
 

@@ -243,7 +243,7 @@ def judge(github: GitHub, relay: Relay, pull: pulls.Pull) -> Told:
             if "results.jsonl" not in files:
                 return without(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
             change = Commit(objects, pull.head_sha, relay.prefix, Path(scratch), relay.root)
-            told = _judged(_read(files), inputs, relay, change)
+            told = _judged(_read(files, inputs.config), inputs, relay, change)
             return _previewed(told, lambda: _preview(github, relay, change, where, inputs))
     except RaggateError as error:
         return without(Ended.of(error, trusted.suite if trusted is not None else _suite(relay, where)))
@@ -282,12 +282,12 @@ def _fetched(github: GitHub, relay: Relay) -> Mapping[str, bytes]:
     return files
 
 
-def _read(files: Mapping[str, bytes]) -> Run:
+def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
     with _scratch() as scratch:
         directory = Path(scratch)
         artifacts.write_run(files, directory)
         try:
-            return run_directory.read(directory, named=_UNPACKED)
+            return run_directory.read(directory, named=_UNPACKED, config=trusted)
         except UsageError as error:
             raise CannotTell(
                 f"the artifact cannot be read: {error.message}",

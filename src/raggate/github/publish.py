@@ -265,4 +265,4 @@ _WHY_NOT: Mapping[str, str] = {
 
 
 def _annotations(review: Review, links: Links) -> list[Annotation]:
-    return annotated(review, links, changed=frozenset(review.run.config.get("ignored") or ()))
+    return annotated(review, links, changed=frozenset(review.run.provenance.ignored))

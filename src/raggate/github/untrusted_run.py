@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell, ExitCode
+from raggate.models.provenance import Provenance
 from raggate.models.publication import Ended
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Labelled, Result, Run
 from raggate.scoring.repeats import KEY, Repeated
 
@@ -75,13 +76,8 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
         fingerprint={**index, **_chunks(claimed), **_repeated(claimed), **expected, "notes": inputs.vault.notes},
-        config={
-            **settings.model_dump(mode="json"),
-            "against": inputs.against,
-            "ignored": [],
-            "checkout": {},
-            "reproduce": reproduce,
-        },
+        config=settings,
+        provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
 
 

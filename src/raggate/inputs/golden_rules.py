@@ -1,10 +1,14 @@
-"""Rules between the keys of a golden set's case: what must hold beyond the type of each key."""
+"""Rules of a golden set's cases: what must hold between the keys of each, and with the modes that are asked."""
 
 from __future__ import annotations
 
-from raggate.models.golden import Case
+from collections.abc import Sequence
+
+from raggate.config.retrieval_modes import asked_in
+from raggate.errors import UsageError
+from raggate.models.golden import Case, Golden
 from raggate.text.nearest import nearest
-from raggate.text.quote import quoted
+from raggate.text.quote import cut, quoted
 
 _RULED = ("multi_hop", "recency/conflict")
 
@@ -47,6 +51,26 @@ def broken_rule(case: Case) -> str | None:
         # misspelt, it would leave its rule behind without a word
         return f"category {quoted(case.category)} has no rule; did you mean {meant!r}, which has one?"
     return None
+
+
+def check_must_pass_asked(golden: Golden, modes: Sequence[str]) -> None:
+    """See that what must pass is asked.
+
+    Args:
+        golden: the golden set.
+        modes: the modes that are asked.
+
+    Raises:
+        UsageError: naming the first case that must pass and is for other modes only.
+    """
+    for case in golden.cases:
+        if case.must_pass and not any(asked_in(case.modes, mode) for mode in modes):
+            named = ", ".join(map(cut, case.modes or ()))
+            raise UsageError(
+                f"{golden.name}:{case.line}: case {quoted(case.id)} must pass and is never asked: it is for {named}, "
+                f"and ask.modes has {', '.join(modes)}",
+                hint="Add its mode to ask.modes, or change its `retriever_types` or `must_pass`.",
+            )
 
 
 def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
+from raggate.models.provenance import Checkout
 from raggate.text.quote import cut, quoted
 
 _PURPOSE = "--against needs it"
@@ -158,8 +159,8 @@ def prefix_of(root: Path, checkout: git.Checkout | None, workspace: Path | None)
     return f"{inside.as_posix()}/" if inside.parts else ""
 
 
-def head(root: Path, remote: Remote | None = None) -> Mapping[str, object]:
-    """Describe the checkout: its commit and whether it has uncommitted changes; empty outside git.
+def head(root: Path, remote: Remote | None = None) -> Checkout:
+    """Describe the checkout: its commit and whether it has uncommitted changes; neither outside git.
 
     Args:
         root: a directory in it.
@@ -168,9 +169,9 @@ def head(root: Path, remote: Remote | None = None) -> Mapping[str, object]:
     checkout = git.find(root, remote.workspace if remote else None)
     commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
     if checkout is None or commit is None:
-        return {}
+        return Checkout()
     with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
-        return {"commit": commit, "dirty": reader.changed(commit)}
+        return Checkout(commit=commit, dirty=reader.changed(commit))
 
 
 def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:

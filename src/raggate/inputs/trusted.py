@@ -14,7 +14,7 @@ from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.inputs import golden, sources, vault
-from raggate.models import retrieval_modes
+from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.golden import Golden, Vault
 from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
 
@@ -172,7 +172,7 @@ def _read_all(
     late = f"{cases.name}: its questions could not be held against the notes within {seconds:.3g} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         golden.check_anchors(cases, notes)
-    retrieval_modes.check_required(cases, settings.ask.modes)
+    check_must_pass_asked(cases, settings.ask.modes)
     return Inputs(
         config=settings,
         golden=cases,

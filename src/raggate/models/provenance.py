@@ -1,15 +1,47 @@
-"""The noun of where a run comes from that is to become the baseline: the workflow run, and what vouches for it."""
+"""The nouns of where a run comes from: what it says of itself, and what vouches for it when it is promoted. Frozen."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-IMAGE = "api_image"
-"""The key of a run's configuration that names the API's image exactly."""
+_EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
-_EXACT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """The checkout that was measured: full id of its commit, whether tracked files were changed; None outside git."""
+
+    commit: str | None = None
+    dirty: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a run comes from, as it says itself. Nothing of it decides what is measured or how it is judged.
+
+    Attributes:
+        raggate_version: the version that measured; None when it is not known, as of imported runs.
+        checkout: the checkout of the configuration's directory.
+        against: full id of the commit that the trusted inputs came from; None for the working tree.
+        ignored: files of the working tree that differ from that commit's and had no say, relative to the configuration.
+        in_build_context: files that judge and that the build of the API's image could read, likewise relative.
+        baseline_name: the baseline it was held against, as messages name it; None when there was none.
+        baseline_commit: full id of the commit that the baseline was read from; None for a file on disk.
+        reproduce: the command line that does the same; empty when none does.
+        api_image: the API's container image, `name@sha256:...` or, one that no registry knows, `sha256:...`; empty when
+            it is not known.
+    """
+
+    raggate_version: str | None = None
+    checkout: Checkout = field(default_factory=Checkout)
+    against: str | None = None
+    ignored: tuple[str, ...] = ()
+    in_build_context: tuple[str, ...] = ()
+    baseline_name: str | None = None
+    baseline_commit: str | None = None
+    reproduce: str = ""
+    api_image: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +72,6 @@ class Evidence:
     image: str = ""
 
 
-def image_in(config: Mapping[str, object]) -> str:
-    """Give the API's container image that the configuration of a run names; empty when it names none exactly."""
-    found = config.get(IMAGE)
-    return found if isinstance(found, str) and _EXACT.fullmatch(found) else ""
+def exact_image(name: str) -> str:
+    """Give the name of a container image back when it names one image and no other; else nothing."""
+    return name if _EXACT_IMAGE.fullmatch(name) else ""

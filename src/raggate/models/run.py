@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from raggate.config.imported import RunConfig
 from raggate.models.golden import Case, Golden
+from raggate.models.provenance import Provenance
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
 
@@ -127,8 +129,8 @@ class Labelled:
 class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
-    `config` and `fingerprint` are plain JSON values. `stopped` says why a run was cut short (`interrupted`: by a
-    signal), and `log` then holds the API's last lines, else those when it first failed, if any (untrusted text).
+    `fingerprint` holds plain JSON values. `stopped` says why a run was cut short (`interrupted`: by a signal), and
+    `log` then holds the API's last lines, else those when it first failed, if any (untrusted text).
     """
 
     run_id: str
@@ -136,8 +138,9 @@ class Run:
     started: str
     golden: Golden
     results: tuple[Labelled, ...]
-    config: dict[str, Any]
+    config: RunConfig
     fingerprint: dict[str, Any]
+    provenance: Provenance = field(default_factory=Provenance)
     duration_s: float = 0.0
     stopped: str | None = None
     interrupted: bool = False

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from raggate.config import schema
+from raggate.config.imported import RunConfig
 from raggate.config.schema import Config
 from raggate.errors import Interrupted, RaggateError, UsageError
 from raggate.gate import baseline, compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
@@ -93,7 +94,7 @@ def judge(
     scorecard: Scorecard,
     held_against: Baseline | None,
     *,
-    policy: Config | None = None,
+    policy: RunConfig | None = None,
     first_run: bool = False,
     waivers_settled: bool = False,
 ) -> Review:
@@ -112,7 +113,7 @@ def judge(
             run,
             scorecard,
             held_against,
-            policy or config_of(run),
+            policy or run.config,
             first_run=first_run,
             waivers_settled=waivers_settled,
         )
@@ -122,7 +123,7 @@ def _judge(
     run: Run,
     scorecard: Scorecard,
     held_against: Baseline | None,
-    settings: Config,
+    settings: RunConfig,
     *,
     first_run: bool,
     waivers_settled: bool,
@@ -162,8 +163,8 @@ def _review(
         comparison=comparison,
         findings=findings,
         verdict=decided,
-        reproduce=str(run.config.get("reproduce")),
-        against=run.config.get("against"),
+        reproduce=run.provenance.reproduce,
+        against=run.provenance.against,
         first_run=first_run,
         waivers=decided.waivers,
         fallen=flips.find_fallen(run, comparison, decided.fell, decided.missed),
@@ -199,7 +200,7 @@ def tell(directory: Path, review: Review, aside: Aside) -> Review:
 
 
 def propose(
-    run: Run, settings: Config, terms: promote.Terms, present: Callable[[], tuple[Baseline | None, str]]
+    run: Run, settings: RunConfig, terms: promote.Terms, present: Callable[[], tuple[Baseline | None, str]]
 ) -> Proposal:
     """Say what the baseline would be if a run became it.
 
@@ -315,12 +316,3 @@ def check_names(settings: Config, name: str) -> None:
                 hint=f"Known: {', '.join(metrics)}.",
             )
     waivers.check_names(settings, metrics, name)
-
-
-def config_of(run: Run) -> Config:
-    """Give the configuration a run was made with, as it was then."""
-    known = {key: value for key, value in run.config.items() if key in Config.model_fields}
-    try:
-        return Config.model_validate(known)
-    except ValueError as error:
-        raise UsageError(f"the configuration stored with run {run.run_id} cannot be read: {error}") from None

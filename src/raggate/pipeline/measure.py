@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from raggate import __version__
+from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.config.service_settings import Program
 from raggate.errors import CannotTell, Interrupted, RaggateError
@@ -21,7 +22,7 @@ from raggate.inputs import notes as standing
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Vault
-from raggate.models.retrieval_modes import asked_in
+from raggate.models.provenance import Provenance
 from raggate.models.run import Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.service import Place, Started
@@ -267,17 +268,17 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
         started=started,
         golden=inputs.golden,
         results=(),
-        config={
-            **settings.model_dump(mode="json", exclude_defaults=False),
-            "raggate_version": __version__,
-            "checkout": dict(sources.head(invocation.root, invocation.remote)),
-            "against": inputs.against,
-            "ignored": list(inputs.ignored),
-            "in_build_context": list(build_context.exposed(settings.api, invocation.root, judging)),
-            "baseline_name": inputs.baseline.name if inputs.baseline else None,
-            "baseline_commit": inputs.baseline.commit if inputs.baseline else None,
-            "reproduce": invocation.reproduce,
-        },
+        config=settings,
+        provenance=Provenance(
+            raggate_version=__version__,
+            checkout=sources.head(invocation.root, invocation.remote),
+            against=inputs.against,
+            ignored=tuple(inputs.ignored),
+            in_build_context=tuple(build_context.exposed(settings.api, invocation.root, judging)),
+            baseline_name=inputs.baseline.name if inputs.baseline else None,
+            baseline_commit=inputs.baseline.commit if inputs.baseline else None,
+            reproduce=invocation.reproduce,
+        ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from raggate.models.provenance import IMAGE
+from raggate.models.provenance import exact_image
 from raggate.models.run import Result, Run
 from raggate.scoring.repeats import KEY, Repeated
 
@@ -23,6 +23,10 @@ class Asked:
 
     def noted(self, blank: Run) -> Run:
         """Note image and repeats in a run. What they were does not make runs incomparable."""
-        config = {**blank.config, IMAGE: self.images[-1]} if self.images else blank.config
+        image = exact_image(self.images[-1]) if self.images else ""
         known = {KEY: self.repeated.stored()} if self.repeated is not None else {}
-        return replace(blank, config=config, fingerprint={**blank.fingerprint, **known})
+        return replace(
+            blank,
+            provenance=replace(blank.provenance, api_image=image),
+            fingerprint={**blank.fingerprint, **known},
+        )

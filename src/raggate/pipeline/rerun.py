@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from raggate.config import schema
-from raggate.config.schema import Config
+from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline, invariants, promote, waivers
 from raggate.gate.other_systems import OtherSystem, compat_scores
@@ -49,7 +49,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
         # what was decided by other questions is no verdict on these
         for name in REPORTS:
             (directory / name).unlink(missing_ok=True)
-    settings = check.config_of(measured)
+    settings = measured.config
     scorecard = scoring.score(measured, settings.score.k)
     whole = run_directory.keeps_whole_texts(measured)
     theirs = compat_scores(measured, settings.score.compat, systems, full_text=whole)
@@ -66,7 +66,7 @@ def _lines(cases: Golden) -> list[bytes]:
 
 def promotable(review: Review) -> bool:
     """Say whether a run was measured well enough to become a baseline."""
-    gate = check.config_of(review.run).gate
+    gate = review.run.config.gate
     try:
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
     except CannotTell:
@@ -91,7 +91,7 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
     judged = (directory / "verdict.json").exists()
     measured, scorecard = score(directory, None, systems)
     if not judged:
-        held_against = _kept_baseline(directory, measured, check.config_of(measured), systems)
+        held_against = _kept_baseline(directory, measured, measured.config, systems)
         _rejudge(directory, measured, scorecard, held_against)
     return read_file(path).decode(errors="replace")
 
@@ -116,7 +116,7 @@ def compare_directory(
         CannotTell: when the run's own verdict is worse than what its data give.
     """
     measured = run_directory.read(directory)
-    settings = check.config_of(measured)
+    settings = measured.config
     policy = schema.load(read_file(policy_file), str(policy_file)) if policy_file else None
     if policy is not None:
         check.check_names(policy, str(policy_file))
@@ -169,14 +169,14 @@ def promote_directory(
     return target, proposal
 
 
-def _policy(invocation: Invocation, run: Run) -> Config:
+def _policy(invocation: Invocation, run: Run) -> RunConfig:
     """Give the configuration whose policy a promotion is judged by: the one on disk, whatever the run was made with.
 
     Only where there is none, as beside runs that were carried in from elsewhere, is it the one of the run.
     """
     path = invocation.root / invocation.config_name
     if not path.exists() and invocation.config_name == _USUAL:
-        return check.config_of(run)
+        return run.config
     settings = invocation.adjust(schema.load(read_file(path), invocation.config_name))
     check.check_names(settings, invocation.config_name)
     if settings.suite != run.suite:
@@ -193,7 +193,7 @@ def promotion_lines(proposal: Proposal) -> list[str]:
 
 
 def _present(
-    invocation: Invocation, target: Path, settings: Config, terms: promote.Terms
+    invocation: Invocation, target: Path, settings: RunConfig, terms: promote.Terms
 ) -> tuple[Baseline | None, str]:
     """Read the baseline that is to be replaced, or say why it cannot be read where that is accepted."""
     if not target.exists():
@@ -225,7 +225,7 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
 
 
 def _judged(
-    run: Run, scorecard: Scorecard, held_against: Baseline | None, aside: Aside, policy: Config | None = None
+    run: Run, scorecard: Scorecard, held_against: Baseline | None, aside: Aside, policy: RunConfig | None = None
 ) -> Review:
     judged = check.judge(
         run,
@@ -247,19 +247,19 @@ def _own_verdict(directory: Path) -> str:
     return "" if verdict.get("exit_code") == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 
-def _kept_baseline(directory: Path, run: Run, settings: Config, systems: Sequence[OtherSystem]) -> Baseline | None:
+def _kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline | None:
     path = directory / check.KEPT_BASELINE
-    name = str(run.config.get("baseline_name") or path)
     if not path.exists():
         return None
-    return replace(_baseline_on_disk(path, name, settings, systems), commit=run.config.get("baseline_commit"))
+    name = run.provenance.baseline_name or str(path)
+    return replace(_baseline_on_disk(path, name, settings, systems), commit=run.provenance.baseline_commit)
 
 
-def _baseline_on_disk(path: Path, name: str, settings: Config, systems: Sequence[OtherSystem]) -> Baseline:
+def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline:
     if not path.is_dir():
         return baseline.read(read_file(path), name, scoring.directions(settings.score.k), systems, path.parent)
     other = run_directory.read(path)
-    own = check.config_of(other)
+    own = other.config
     scorecard = scoring.score(other, own.score.k)
     unfit: tuple[str, ...] = ()
     try:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from raggate.config.imported import ImportedConfig, RunConfig, System
+from raggate.config.schema import Config
 from raggate.config.service_settings import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Case, Golden
+from raggate.models.provenance import Provenance, exact_image
 from raggate.models.run import Chunk, Labelled, Labels, Result, Run
 from raggate.models.verdict import Aside
 from raggate.service.answer_limits import bounded
@@ -30,6 +34,10 @@ HASH_LENGTH = 32
 
 SCHEMA = "raggate/run/2"
 
+_NOT_KNOWN: dict[str, Any] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
+"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
+
+_PROVENANCE = TypeAdapter(Provenance)
 _RESULT = TypeAdapter(Result)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 _LABELS = TypeAdapter(Labels)
@@ -107,7 +115,7 @@ def of_suite(run: Run, suite: str) -> Run:
             f"--suite: expected letters, digits, '.', '_' and '-', found {quoted(suite)}",
             hint="It is the name that `suite` in raggate.yml tells.",
         ) from None
-    return replace(run, suite=name, config={**run.config, "suite": name})
+    return replace(run, suite=name, config=run.config.model_copy(update={"suite": name}))
 
 
 def keeps_whole_texts(run: Run) -> bool:
@@ -133,7 +141,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "duration_s": run.duration_s,
         "golden": {"name": run.golden.name, "hash": run.golden.hash},
         "fingerprint": run.fingerprint,
-        "config": run.config,
+        "config": _stored_config(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
@@ -158,48 +166,85 @@ def read_aside(directory: Path) -> Aside:
     try:
         return _ASIDE.validate_json(_bytes(path, path))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}: {cut(key)}: {first['msg']}") from None
+        raise UsageError(f"{path}: {_first(error)}") from None
 
 
-def read(directory: Path, *, named: Path | None = None) -> Run:
+def _stored_config(run: Run) -> dict[str, Any]:
+    """Give configuration and provenance as `config.json` holds them: side by side."""
+    known, config = run.provenance, run.config
+    if isinstance(config, ImportedConfig):
+        asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
+        scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
+        return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
+    stored = {**config.model_dump(mode="json"), **asdict(known)}
+    stored["checkout"] = {key: value for key, value in stored["checkout"].items() if value is not None}
+    if not known.api_image:
+        del stored["api_image"]
+    return stored
+
+
+def read(directory: Path, *, named: Path | None = None, config: Config | None = None) -> Run:
     """Read a run directory.
 
     Args:
-        directory: where it is.
+        directory: where it is; nothing in it is trusted.
         named: what messages call it in its place; `Path()` for its files alone.
+        config: the configuration that counts in place of the one in the directory, of which then nothing is taken.
 
     Raises:
         UsageError: when a file is missing or does not hold what it should, naming file and line.
     """
     named = directory if named is None else named
     config_path = named / "config.json"
-    config = parse_object(_bytes(directory / "config.json", config_path), str(config_path))
-    if config.get("schema") != SCHEMA:
+    stored = parse_object(_bytes(directory / "config.json", config_path), str(config_path))
+    if stored.get("schema") != SCHEMA:
         raise UsageError(
-            f"{config_path}: schema is {quoted(config.get('schema'))}, expected {SCHEMA!r}",
+            f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
             hint="This is not a run directory of this version of raggate.",
         )
     golden_path = named / "golden.jsonl"
     # its cases are those that were scored, and an import may have been lenient
     cases = golden.load(_bytes(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
     try:
+        run_id, settings = str(stored["run_id"]), dict(stored["config"])
+        known, provenance = _configuration(settings, run_id) if config is None else (config, Provenance())
         return Run(
-            run_id=str(config["run_id"]),
-            suite=str(config["suite"]),
-            started=str(config["started"]),
-            golden=Golden(name=str(config["golden"]["name"]), cases=cases.cases, hash=cases.hash),
+            run_id=run_id,
+            suite=str(stored["suite"]),
+            started=str(stored["started"]),
+            golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
             results=_read_results(directory / "results.jsonl", named / "results.jsonl", cases),
-            config=dict(config["config"]),
-            fingerprint=_fingerprint(config["fingerprint"]),
-            duration_s=float(config["duration_s"]),
-            stopped=None if config["stopped"] is None else str(config["stopped"]),
-            interrupted=bool(config["interrupted"]),
-            log=tuple(str(line) for line in config["log"]),
+            config=known,
+            provenance=provenance,
+            fingerprint=_fingerprint(stored["fingerprint"]),
+            duration_s=float(stored["duration_s"]),
+            stopped=None if stored["stopped"] is None else str(stored["stopped"]),
+            interrupted=bool(stored["interrupted"]),
+            log=tuple(str(line) for line in stored["log"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
+
+
+def _configuration(stored: Mapping[str, Any], run_id: str) -> tuple[RunConfig, Provenance]:
+    """Take configuration and provenance apart. Keys that neither has are those of other versions, and left out."""
+    system = next((name for name in get_args(System) if name in stored), None)
+    model = Config if system is None else ImportedConfig
+    settings = {key: value for key, value in stored.items() if key in model.model_fields}
+    if system is not None:
+        settings |= {"system": system, "settings": stored[system]}
+    known = {key: value for key, value in stored.items() if key in Provenance.__dataclass_fields__}
+    known["api_image"] = exact_image(str(known.get("api_image")))
+    try:
+        return model.model_validate(settings), _PROVENANCE.validate_python(known)
+    except ValidationError as error:
+        raise UsageError(f"the configuration stored with run {cut(run_id)} cannot be read: {_first(error)}") from None
+
+
+def _first(error: ValidationError) -> str:
+    """Say what is wrong first, and where."""
+    first = error.errors(include_url=False)[0]
+    return f"{cut('.'.join(str(part) for part in first['loc']))}: {first['msg']}"
 
 
 def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
@@ -123,10 +124,10 @@ def _place(flip: Flip, review: Review, changed: frozenset[str]) -> tuple[str | N
     note = review.places.get(flip.case_id)
     if note is not None and note.path not in changed:
         return note.path, note.line
-    golden = review.run.config.get("golden")
+    config = review.run.config
     line = next((case.line for case in review.run.golden.cases if case.id == flip.case_id), 0)
-    if isinstance(golden, str) and golden not in changed and line > 0:
-        return golden, line
+    if isinstance(config, Config) and config.golden not in changed and line > 0:
+        return config.golden, line
     return None, None
 
 

@@ -71,10 +71,9 @@ def _beyond_noise(row: Judged) -> bool:
 
 
 def reproduce(review: Review) -> Section:
-    """Write the command that does the same on a laptop, to be copied."""
-    return Section(
-        name="how to reproduce", rank=KEPT, variants=(f"**Reproduce locally**\n\n{code_block(review.reproduce)}",)
-    )
+    """Write the command that does the same on a laptop, to be copied; nothing where no command does."""
+    text = f"**Reproduce locally**\n\n{code_block(review.reproduce)}" if review.reproduce else ""
+    return Section(name="how to reproduce", rank=KEPT, variants=(text,))
 
 
 def provenance(review: Review, links: Links | None) -> Section:
@@ -128,8 +127,7 @@ def _trusted(review: Review, links: Links | None) -> str:
         own = held is not None and held.commit == review.against
         what = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
         lines.append(f"{what}: those of commit {commit}")
-    ignored = [str(name) for name in review.run.config.get("ignored") or []]
-    if ignored:
+    if ignored := review.run.provenance.ignored:
         lines.append(f"Not used, because that commit's own count: {listed(ignored, most=8)}")
     return "<br>\n".join(lines)
 

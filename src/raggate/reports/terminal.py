@@ -75,9 +75,9 @@ def _head(review: Review, console: Console) -> None:
     if baseline is not None:
         source = f"baseline {baseline.source} (run {baseline.scorecard.run_id or 'unknown'})"
         console.print(Text(log_line(f"{source}, {formatting.compared(review.comparison)}")), soft_wrap=True)
-    ignored = review.run.config.get("ignored") or []
+    ignored = review.run.provenance.ignored
     if ignored:
-        note = f"judged by commit {str(review.against)[:12]}; not used: {', '.join(map(str, ignored))}"
+        note = f"judged by commit {str(review.against)[:12]}; not used: {', '.join(ignored)}"
         console.print(Text(log_line(note, limit=300)), soft_wrap=True)
     if not formatting.undecided(review):
         console.print()

@@ -43,7 +43,7 @@ def render(review: Review) -> str:
         "waivers": [asdict(waiver) for waiver in review.waivers],
         "first_run": review.first_run,
         "preview": None if review.preview is None else _preview(review.preview),
-        "not_used": list(review.run.config.get("ignored") or []),
+        "not_used": list(review.run.provenance.ignored),
         "hint": "",
         "log": [plain(line) for line in review.run.log],
     }

@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 
 import httpx
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Ask
 from raggate.models.golden import Case
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Call, Started
 from raggate.service import signals

@@ -15,6 +15,7 @@ from builders import (
     make_case_score,
     make_chunk,
     make_chunks,
+    make_config,
     make_failure,
     make_labelled,
     make_response,
@@ -25,6 +26,7 @@ from builders import (
 from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants import SHOWN_EXAMPLES, check_answers, comparable
 from raggate.models.comparison import Finding
+from raggate.models.provenance import Provenance
 from raggate.models.run import Chunk, Labelled, Reference
 from raggate.pipeline import run_directory
 
@@ -68,7 +70,7 @@ def covered(case_id: str = "q1", **coverage: Any) -> Labelled:
 IN_VAULT: dict[str, Any] = {"fingerprint": {"notes": NOTES}}
 IN_BOTH: dict[str, Any] = {"fingerprint": {"notes": {**NOTES, "home/a.md": "2"}}}
 AT_WORK = {"vaults": ("work",)}
-TO_DEPTH_3: dict[str, Any] = {"config": {"score": {"k": [1, 3]}}}
+TO_DEPTH_3: dict[str, Any] = {"config": make_config(score={"k": [1, 3]})}
 
 HOLDS = [
     pytest.param("ranks_contiguous", [ranked(1, 2, 3)], {}, id="ranks-in-order"),
@@ -103,7 +105,9 @@ HOLDS = [
     pytest.param("chunks_have_text", [judged()], {}, id="texts-told"),
     pytest.param("chunks_have_text", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
     pytest.param("chunks_have_text", [answer()], {}, id="texts-of-nothing"),
-    pytest.param("golden_kept_apart", [answer()], {"config": {"in_build_context": []}}, id="nothing-in-the-context"),
+    pytest.param(
+        "golden_kept_apart", [answer()], {"provenance": Provenance(in_build_context=())}, id="nothing-in-the-context"
+    ),
     pytest.param("golden_kept_apart", [answer()], {}, id="context-not-known"),
     pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
     pytest.param("abstained_is_empty", [answer(references=(REFERENCE,))], {}, id="answers-and-cites"),
@@ -122,9 +126,9 @@ HOLDS = [
     pytest.param("list_deep_enough", [answer(*THREE)], TO_DEPTH_3, id="list-as-deep-as-scored"),
     pytest.param("list_deep_enough", [answer()], TO_DEPTH_3, id="empty-list"),
     pytest.param("list_deep_enough", [answer(*THREE[:1])], {}, id="not-scored"),
-    pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5, 0.5)], {"config": {"score": {"k": [1]}}}, id="tie-elsewhere"),
+    pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5, 0.5)], {}, id="tie-elsewhere"),
     pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5)], TO_DEPTH_3, id="list-ends-at-cut-off"),
-    pytest.param("ties_at_cutoff", [scored(None, None)], {"config": {"score": {"k": [1]}}}, id="scores-not-told"),
+    pytest.param("ties_at_cutoff", [scored(None, None)], {}, id="scores-not-told"),
 ]
 
 BROKEN = [
@@ -202,7 +206,7 @@ BROKEN = [
     pytest.param(
         "golden_kept_apart",
         [answer(*THREE)],
-        {"config": {"in_build_context": ["golden/eval_set.jsonl"]}},
+        {"provenance": Provenance(in_build_context=("golden/eval_set.jsonl",))},
         "golden/eval_set.jsonl lies in the build context of the API; name it in .dockerignore",
         id="golden-set-in-the-context",
     ),

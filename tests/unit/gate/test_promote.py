@@ -25,6 +25,7 @@ from raggate.gate.promote import Terms, proposal, provenance, refuse_unmeasured,
 from raggate.models.baseline import Accepted, Baseline, Lowered
 from raggate.models.comparison import Finding
 from raggate.models.promotion import Proposal, Replacement
+from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
 from raggate.scoring import score as scoring
 from raggate.scoring.score import score
@@ -116,12 +117,12 @@ def test_refused(run: Run, findings: tuple[Finding, ...], reason: str) -> None:
     assert caught.value.hint == "Measure again, then promote."
 
 
-CONFIG: dict[str, Any] = {"raggate_version": "0.1.0", "checkout": {"commit": "abc"}, "against": "def", "suite": "notes"}
+MEASURED = Provenance(raggate_version="0.1.0", checkout=Checkout(commit="abc"), against="def")
 
 
 def test_provenance() -> None:
     """A baseline says which run it is, when it was measured, by which version, and on which commits."""
-    assert provenance(make_run(config=CONFIG)) == {
+    assert provenance(make_run(provenance=MEASURED)) == {
         "run_id": "run-1",
         "measured": "2026-01-02T03:04:05Z",
         "raggate_version": "0.1.0",
@@ -138,7 +139,7 @@ def test_provenance_of_a_bare_run() -> None:
 
 def test_provenance_depends_on_the_run_alone() -> None:
     """Two promotions of one run give the same provenance, whatever its results took."""
-    run = make_run(*ASKED, config=CONFIG)
+    run = make_run(*ASKED, provenance=MEASURED)
     assert provenance(run) == provenance(replace(run, duration_s=99.0, results=ASKED[:1]))
 
 

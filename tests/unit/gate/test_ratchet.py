@@ -295,7 +295,7 @@ def run_of(step: int, gate: dict[str, Any]) -> Run:
     items = [
         make_labelled(case, make_result(case.id, LOST if number < step else FOUND)) for number, case in enumerate(cases)
     ]
-    config = Config.model_validate({**CONFIG, "gate": gate}).model_dump(mode="json")
+    config = Config.model_validate({**CONFIG, "gate": gate})
     return make_run(
         *items,
         run_id=f"run-{step}",
@@ -316,7 +316,7 @@ def promoted(run: Run, present: Baseline | None) -> Baseline:
     scorecard = score.score(run, (5,))
     assert not present or not invariants.comparable(scorecard, present)
     terms = promote.Terms(reason="a small step", by="ada", allow_regression=True)
-    data = promote.proposal(run, scorecard, present, check.config_of(run).gate, terms).data
+    data = promote.proposal(run, scorecard, present, run.config.gate, terms).data
     return baseline.read(data, "baselines/default.json", score.directions((5,)))
 
 

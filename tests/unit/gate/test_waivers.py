@@ -259,7 +259,7 @@ def judged(
             *items,
             golden=make_golden(*cases),
             started=DAY,
-            config=config.model_dump(mode="json"),
+            config=config,
             fingerprint={"modes": ["hybrid"]},
         )
 

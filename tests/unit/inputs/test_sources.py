@@ -11,6 +11,7 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.inputs import sources
+from raggate.models.provenance import Checkout
 
 Git = Callable[..., str]
 
@@ -187,7 +188,7 @@ def test_an_exact_name_stays_what_it_is(git: Git, tmp_path: Path) -> None:
     for name in ("HEAD", "refs/remotes/origin/main", "HEAD^{commit}"):
         with sources.at(tmp_path, name) as source:
             assert source.commit == base
-    assert sources.head(tmp_path)["commit"] == base
+    assert sources.head(tmp_path) == Checkout(commit=base, dirty=False)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_root_is_no_repository(tmp_path: Path) -> None:
     """Outside a repository a revision is refused and the reason named, and the checkout is described as nothing."""
     with pytest.raises(UsageError, match="no commit 'main' here: no git repository"), sources.at(tmp_path, "main"):
         pass
-    assert sources.head(tmp_path) == {}
+    assert sources.head(tmp_path) == Checkout()
 
 
 def test_no_git_installed(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,13 +387,13 @@ def test_head(git: Git, tmp_path: Path, change: str | None, *, dirty: bool) -> N
     base = commit(git, tmp_path, a_md="x")
     if change:
         (tmp_path / change).write_text("changed")
-    assert sources.head(tmp_path) == {"commit": base, "dirty": dirty}
+    assert sources.head(tmp_path) == Checkout(commit=base, dirty=dirty)
 
 
 def test_head_without_a_commit(git: Git, tmp_path: Path) -> None:
     """A repository without a commit is described as nothing."""
     assert git("rev-parse", "--is-inside-work-tree") == "true"
-    assert sources.head(tmp_path) == {}
+    assert sources.head(tmp_path) == Checkout()
 
 
 def test_slow_git_is_given_up(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from builders import (
     make_case,
     make_chunk,
     make_chunks,
+    make_config,
     make_failure,
     make_labelled,
     make_response,
@@ -20,8 +21,12 @@ from builders import (
     make_run,
     make_support,
 )
+from raggate.config.imported import ImportedConfig
+from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Config, Score
 from raggate.errors import UsageError
 from raggate.inputs import golden
+from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
@@ -56,10 +61,29 @@ def stored_run(text: str = "Short text.", **fields: Any) -> Run:
     )
     defaults = {
         "golden": cases,
-        "config": {"suite": "default", "score": {"k": [1, 5]}},
+        "config": make_config(score={"k": [1, 5]}),
         "fingerprint": {"k": 5, "notes": {"work/a.md": "1"}},
     }
     return make_run(*results, **{**defaults, **fields})
+
+
+PROVENANCE = Provenance(
+    raggate_version="0.1.0",
+    checkout=Checkout(commit="1" * 40, dirty=True),
+    against="2" * 40,
+    ignored=("a.md", "raggate.yml"),
+    in_build_context=("golden.jsonl",),
+    baseline_name="baselines/default.json@222222222222",
+    baseline_commit="2" * 40,
+    reproduce="raggate check --against main",
+    api_image=f"registry.example/api@sha256:{'3' * 64}",
+)
+IMPORTED = ImportedConfig(
+    system="kebab",
+    settings={"eval_k": 5, "llm": {"model_id": "9B"}},
+    score=Score(k=[1, 5]),
+    invariants=Invariants(chunk_ids_stable="off"),
+)
 
 
 class TestRoundTrip:
@@ -71,6 +95,8 @@ class TestRoundTrip:
             pytest.param({}, id="finished"),
             pytest.param({"stopped": "gave up", "log": ("panic: x", "", "<b>\x1b[31m")}, id="stopped"),
             pytest.param({"results": ()}, id="nothing-asked"),
+            pytest.param({"provenance": PROVENANCE}, id="provenance"),
+            pytest.param({"config": IMPORTED}, id="imported"),
         ],
     )
     def test_reads_back_equal(self, tmp_path: Path, fields: dict[str, Any]) -> None:
@@ -339,6 +365,67 @@ def test_hostile_config(tmp_path: Path, path: tuple[str, ...], value: object, me
     with pytest.raises(UsageError) as caught:
         run_directory.read(tmp_path)
     assert caught.value.message.startswith(f"{tmp_path}/config.json: {message}")
+
+
+def test_configuration_and_provenance_stand_side_by_side(tmp_path: Path) -> None:
+    """The stored configuration is that of raggate.yml, defaults filled in, with what is known of the run beside it."""
+    config = make_config()
+    run_directory.write(tmp_path, stored_run(config=config, provenance=Provenance(against="2" * 40)))
+    assert json.loads((tmp_path / "config.json").read_text())["config"] == {
+        **config.model_dump(mode="json"),
+        "raggate_version": None,
+        "checkout": {},
+        "against": "2" * 40,
+        "ignored": [],
+        "in_build_context": [],
+        "baseline_name": None,
+        "baseline_commit": None,
+        "reproduce": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        pytest.param(("ask",), 7, "ask: Input should be ", id="section-no-object"),
+        pytest.param(("gate", "tolerance"), -1, "gate.tolerance: Input should be ", id="out-of-range"),
+        pytest.param(("api",), MISSING, "api: Field required", id="no-api"),
+        pytest.param(("ignored",), 5, "ignored: Input should be ", id="files-no-list"),
+        pytest.param(("in_build_context",), [[]], "in_build_context.0: Input should be ", id="file-no-name"),
+        pytest.param(("checkout",), 5, "checkout: Input should be ", id="checkout-no-object"),
+        pytest.param(("against",), {}, "against: Input should be ", id="commit-no-text"),
+        pytest.param(("kebab",), 5, "settings: Input should be ", id="imported-settings-no-object"),
+    ],
+)
+def test_hostile_configuration(tmp_path: Path, path: tuple[str, ...], value: object, message: str) -> None:
+    """A stored configuration, or what stands beside it, that is not as it should be is a usage error naming the key."""
+    run_directory.write(tmp_path, stored_run())
+    rewritten(tmp_path, "config.json", 1, "config", *path, value=value)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"the configuration stored with run run-1 cannot be read: {message}")
+    assert "\n" not in caught.value.message
+
+
+def test_trusted_configuration(tmp_path: Path) -> None:
+    """With a configuration that counts in place of the stored one, nothing is taken of that, whatever it says."""
+    run_directory.write(tmp_path, stored_run(provenance=Provenance(reproduce="rm -rf /", ignored=("a.md",))))
+    rewritten(tmp_path, "config.json", 1, "config", "gate", value="none")
+    trusted = make_config(suite="trusted")
+    run = run_directory.read(tmp_path, config=trusted)
+    assert (run.config, run.provenance) == (trusted, Provenance())
+
+
+def test_earlier_run(tmp_path: Path) -> None:
+    """A configuration that lacks newer keys, and has keys of other versions, is read; defaults stand for the former."""
+    run_directory.write(tmp_path, stored_run())
+    path = tmp_path / "config.json"
+    stored = json.loads(path.read_text())
+    needed = {"vault": {"work": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
+    path.write_text(json.dumps({**stored, "config": {**needed, "api_image": "latest", "judge": {"model": "x"}}}))
+    run = run_directory.read(tmp_path)
+    assert run.config == Config.model_validate(needed)
+    assert run.provenance == Provenance()
 
 
 def test_hostile_golden(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
 from raggate.models.comparison import GoldenChanges
+from raggate.models.provenance import Provenance
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Reason, Review
 from raggate.reports import markdown, questions
@@ -189,7 +190,7 @@ def test_commit_of_the_trusted_inputs() -> None:
 def test_files_that_were_not_used() -> None:
     """The page names the files that the commit's own were read in place of, if there are any."""
     review = regression()
-    ignored = replace(review, run=replace(review.run, config={"ignored": ["golden.jsonl", "notes/a.md"]}))
+    ignored = replace(review, run=replace(review.run, provenance=Provenance(ignored=("golden.jsonl", "notes/a.md"))))
     assert "Not used, because that commit's own count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
     assert "Not used" not in visible_lines(review)
 

@@ -20,7 +20,7 @@ from raggate.models.baseline import Accepted, Lowered
 from raggate.models.case_hash import with_hash
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.promotion import Proposal, Replacement
-from raggate.models.provenance import Evidence
+from raggate.models.provenance import Evidence, Provenance
 from raggate.models.publication import Links
 from raggate.models.run import Labelled
 from raggate.models.verdict import Reason
@@ -91,7 +91,7 @@ def first() -> Proposal:
 
 def proposed(now: Any, before: Any, **rest: Any) -> Proposal:
     """Promote these answers over those."""
-    run = run_of(now, run_id="20260301_101112", config={"raggate_version": "1.2.3"})
+    run = run_of(now, run_id="20260301_101112", provenance=Provenance(raggate_version="1.2.3"))
     present = baseline_of(run_of(before)) if before is not None else None
     terms = Terms(reason="Chunks end at headings now, see the release notes.", by="octocat", allow_regression=True)
     return proposal(run, score(run, CUTOFFS), present, Gate(), terms, **rest)

@@ -10,6 +10,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from raggate.models.provenance import Provenance
 from raggate.models.verdict import Review
 from raggate.reports import verdict_file
 from raggate.text.escape import plain
@@ -98,7 +99,9 @@ def test_hostile_text_is_data() -> None:
 def test_log_and_files_not_used() -> None:
     """The API's last lines and the files of the working tree that had no say are there for programs."""
     held = passing()
-    run = replace(held.run, log=("panic: x", "\x1b[31mred"), config={"ignored": ["golden.jsonl", "vault/a.md"]})
+    run = replace(
+        held.run, log=("panic: x", "\x1b[31mred"), provenance=Provenance(ignored=("golden.jsonl", "vault/a.md"))
+    )
     value = rendered(replace(held, run=run))
     assert (value["log"], value["not_used"], value["hint"]) == (
         [plain(line) for line in run.log],

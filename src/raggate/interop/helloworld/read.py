@@ -15,6 +15,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from raggate.config.imported import ImportedConfig
+from raggate.config.schema import Score
 from raggate.errors import UsageError
 from raggate.interop.helloworld.shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
 from raggate.models.golden import Case, Golden
@@ -147,14 +149,11 @@ def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
         started=_started(files),
         golden=golden,
         results=tuple(label(case, result, truncated(rows.get(case.id, {}))) for case, result in results),
-        config={
-            # where the notes and the API were is not known, and not needed to score
-            "vault": {"personal": "vault/personal", "work": "vault/work"},
-            "api": {"url": "http://127.0.0.1:9000"},
-            "ask": {"k": k, "modes": [MODE], "retrieval_only": False},
-            "score": {"k": sorted({1, 3, 5, 10, k})},
-            "helloworld": files.config,
-        },
+        config=ImportedConfig(
+            system="helloworld",
+            settings=files.config,
+            score=Score(k=sorted({1, 3, 5, 10, k})),
+        ),
         fingerprint={
             "adapter": "ask",
             "k": k,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from raggate.config.imported import ImportedConfig
 from raggate.errors import UsageError
 from raggate.interop.helloworld.read import STORED_TEXT, RunFiles
 from raggate.interop.helloworld.summary import summary
@@ -70,9 +71,8 @@ def run_config(run: Run) -> dict[str, Any]:
 
     The dataset is told by the hash of its content, where their scripts write the commit of the repository.
     """
-    kept = run.config.get("helloworld")
-    if isinstance(kept, dict) and kept:
-        return dict(kept)
+    if isinstance(run.config, ImportedConfig) and run.config.system == "helloworld" and run.config.settings:
+        return dict(run.config.settings)
     dataset = {"dataset_version": run.golden.hash, _COMMIT: run.golden.hash}
     versions = {"index_build_version": run.fingerprint.get("index_version")}
     return {**RUN_CONFIG, "k": run.fingerprint.get("k", RUN_CONFIG["k"]), **versions, **dataset}

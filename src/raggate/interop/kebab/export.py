@@ -9,9 +9,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from raggate.config.imported import ImportedConfig
+from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.kebab.run import UNKNOWN, VERSIONS
-from raggate.models.retrieval_modes import mode_name
 from raggate.models.run import Chunk, Labelled, Reference, Response, Run
 from raggate.text.escape import plain
 
@@ -104,8 +105,7 @@ def _answer(response: Response, run: Run, mode: str, item: Labelled) -> dict[str
     grounded = response.grounded if response.grounded is not None else not response.abstained
     time = _time(run.started)
     # an imported run keeps what kebab said of its settings
-    settings = run.config.get("kebab")
-    settings = settings if isinstance(settings, dict) else {}
+    settings = run.config.settings if isinstance(run.config, ImportedConfig) and run.config.system == "kebab" else {}
     scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
     return {
         "answer": response.answer,

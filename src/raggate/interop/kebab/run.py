@@ -12,6 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from raggate.config.imported import ImportedConfig
+from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Score
 from raggate.errors import UsageError
 from raggate.interop.kebab.rows import StoredRun
 from raggate.models.golden import Case, Golden
@@ -61,16 +64,13 @@ def to_run(stored: StoredRun, golden: Golden, label: Label, *, k: int | None = N
         started=stored.created_at or _made(stored.run_id),
         golden=golden,
         results=tuple(label(case, result) for case, result in results),
-        config={
-            # where the notes were is not known, and not needed to score
-            "vault": {"kebab": "vault"},
-            "api": {"url": "http://127.0.0.1:9000"},
-            "ask": {"k": k, "modes": [mode], "retrieval_only": not answered},
-            "score": {"k": list(CUTOFFS)},
+        config=ImportedConfig(
+            system="kebab",
+            settings=stored.snapshot,
+            score=Score(k=list(CUTOFFS)),
             # a snippet is cut around the words of the question, so one chunk has several texts
-            "invariants": {"chunk_ids_stable": "off"},
-            "kebab": stored.snapshot,
-        },
+            invariants=Invariants(chunk_ids_stable="off"),
+        ),
         fingerprint={
             "adapter": "kebab",
             "k": k,

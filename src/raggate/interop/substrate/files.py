@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from raggate.config.retrieval_modes import ALIASES
 from raggate.errors import UsageError
-from raggate.models.retrieval_modes import ALIASES
 from raggate.text.escape import plain
 from raggate.text.jsonio import loads
 

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.substrate.files import check, read_json, read_lines
-from raggate.models.retrieval_modes import mode_name
 from raggate.text.escape import plain
 from raggate.text.jsonio import write_atomic
 

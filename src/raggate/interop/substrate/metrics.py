@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any, Literal
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.interop.substrate import headings
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.scorecard import OVERALL
 
 Row = Mapping[str, Any]

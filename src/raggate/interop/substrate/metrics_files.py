@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.substrate.files import check, read_bytes, read_json, script_mode
-from raggate.models.retrieval_modes import mode_name
 from raggate.text.escape import plain
 from raggate.text.jsonio import loads
 

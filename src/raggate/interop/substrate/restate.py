@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from raggate.config.retrieval_modes import mode_name
 from raggate.interop.substrate import metrics
 from raggate.interop.substrate.cases import from_cases
 from raggate.interop.substrate.results import from_run
 from raggate.models.baseline import Baseline, Restated, Slices
 from raggate.models.golden import Case
-from raggate.models.retrieval_modes import mode_name
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 

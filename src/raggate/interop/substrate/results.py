@@ -17,11 +17,12 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.config.imported import ImportedConfig
+from raggate.config.retrieval_modes import asked_in, mode_name
 from raggate.errors import UsageError
 from raggate.interop.substrate.files import check, read_lines, script_mode
 from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
 from raggate.models.golden import Case, Golden
-from raggate.models.retrieval_modes import asked_in, mode_name
 from raggate.models.run import Chunk, Failure, Labelled, Response, Result, Run
 from raggate.text.anchors import elements, fold
 from raggate.text.escape import plain
@@ -200,7 +201,7 @@ def to_run(
         started=started,
         golden=golden,
         results=tuple(results),
-        config={"ask": {"modes": modes}},
+        config=ImportedConfig(system="substrate"),
         fingerprint={"adapter": "substrate", "modes": modes, "golden": golden.hash},
     )
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.models.golden import Case
-from raggate.models.retrieval_modes import asked_in
 from raggate.models.run import Failure, Response, Result
 from raggate.service import signals
 from raggate.service.adapters import kebab_process, kebab_wire

@@ -16,7 +16,6 @@ from raggate.errors import RaggateError, UsageError
 from raggate.interop.helloworld.command import helloworld
 from raggate.interop.helloworld.compare import LEVELS
 from raggate.pipeline import run_directory
-from raggate.pipeline.check import config_of
 
 PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"
 
@@ -312,7 +311,7 @@ def test_import_and_export(tmp_path: Path) -> None:
     assert "scores stay behind" in notes
     measured = run_directory.read(tmp_path / "in")
     assert [item.result.failure is None for item in measured.results] == [True, False, True]
-    assert config_of(measured).ask.k == 5
+    assert measured.fingerprint["k"] == 5
     _, out, _ = run("export", tmp_path / "in", "--out", tmp_path / "out" / "r1", "--description", "back")
     assert "2 rows, 1 failed calls" in out
     metrics = json.loads((tmp_path / "out" / "r1" / "metrics.json").read_text())

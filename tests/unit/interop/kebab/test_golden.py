@@ -25,6 +25,9 @@ from builders import (
 )
 from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, query, row, three_queries, write_database
 from kebab_reader import QueryResult
+from raggate.config.imported import ImportedConfig
+from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Score
 from raggate.errors import UsageError
 from raggate.inputs import golden as raggate_golden
 from raggate.interop.kebab import golden as kebab_golden
@@ -319,8 +322,12 @@ def test_run() -> None:
     assert values["mrr_at_10"].value == pytest.approx(1.25 / 3)
     assert values["precision_at_3"].value == pytest.approx(1 / 9)
     assert run.fingerprint["chunker_version"] == "md-heading-v2"
-    assert run.config["kebab"] == SNAPSHOT
-    assert run.config["ask"] == {"k": 10, "modes": ["lexical"], "retrieval_only": True}
+    assert run.config == ImportedConfig(
+        system="kebab",
+        settings=SNAPSHOT,
+        score=Score(k=[1, 3, 5, 10]),
+        invariants=Invariants(chunk_ids_stable="off"),
+    )
 
 
 def test_answers_of_a_run() -> None:
@@ -367,7 +374,10 @@ def test_rows_are_read_by_kebab() -> None:
         for name, entry in answers.items()
     ]
     items.append(make_labelled(make_case("q5"), make_result("q5", failure=make_failure(), mode="bm25")))
-    for run in (make_run(*items, fingerprint={"k": 5}), make_run(*items, started="", config={"kebab": SNAPSHOT})):
+    for run in (
+        make_run(*items, fingerprint={"k": 5}),
+        make_run(*items, started="", config=ImportedConfig(system="kebab", settings=SNAPSHOT)),
+    ):
         read = [QueryResult.model_validate(entry, strict=True) for entry in to_rows(run, "bm25")]
         assert {entry.mode for entry in read} == {"lexical"}
         reasons = [entry.answer.refusal_reason for entry in read if entry.answer is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raggate.models.retrieval_modes import asked_in, told_apart
+from raggate.config.retrieval_modes import asked_in, told_apart
 
 
 @pytest.mark.parametrize(

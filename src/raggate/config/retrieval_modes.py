@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from raggate.errors import UsageError
-from raggate.models.golden import Golden
-from raggate.text.quote import cut, quoted
-
 ALIASES = {"fts": "bm25"}
 """Other names of a mode, as some tools write it."""
 
@@ -40,23 +36,3 @@ def told_apart(modes: Sequence[str]) -> list[str]:
         if first != mode:
             raise ValueError(f"expected one of {first!r} and {mode!r}, which are one mode")
     return list(modes)
-
-
-def check_required(golden: Golden, modes: Sequence[str]) -> None:
-    """See that what must pass is asked.
-
-    Args:
-        golden: the golden set.
-        modes: the modes that are asked.
-
-    Raises:
-        UsageError: naming the first case that must pass and is for other modes only.
-    """
-    for case in golden.cases:
-        if case.must_pass and not any(asked_in(case.modes, mode) for mode in modes):
-            own = ", ".join(map(cut, case.modes or ()))
-            raise UsageError(
-                f"{golden.name}:{case.line}: case {quoted(case.id)} must pass and is never asked: it is for {own}, "
-                f"and ask.modes has {', '.join(modes)}",
-                hint="Add its mode to ask.modes, or change its `retriever_types` or `must_pass`.",
-            )
