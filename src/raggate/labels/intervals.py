@@ -115,29 +115,6 @@ def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | N
     }
 
 
-def paired_difference(
-    current: Mapping[str, float | None],
-    baseline: Mapping[str, float | None],
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> tuple[float, Interval] | None:
-    """Give the mean difference (current minus baseline) over the queries both sides have, with its interval.
-
-    Queries are resampled, so that what a query has in common on both sides cancels out. Query order in the mappings
-    does not matter.
-
-    Returns:
-        None when no query has a value on both sides.
-    """
-    differences = tuple(paired(current, baseline).values())
-    if not differences:
-        return None
-    interval = bootstrap_mean(differences, level=level, resamples=resamples, seed=seed)
-    return fsum(differences) / len(differences), interval
-
-
 def quantile(ordered: Sequence[float], share: float) -> float:
     """Give the quantile of ascending values, interpolated linearly between its neighbours.
 

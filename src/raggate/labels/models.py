@@ -239,7 +239,6 @@ class Joined:
 
     Attributes:
         k: the cut-off.
-        unjudged_as: what became of chunks without a label.
         values: `values[metric][query]`, None where the metric does not apply.
         means: over the queries of `values` that have one.
         unjudged: per query, the share of its first K chunks without a label.
@@ -251,7 +250,6 @@ class Joined:
     """
 
     k: int
-    unjudged_as: Literal["irrelevant", "skip"]
     values: Mapping[str, Mapping[str, float | None]]
     means: Mapping[str, MetricValue]
     unjudged: Mapping[str, float]

@@ -220,7 +220,6 @@ def join(
     reached = {row.record for chunks in labelled.values() for row in chunks.rows}
     return Joined(
         k=k,
-        unjudged_as=unjudged,
         values=values,
         means={name: _mean(name, tuple(by_query.values())) for name, by_query in values.items()},
         unjudged={key: missing[key] / len(chunks[:k]) for key, chunks in ranked.items() if chunks},

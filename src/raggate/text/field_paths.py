@@ -23,7 +23,6 @@ from raggate.text.quote import cut
 
 MAX_LENGTH = 300
 MAX_STEPS = 20
-MAX_INDEX = 9_999
 SHOWN_KEYS = 5
 """Keys of a mapping that a message names."""
 

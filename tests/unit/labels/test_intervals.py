@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raggate.labels.intervals import bootstrap, bootstrap_mean, paired, paired_difference, quantile, wilson
+from raggate.labels.intervals import bootstrap, bootstrap_mean, paired, quantile, wilson
 from raggate.labels.models import Interval
 
 
@@ -113,23 +113,8 @@ def test_quantile(share: float, expected: float) -> None:
     assert quantile([1, 2, 3, 4], share) == pytest.approx(expected)
 
 
-def test_paired_difference() -> None:
+def test_pairs() -> None:
     """Queries are paired by name; those with a value on one side only are left out."""
     current = {"b": 1.0, "a": 0.5, "c": None, "d": 1.0}
     baseline = {"a": 1.0, "b": 1.0, "c": 1.0, "e": 0.0}
     assert paired(current, baseline) == {"a": -0.5, "b": 0.0}
-    interval = paired_difference(current, baseline)
-    assert interval is not None
-    assert interval[0] == -0.25
-    assert interval[1] == Interval(-0.5, 0.0)
-    assert paired_difference({"a": None}, {"a": 1.0}) is None
-
-
-def test_paired_difference_is_narrower() -> None:
-    """What queries have in common on both sides cancels out: a constant loss has no width."""
-    baseline = {str(index): index / 20 for index in range(21)}
-    current = {name: value - 0.25 for name, value in reversed(baseline.items())}
-    interval = paired_difference(current, baseline)
-    assert interval is not None
-    assert interval[1].upper - interval[1].lower < 1e-12
-    assert interval[0] == pytest.approx(-0.25)

@@ -11,6 +11,7 @@ import click
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.click_types import FiniteRange
 from raggate.interop.helloworld.terminal import comparison_lines, score_table
+from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
 from raggate.text.jsonio import written
 
@@ -69,7 +70,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     if flags["update"] and flags["aggregate_only"]:
         raise UsageError("--update and --aggregate-only: expected at most one of them")
 
-    files, run, scorecard = inputs.scored(directory, golden_file, _note, lenient=flags["lenient"])
+    files, run, scorecard = inputs.scored(directory, golden_file, warn, lenient=flags["lenient"])
     cases = {case.id: case for case in run.golden.cases}
     theirs = helloworld_metrics.aggregate(files.rows, cases, stored=flags["aggregate_only"])
     theirs = {
@@ -80,7 +81,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         writer.write_object(output_metrics, theirs)
     if flags["update"]:
         writer.update(directory, files, helloworld_metrics.scored(files.rows, cases), theirs)
-        _note(f"wrote the scores of {len(files.rows)} rows into {directory}")
+        warn(f"wrote the scores of {len(files.rows)} rows into {directory}")
     truncated = sum(item.labels.truncated for item in run.results)
     if flags["as_json"]:
         ours: dict[str, Any] = {
@@ -95,7 +96,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)
     if truncated:
-        _note(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
+        warn(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
 
 
 @helloworld.command()
@@ -151,18 +152,18 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 
     ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
     allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
-    sides = inputs.sides((baseline, new), golden_file, _note, lenient=settings.pop("lenient"))
+    sides = inputs.sides((baseline, new), golden_file, warn, lenient=settings.pop("lenient"))
     comparison = run_comparison.compare(sides[0], sides[1], levels)
     for invariant in comparison.invariants:
         problem = "is missing on one side" if None in (invariant.baseline, invariant.new) else "differs"
-        _note(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
+        warn(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
-        _note("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
+        warn("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
         return ExitCode.CANNOT_TELL
     for line in comparison_lines(comparison):
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
-        _note("the means are over other questions on each side; with --golden they are over those of both")
+        warn("the means are over other questions on each side; with --golden they are over those of both")
     return _gate(comparison, run_comparison.Thresholds(**settings), **allow)
 
 
@@ -186,14 +187,14 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
     from raggate.pipeline import run_directory
 
     run = run_directory.read(directory)
-    _refuse_existing(out)
+    refuse_existing(out)
     results = [item.result for item in run.results if item.result.mode == _mode(run, settings["mode"])]
     config = writer.run_config(run)
     cases = {case.id: case for case in run.golden.cases}
     questions = {name: case.question for name, case in cases.items()}
     rows = writer.to_rows(results, questions, config, full_text=settings["full_text"])
     if any(result.response is not None and result.response.answer is None for result in results):
-        _note("the run asked for no answers: empty answers count as refusals there, and attribution is 0")
+        warn("the run asked for no answers: empty answers count as refusals there, and attribution is 0")
     aggregates = helloworld_metrics.aggregate_metrics(results, rows, cases)
     files = reader.RunFiles(
         run_id=run.run_id,
@@ -220,7 +221,7 @@ def redact(directory: Path, out: Path) -> None:
     from raggate.interop.helloworld import write as writer
 
     files = reader.read(directory)
-    _refuse_existing(out)
+    refuse_existing(out)
     writer.update(out, files, [writer.redacted(row) for row in files.rows], {})
     writer.write_object(out / "config.json", files.config)
     click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
@@ -237,12 +238,12 @@ def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, len
     from raggate.interop.helloworld import inputs
     from raggate.pipeline import run_directory
 
-    files, run, _ = inputs.scored(directory, golden_file, _note, lenient=lenient)
-    _refuse_existing(out)
+    files, run, _ = inputs.scored(directory, golden_file, warn, lenient=lenient)
+    refuse_existing(out)
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
     if any(row.get("groundedness") or row.get("correctness") for row in files.rows):
-        _note("the judges' scores stay behind: a raggate run has no place for them yet")
+        warn("the judges' scores stay behind: a raggate run has no place for them yet")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
 
 
@@ -251,7 +252,7 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regression
 
     regressions, missing = check_regressions(comparison, thresholds)
     for metric in missing:
-        _note(f"{metric} is missing on a side and not gated")
+        warn(f"{metric} is missing on a side and not gated")
     for regression in regressions:
         delta = regression.delta
         click.echo(
@@ -261,12 +262,12 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regression
     if regressions and not allow_regressions:
         return ExitCode.REGRESSION
     if regressions:
-        _note("regressions are allowed")
+        warn("regressions are allowed")
     if set(GATED) <= set(missing):
-        _note("cannot tell: no gated mean is on both sides; with --golden means are computed from results.jsonl")
+        warn("cannot tell: no gated mean is on both sides; with --golden means are computed from results.jsonl")
         return ExitCode.CANNOT_TELL
     if comparison.vanished and not allow_vanished:
-        _note("cannot tell: questions of the baseline have no row now; --allow-vanished lets them go")
+        warn("cannot tell: questions of the baseline have no row now; --allow-vanished lets them go")
         return ExitCode.CANNOT_TELL
     return ExitCode.PASS
 
@@ -298,14 +299,5 @@ def _previous(out: Path, given: Path | None) -> RunFiles | None:
         try:
             return reader.read(out.resolve().parent / name)
         except UsageError as error:
-            _note(f"no run to compare with in summary.md: {error.message}")
+            warn(f"no run to compare with in summary.md: {error.message}")
     return None
-
-
-def _refuse_existing(out: Path) -> None:
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise UsageError(f"--out: {out} exists and is not empty")
-
-
-def _note(text: str) -> None:
-    click.echo(log_line(f"raggate: {text}", limit=600), err=True)

@@ -9,6 +9,7 @@ import click
 
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.click_types import FiniteRange
+from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
 from raggate.text.jsonio import written
 
@@ -89,7 +90,7 @@ def aggregate(
     stored = _stored(source, golden)
     values = metrics.aggregate(stored.rows, queries, inputs.rules(index, **settings))
     for difference in metrics.differences(stored.aggregate, values):
-        _say(f"not as stored in the file: {difference}")
+        warn(f"not as stored in the file: {difference}")
     if as_json:
         click.echo(dumps(values, pretty=True), nl=False)
         return
@@ -166,9 +167,9 @@ def compare(
     else:
         click.echo(kebab_report.report_md(report, log_line), nl=False)
     for name, (before, after) in report["raggate"]["settings"].items():
-        _say(f"{name} differs: {before} and {after}")
+        warn(f"{name} differs: {before} and {after}")
     verdict = kebab_verdict.decide(report, max_drop=kebab_verdict.MAX_DROP if max_drop is None else max_drop)
-    _say(f"verdict: {verdict.code.name.lower().replace('_', ' ')}")
+    warn(f"verdict: {verdict.code.name.lower().replace('_', ' ')}")
     _say_all(list(verdict.reasons))
     return int(verdict.code)
 
@@ -240,11 +241,11 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
     golden, _ = _golden(golden_file)
     stored = _stored(source, golden)
     run = inputs.imported(stored, golden, unlabelled=unlabelled, k=k)
-    _refuse_existing(out)
+    refuse_existing(out)
     # what is stored of a chunk is a snippet of it already
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
     if k is None and said_depth(stored) is None:
-        _say(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
+        warn(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
     hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]
     for count, problem in (
@@ -253,7 +254,7 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
         (len(hidden), "queries failed after their search: their hits stay behind"),
     ):
         if count:
-            _say(f"{count} {problem}")
+            warn(f"{count} {problem}")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
 
 
@@ -269,7 +270,7 @@ def export(*, directory: Path, out: Path, mode: str | None) -> None:
     from raggate.text.jsonio import write_atomic
 
     rows = inputs.rows_of(run_directory.read(directory), mode)
-    _refuse_existing(out)
+    refuse_existing(out)
     _write(out / inputs.ROWS, write_rows(rows), write_atomic)
     failed = sum(row["error"] is not None for row in rows)
     click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
@@ -291,11 +292,6 @@ def _stored(source: str, golden: GoldenFile) -> StoredRun:
     return stored
 
 
-def _refuse_existing(out: Path) -> None:
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
-        raise UsageError(f"--out: {out} exists and is not empty")
-
-
 def _write(path: Path, data: bytes, write: Any) -> None:
     try:
         write(path, data)
@@ -303,12 +299,8 @@ def _write(path: Path, data: bytes, write: Any) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _say(line: str) -> None:
-    click.echo(f"raggate: {log_line(line)}", err=True)
-
-
 def _say_all(lines: list[str]) -> None:
     for line in lines[:_SHOWN]:
-        _say(line)
+        warn(line)
     if len(lines) > _SHOWN:
-        _say(f"… and {len(lines) - _SHOWN} more")
+        warn(f"… and {len(lines) - _SHOWN} more")

@@ -11,6 +11,7 @@ import click
 
 from raggate.errors import UsageError
 from raggate.interop.click_types import FiniteRange
+from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     }
     unknown = sorted(policy.thresholds.keys() - names)
     if unknown:
-        _warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
+        warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
     _say_comparison(comparison)
     if output is not None:
         now = datetime.now(UTC).isoformat()
@@ -278,9 +279,9 @@ def _say_doubts(joined: Joined) -> None:
     ):
         if pairs:
             named = "; ".join(f"{mode}: {query}" for query, mode in pairs[:_EXAMPLES])
-            _warn(f"{len(pairs)} queries {problem}: {named}")
+            warn(f"{len(pairs)} queries {problem}: {named}")
     for mode in joined.absent:
-        _warn(f"no results in mode {mode}, which queries ask for")
+        warn(f"no results in mode {mode}, which queries ask for")
 
 
 def _give(text: str, out: Path | None) -> None:
@@ -298,10 +299,6 @@ def _write(path: Path, data: bytes) -> None:
         write_atomic(path, data)
     except OSError as error:
         raise UsageError(log_line(f"cannot write {path}: {error.strerror or error}")) from None
-
-
-def _warn(text: str) -> None:
-    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
 
 
 def _columns(names: Sequence[str]) -> str:

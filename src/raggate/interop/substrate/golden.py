@@ -24,7 +24,6 @@ from raggate.text.jsonio import write_atomic
 DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 DEFAULT_DIFFICULTY = "medium"
 VERSION = "1.0"
-UNVERSIONED = "unversioned"
 
 _Text = Annotated[str, Field(strict=True, pattern=r"\S")]
 _Grade = Annotated[int, Field(strict=True, ge=0, le=100)]

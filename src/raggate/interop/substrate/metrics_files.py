@@ -40,20 +40,11 @@ _THRESHOLDS: TypeAdapter[Any] = TypeAdapter(dict[str, Annotated[float, Field(str
 _LIMITS: TypeAdapter[Any] = TypeAdapter(dict[str, dict[str, dict[str, _Value]]])
 
 
-def read_metrics(path: Path) -> Table:
-    """Read a metrics file of any shape, or a run record.
-
-    Raises:
-        UsageError: naming the file and the key, for what is none of them, and for a file without any value.
-    """
-    return read_shaped(path)[0]
-
-
 def read_shaped(path: Path) -> tuple[Table, Shape]:
     """Read a metrics file of any shape, or a run record, and say which shape its metrics have.
 
     Raises:
-        UsageError: as for `read_metrics`.
+        UsageError: naming the file and the key, for what is none of them, and for a file without any value.
     """
     content = read_json(path)
     return to_table(content, str(path)), _shape(_metrics(check(_OBJECT, content, str(path))))
@@ -67,7 +58,7 @@ def to_table(value: object, name: str) -> Table:
         name: the name of the file, for messages.
 
     Raises:
-        UsageError: as for `read_metrics`.
+        UsageError: as for `read_shaped`.
     """
     content = _metrics(check(_OBJECT, value, name))
     table: dict[str, dict[str, Bucket]] = {}

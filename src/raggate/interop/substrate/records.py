@@ -15,14 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from raggate.errors import UsageError
 from raggate.interop.substrate.files import check, read_json
-from raggate.interop.substrate.golden import UNVERSIONED
-from raggate.text.escape import plain
-
-DEFAULT_FTS = "sqlite_fts5"
-DIRECTORY = "reports/evals/baselines"
-"""Where their documents keep baselines."""
 
 _MAX_NAME = 255
 """Bytes that a file name may have."""
@@ -91,40 +84,6 @@ def read_record(path: Path) -> dict[str, Any]:
     return dict(check(_RECORD, read_json(path), str(path)))
 
 
-def run_record(
-    *,
-    run_id: str,
-    git: Mapping[str, Any],
-    corpus: tuple[str, str],
-    queries: tuple[str, str | None],
-    settings: Mapping[str, Any],
-    metrics: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Build a run record.
-
-    Args:
-        run_id: their run ids are the time in ISO 8601.
-        git: `commit`, `branch` and `dirty`; what is not known is `unknown` and not dirty, as in their scripts.
-        corpus: path and hash, as `corpus_hash` gives it.
-        queries: path and version, None for a file without one.
-        settings: `embedding_model`, `fts_impl` (default SQLite's) and `rag_v2`.
-        metrics: the content of a metrics file.
-
-    Raises:
-        UsageError: naming the setting that is missing.
-    """
-    unknown = {"commit": "unknown", "branch": "unknown", "dirty": False}
-    record = {
-        "run_id": run_id,
-        "git": {key: git.get(key, default) for key, default in unknown.items()},
-        "corpus": {"path": corpus[0], "hash": corpus[1]},
-        "queries": {"path": queries[0], "version": queries[1] or UNVERSIONED},
-        "settings": {"fts_impl": DEFAULT_FTS, **settings},
-        "metrics": dict(metrics),
-    }
-    return dict(check(_RECORD, record, "run record"))
-
-
 def baseline_key(record: Mapping[str, Any]) -> str:
     """Give their key of a run record, letter by letter."""
     settings = record["settings"]
@@ -166,23 +125,3 @@ def baseline_path(directory: Path, key: str) -> Path:
             if named.is_file() and named.resolve().is_relative_to(directory.resolve()):
                 return named
     return safe
-
-
-def corpus_hash(path: Path) -> str:
-    """Hash a corpus as they do: sha256 over the sorted files, each as `relative path NUL bytes NUL`.
-
-    Raises:
-        UsageError: when there is no such directory or file, or it cannot be read.
-    """
-    files = [path] if path.is_file() else sorted(entry for entry in path.rglob("*") if entry.is_file())
-    root = path.parent if path.is_file() else path
-    if not path.exists():
-        raise UsageError(f"{plain(str(path))}: no such corpus")
-    digest = hashlib.sha256()
-    try:
-        for file in files:
-            digest.update(file.relative_to(root).as_posix().encode() + b"\0")
-            digest.update(file.read_bytes() + b"\0")
-    except OSError as error:
-        raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
-    return f"sha256:{digest.hexdigest()}"

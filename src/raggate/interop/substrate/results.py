@@ -26,7 +26,6 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Labelled, Response, Result, Run
 from raggate.text.anchors import elements, fold
 from raggate.text.escape import plain
-from raggate.text.jsonio import write_atomic
 
 Row = Mapping[str, Any]
 Label = Callable[[Case, Result], Labelled]
@@ -91,15 +90,6 @@ def read_results(path: Path) -> tuple[dict[str, Any], ...]:
     if not rows:
         raise UsageError(f"{plain(str(path))}: holds no result")
     return tuple(rows)
-
-
-def write_results(path: Path, rows: Sequence[Row]) -> None:
-    """Write a `results.jsonl`.
-
-    Raises:
-        OSError: when the directory cannot be written; the old file is then untouched.
-    """
-    write_atomic(path, render_results(rows).encode())
 
 
 def render_results(rows: Sequence[Row]) -> str:

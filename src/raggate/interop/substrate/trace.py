@@ -20,11 +20,9 @@ from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.substrate.files import check, parse, read_lines, script_mode
 from raggate.text.escape import plain
-from raggate.text.jsonio import write_atomic
 
 Form = Literal["seed", "scripts"]
 
-RANKS = ("bm25_rank", "vector_rank", "fused_rank")
 HYBRID = ("hybrid", "hybrid_rerank")
 CHANNELS = ("fts", "vector", "rrf", "rerank", "retrieval", "bonus")
 """Channels whose scores their code repeats under `source_channel_ranks`, in its order."""
@@ -114,15 +112,6 @@ def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
             )
         lines.append(line)
     return tuple(lines)
-
-
-def write_trace(path: Path, lines: Sequence[TraceLine], form: Form = "seed") -> None:
-    """Write a `trace.jsonl` as specified (`seed`) or as their code writes it (`scripts`, without `node_id` and extras).
-
-    Raises:
-        OSError: when the directory cannot be written; the old file is then untouched.
-    """
-    write_atomic(path, render_trace(lines, form).encode())
 
 
 def render_trace(lines: Sequence[TraceLine], form: Form = "seed") -> str:

@@ -231,7 +231,7 @@ def test_results_survive_writing_byte_for_byte(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     rows = substrate_results.read_results(path)
     assert rows[0]["mode"] == "bm25"
-    substrate_results.write_results(path, rows)
+    path.write_text(substrate_results.render_results(rows), encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -291,7 +291,7 @@ def test_a_run_becomes_rows(tmp_path: Path) -> None:
     }
     assert (rows[0]["expected_docs"], rows[1]["results"]) == (["a.md"], [])
     path = tmp_path / "results.jsonl"
-    substrate_results.write_results(path, rows)
+    path.write_text(substrate_results.render_results(rows), encoding="utf-8")
     assert substrate_results.read_results(path) == rows
 
 
@@ -363,7 +363,7 @@ def test_a_trace_becomes_rows(tmp_path: Path) -> None:
 def test_metrics_that_are_refused(tmp_path: Path, value: Any, message: str) -> None:
     """A file that is no metrics file is refused, naming the key."""
     with pytest.raises(UsageError, match=message):
-        metrics_files.read_metrics(put(tmp_path / "metrics.json", value))
+        metrics_files.read_shaped(put(tmp_path / "metrics.json", value))
 
 
 def test_raggates_own_metrics_are_read(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_raggates_own_metrics_are_read(tmp_path: Path) -> None:
             }
         },
     }
-    table = metrics_files.read_metrics(put(tmp_path / "metrics.json", content))
+    table, _ = metrics_files.read_shaped(put(tmp_path / "metrics.json", content))
     assert table == {"hybrid": {"easy": BUCKET, "overall": {**BUCKET, "ndcg_at_5": None}}}
 
 
@@ -431,18 +431,3 @@ def test_a_key_never_leads_out_of_the_directory(tmp_path: Path, key: str) -> Non
     for name in ("outside.json", "baselines/a/outside.json"):
         (tmp_path / name).write_text("{}", encoding="utf-8")
     assert records.baseline_path(directory, key) == directory / records.baseline_name(key)
-
-
-def test_corpus_hash(tmp_path: Path) -> None:
-    """The hash covers relative paths and contents in order, so that moving text between files changes it."""
-    import hashlib
-
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "two.md").write_bytes(b"2")
-    (tmp_path / "a.md").write_bytes(b"1")
-    expected = hashlib.sha256(b"a.md\x001\x00b/two.md\x002\x00").hexdigest()
-    assert records.corpus_hash(tmp_path) == f"sha256:{expected}"
-    alone = hashlib.sha256(b"a.md\x001\x00").hexdigest()
-    assert records.corpus_hash(tmp_path / "a.md") == f"sha256:{alone}"
-    with pytest.raises(UsageError, match="no such corpus"):
-        records.corpus_hash(tmp_path / "missing")

@@ -1,0 +1,25 @@
+"""What the commands of other systems have in common: what they say beside their output, and where they do not write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from raggate.errors import UsageError
+from raggate.text.escape import log_line
+
+
+def warn(text: str) -> None:
+    """Say something beside the output of a command, in one harmless line."""
+    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
+
+
+def refuse_existing(out: Path) -> None:
+    """Refuse a directory for output that is there already; an empty one is taken.
+
+    Raises:
+        UsageError: when it is there and holds something, or is a file.
+    """
+    if out.exists() and any(out.iterdir() if out.is_dir() else [out]):
+        raise UsageError(f"--out: {out} exists and is not empty")
