@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 # a busy machine is no failure; pytest-timeout bounds every test
 settings.register_profile("raggate", deadline=None)
 settings.load_profile("raggate")
+
+# compiled once, not by every process that a test starts; nor need the tests themselves be rewritten for every run
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # a shell that starts the suite in the background lets it ignore interrupts, and so would every process under test
 signal.signal(signal.SIGINT, signal.default_int_handler)

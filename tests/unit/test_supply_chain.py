@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ def sections() -> dict[str, str]:
     return {title: text for title, text in zip(parts[::2], parts[1::2], strict=True) if "| tries |" in text}
 
 
+@cache
 def names_in(path: Path) -> set[str]:
     """Name the tests of a file as pytest does: functions, and methods behind their class."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
