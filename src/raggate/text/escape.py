@@ -89,7 +89,8 @@ def _ends(text: str, limit: int) -> str:
 
 
 def _printable(text: str) -> str:
-    return " ".join("".join(map(_visible, text)).split())
+    # most texts are: then no character has to be looked at by itself
+    return " ".join((text if text.isprintable() else "".join(map(_visible, text))).split())
 
 
 def _visible(character: str) -> str:
