@@ -13,10 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from raggate.models.waiver import Waived
 
 
 class ExitCode(IntEnum):
@@ -42,7 +38,6 @@ class RaggateError(Exception):
 
     Attributes:
         lines: the message, as lines. A line break within a text came with a foreign value, and is a space in them.
-        waivers: those that stand, once the configuration is known to whoever lets the error pass.
     """
 
     exit_code: ExitCode = ExitCode.INTERNAL
@@ -54,7 +49,6 @@ class RaggateError(Exception):
         super().__init__(self.message)
         self.hint = hint
         self.log = log
-        self.waivers: tuple[Waived, ...] = ()
 
     @property
     def message(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,12 +20,13 @@ from fakes.github_api import FakeGitHub, Pull, Repository
 from promotable import NAME, NOW, Measured, client, edited, git, measure, packed
 from raggate.action import main
 from raggate.action.promote import promote_baseline
-from raggate.action.promote_inputs import Asked
+from raggate.action.promote_inputs import PromoteInputs
 from raggate.errors import CannotTell, UsageError
 from raggate.github.rest import commits
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Record, Runner
+from raggate.github.step_context import Runner, StepState
+from raggate.pipeline.result import RunFailed
 from rendered import problems, visible
 
 DEFAULTS = {
@@ -55,23 +57,24 @@ class Stage:
     repository: Repository
     measured: Measured
     files: Path
-    record: Record = field(default_factory=Record)
+    state: StepState = field(default_factory=StepState)
 
     def step(self, *, event: dict[str, Any] | None = None, permissions: Any = None, **inputs: str) -> int:
         """Let the step run."""
-        self.record = Record()
+        self.state = StepState()
         given = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
         happened = replace(self.event, **(event or {}))
         with client(self.fake, permissions) as github:
             return promote_baseline(
-                given, happened, github, self.runner, self.record, now=lambda: datetime.fromisoformat(NOW)
+                given, happened, github, self.runner, self.state, now=lambda: datetime.fromisoformat(NOW)
             )
 
     @property
     def runner(self) -> Runner:
         """Give the runner's side."""
         names = ("output", "state", "summary")
-        return Runner(workspace=self.measured.project.root, **{name: self.files / name for name in names})
+        files = {name: self.files / name for name in names}
+        return Runner(workspace=self.measured.project.root, environment=os.environ, **files)
 
     @property
     def event(self) -> Event:
@@ -141,7 +144,7 @@ def local(stage: Stage, directory: Path, *words: str) -> bytes:
 def test_the_outputs_of_a_promotion(stage: Stage, *, adopted: bool) -> None:
     """A promotion that was proposed says pass and 0 in the action's outputs, measured here or adopted."""
     code = stage.step(run_id=stage.ran() if adopted else "")
-    assert main._report(stage.runner, stage.record, code) == 0
+    assert main._report(stage.runner, stage.state, code) == 0
     outputs = grammar.values((stage.files / "output").read_text())
     assert (outputs["verdict"], outputs["exit-code"]) == ("pass", "0")
     assert outputs["pull-request-url"].endswith(f"/pull/{stage.pull().number}")
@@ -151,14 +154,13 @@ def test_measured_at_the_head(stage: Stage) -> None:
     """Without a run the head is measured, and a pull request proposes what `raggate promote` writes, byte for byte."""
     assert stage.step() == 0
     pull = stage.pull()
-    directory = stage.record.directory
+    directory = stage.state.directory
     assert directory is not None
     assert stage.proposed() == local(stage, directory)
-    assert stage.record.outputs["pull-request-url"].endswith(f"/pull/{pull.number}")
-    assert (stage.record.outputs["commit"], stage.record.outputs["verified"]) == (pull.head_sha, "true")
+    assert stage.state.outputs["pull-request-url"].endswith(f"/pull/{pull.number}")
+    assert (stage.state.outputs["commit"], stage.state.outputs["verified"]) == (pull.head_sha, "true")
     assert visible(DEFAULTS["reason"]) in visible(pull.body or "")
-    assert "A pull request proposes the baseline" in stage.record.summary
-    assert stage.record.suite == "small"
+    assert "A pull request proposes the baseline" in stage.state.summary
     assert list(problems(pull.body or "", links=(f"{stage.fake.server_url}/",))) == []
 
 
@@ -185,7 +187,7 @@ def test_adopted(stage: Stage) -> None:
         (directory / name).write_bytes(content)
     assert stage.proposed() == local(stage, directory)
     assert f"workflow run {number}, attempt 1, push" in visible(stage.pull().body or "")
-    assert stage.record.directory is None
+    assert stage.state.directory is None
 
 
 def test_the_image(stage: Stage) -> None:
@@ -209,9 +211,9 @@ def test_what_is_no_image(stage: Stage, image: object) -> None:
 def test_dry_run(stage: Stage) -> None:
     """A dry run writes nothing and shows the values in the summary."""
     assert stage.step(run_id=stage.ran(), dry_run="true") == 0
-    assert "A dry run: nothing was written." in stage.record.summary
-    assert "### Metrics" in stage.record.summary
-    assert "pull-request-url" not in stage.record.outputs
+    assert "A dry run: nothing was written." in stage.state.summary
+    assert "### Metrics" in stage.state.summary
+    assert "pull-request-url" not in stage.state.outputs
     assert stage.unwritten()
 
 
@@ -222,7 +224,7 @@ def test_twice(stage: Stage) -> None:
     assert stage.step(run_id=number, reason="For another reason.", event={"run_id": 91}) == 0
     assert b"For another reason." in stage.proposed()
     assert "For another reason" in visible(stage.pull().body or "")
-    assert "proposes this baseline now" in stage.record.summary
+    assert "proposes this baseline now" in stage.state.summary
 
 
 def test_directly(stage: Stage) -> None:
@@ -240,15 +242,13 @@ def test_directly(stage: Stage) -> None:
 def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     """A commit that GitHub did not sign is an output, a warning, and said in the pull request."""
     inputs = {**DEFAULTS, "run-id": stage.ran()}
-    names = ("output", "state", "summary")
-    runner = Runner(workspace=stage.measured.project.root, **{name: stage.files / name for name in names})
     from raggate.github.rest.client import GitHub
 
     token = stage.fake.token(login="octocat")
     with GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-        record = Record()
-        promote_baseline(inputs, stage.event, github, runner, record, now=lambda: datetime.fromisoformat(NOW))
-    assert record.outputs["verified"] == "false"
+        state = StepState()
+        promote_baseline(inputs, stage.event, github, stage.runner, state, now=lambda: datetime.fromisoformat(NOW))
+    assert state.outputs["verified"] == "false"
     assert "did not sign" in visible(stage.pull().body or "")
     assert "::warning" in capsys.readouterr().out
 
@@ -306,7 +306,7 @@ def test_a_checkout_that_is_not_the_head(stage: Stage) -> None:
     newer = stage.repository.add_commit({"x": "1"}, [stage.measured.commit], branch="main")
     with pytest.raises(CannotTell, match=rf"{stage.measured.commit[:11]}.*{newer[:12]}"):
         stage.step()
-    assert stage.record.directory is None
+    assert stage.state.directory is None
 
 
 def elsewhere(stage: Stage, baseline: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +341,7 @@ def test_a_path_that_cannot_be_committed(stage: Stage, path: str, monkeypatch: p
     elsewhere(stage, path, monkeypatch)
     with pytest.raises(UsageError, match="cannot be committed: expected"):
         stage.step()
-    assert stage.record.directory is None
+    assert stage.state.directory is None
     assert stage.unwritten()
 
 
@@ -368,18 +368,19 @@ def test_again_after_a_revert(stage: Stage) -> None:
 
 
 def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the head cannot be measured, the step ends with that code and promotes nothing."""
+    """When the head cannot be measured, the step ends with why, tells of the run directory, and promotes nothing."""
     monkeypatch.setenv("FAKE_BEHAVIOUR", "die_at_start")
-    assert stage.step() == 3
-    assert stage.record.error is not None
+    with pytest.raises(RunFailed) as caught:
+        stage.step()
+    assert (caught.value.exit_code, caught.value.failure.suite) == (3, "small")
+    assert caught.value.directory == stage.state.directory
     assert stage.unwritten()
 
 
 def test_no_token(stage: Stage) -> None:
     """Without a token there is no promotion."""
-    runner = Runner(workspace=stage.files, output=stage.files, state=stage.files, summary=stage.files)
     with pytest.raises(UsageError, match="github-token is empty"):
-        promote_baseline(DEFAULTS, stage.event, None, runner, Record())
+        promote_baseline(DEFAULTS, stage.event, None, stage.runner, StepState())
 
 
 def test_a_main_that_moved_while_measuring(stage: Stage) -> None:
@@ -388,7 +389,7 @@ def test_a_main_that_moved_while_measuring(stage: Stage) -> None:
     number = stage.ran()
     stage.fake.before("actions/download-artifact", lambda _: repository.add_commit({"x": "1"}, [commit], branch="main"))
     assert stage.step(run_id=number) == 0
-    assert "moved from" in stage.record.summary
+    assert "moved from" in stage.state.summary
 
 
 def test_a_baseline_that_changed_while_measuring(stage: Stage) -> None:
@@ -430,13 +431,13 @@ GOOD = {"reason": "why not", "suite": "", "run-id": "", "max-age-days": "14"}
 def test_inputs_that_cannot_be_used(name: str, value: str) -> None:
     """A dispatch is user text: what is not of the known shape is refused by the input's name."""
     with pytest.raises(UsageError, match=f"input '{name}'"):
-        Asked.of({**DEFAULTS, **GOOD, name: value})
+        PromoteInputs.of({**DEFAULTS, **GOOD, name: value})
 
 
 def test_inputs() -> None:
     """What is typed becomes what is asked for."""
-    asked = Asked.of({**DEFAULTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
-    assert asked == Asked(
+    asked = PromoteInputs.of({**DEFAULTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
+    assert asked == PromoteInputs(
         reason="why not",
         run=123,
         attempt=4,
@@ -445,14 +446,14 @@ def test_inputs() -> None:
         direct=False,
         max_age_days=14,
     )
-    assert Asked.of({**DEFAULTS, **GOOD, "reason": "x" * 500}).run is None
+    assert PromoteInputs.of({**DEFAULTS, **GOOD, "reason": "x" * 500}).run is None
 
 
 @given(text=st.text(max_size=40), name=st.sampled_from(sorted(GOOD)))
 def test_any_text(text: str, name: str) -> None:
     """Whatever is typed is either refused or of the known shape."""
     try:
-        asked = Asked.of({**DEFAULTS, **GOOD, name: text})
+        asked = PromoteInputs.of({**DEFAULTS, **GOOD, name: text})
     except UsageError as error:
         message = error.message
     else:

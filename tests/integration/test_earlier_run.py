@@ -13,7 +13,7 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository
 from promotable import NAME, NOW, Measured, client, edited, measure, packed
 from raggate.errors import CannotTell
-from raggate.github.earlier_run import Adopted, Wanted, adopt
+from raggate.github.earlier_run import RunSelector, VerifiedRun, adopt
 from raggate.github.rest.failures import GitHubError
 from raggate.models.provenance import Evidence
 
@@ -38,7 +38,7 @@ class Stage:
     artifact: dict[str, Any] | None = field(default_factory=dict)
     files: dict[str, bytes] | None = None
 
-    def adopt(self) -> Adopted:
+    def adopt(self) -> VerifiedRun:
         """Let it be adopted."""
         given = {"event": "push", "created_at": DAY, "run_started_at": DAY, "head_sha": self.measured.commit}
         run = self.repository.add_run(77, **{**given, **self.record})
@@ -48,7 +48,7 @@ class Stage:
         known = {"repository": NAME, "target": "main", "head": self.repository.head, "run": run, "attempt": None}
         known |= {"artifact": "raggate-run", "max_age_days": 14, "now": NOW}
         with client(self.fake) as github, self.measured.inputs() as inputs:
-            return adopt(github, Wanted(**{**known, **self.wanted}), inputs)
+            return adopt(github, RunSelector(**{**known, **self.wanted}), inputs)
 
     def refused(self, why: str) -> None:
         """Expect a refusal, and that nothing was written."""
@@ -307,7 +307,7 @@ def test_where_runs_go_does_not_matter(stage: Stage) -> None:
 def test_a_missing_permission(stage: Stage) -> None:
     """A token that may not read actions is told the line to add."""
     known = {"repository": NAME, "target": "main", "head": stage.repository.head, "run": 77, "attempt": None}
-    wanted = Wanted(**known, artifact="raggate-run", max_age_days=14, now=NOW)  # type: ignore[arg-type]
+    wanted = RunSelector(**known, artifact="raggate-run", max_age_days=14, now=NOW)  # type: ignore[arg-type]
     with (
         client(stage.fake, {"contents": "read"}) as github,
         stage.measured.inputs() as inputs,

@@ -18,7 +18,7 @@ from fakes.github_api import FakeGitHub, Repository
 from project import Project
 from raggate.errors import UsageError
 from raggate.github import fork_comment
-from raggate.github.publish import Told
+from raggate.github.publish import StepOutcome
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.pulls import Pull
 from raggate.github.runner import event
@@ -79,7 +79,7 @@ class Stage:
         started: str = MADE,
         config: str = "raggate.yml",
         **about: str,
-    ) -> Told:
+    ) -> StepOutcome:
         """Relay a run whose artifact holds these files."""
         self.upload(files)
         run = SourceRun(
@@ -95,7 +95,7 @@ class Stage:
             path=self.path,
         )
         folder, _, name = config.rpartition("/")
-        what = fork_comment.Relay(
+        what = fork_comment.ForkRun(
             repository=NAME,
             run=run,
             artifact="raggate-run",
@@ -147,9 +147,9 @@ def stage(project: Project) -> Iterator[Stage]:
         fake.assert_clean()
 
 
-def outcome(told: Told) -> str:
+def outcome(told: StepOutcome) -> str:
     """Name the verdict."""
-    assert told.review is not None, told.ended
+    assert told.review is not None, told.failure
     return told.review.verdict.outcome
 
 
@@ -252,9 +252,9 @@ def test_a_run_by_other_means_is_never_green(stage: Stage, change: Callable[[Fil
     change(files)
     told = stage.judge(files)
     assert (told.code, told.suite) == (3, "small")
-    assert told.ended is not None
-    assert reason in " ".join(told.ended.lines)
-    assert "/" not in " ".join(told.ended.lines).partition("cannot be read")[2]
+    assert told.failure is not None
+    assert reason in " ".join(told.failure.lines)
+    assert "/" not in " ".join(told.failure.lines).partition("cannot be read")[2]
 
 
 def other_schema(files: Files) -> None:
@@ -273,9 +273,9 @@ def test_a_broken_artifact_is_named_by_its_file(stage: Stage, change: Callable[[
     files = stage.measured(0)
     change(files)
     told = stage.judge(files)
-    assert told.ended is not None
-    assert (told.code, told.ended.label) == (3, "cannot tell")
-    assert " ".join(told.ended.lines).startswith(f"the artifact cannot be read: {name}")
+    assert told.failure is not None
+    assert (told.code, told.failure.label) == (3, "cannot tell")
+    assert " ".join(told.failure.lines).startswith(f"the artifact cannot be read: {name}")
 
 
 @pytest.mark.parametrize(
@@ -296,10 +296,10 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
     place[key] = value
     files["results.jsonl"] = b"\n".join(json.dumps(row).encode() for row in rows)
     told = stage.judge(files)
-    assert told.ended is not None
+    assert told.failure is not None
     assert told.code == 3
-    assert "the artifact cannot be read: results.jsonl" in " ".join(told.ended.lines)
-    assert len(" ".join(told.ended.lines)) < 200
+    assert "the artifact cannot be read: results.jsonl" in " ".join(told.failure.lines)
+    assert len(" ".join(told.failure.lines)) < 200
 
 
 @pytest.mark.parametrize("files", [None, {}, {"verdict.json": b"[]"}, {"verdict.json": CLAIM}])
@@ -312,20 +312,20 @@ def test_without_a_measurement_nothing_passes(stage: Stage, files: Files | None)
 def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
     """What an earlier attempt measured is not told of a later one that measured nothing."""
     told = stage.judge(stage.measured(0), started="2026-01-01T01:00:01Z")
-    assert told.ended is not None
+    assert told.failure is not None
     assert (told.code, told.suite) == (3, "small")
-    assert "left no artifact" in " ".join(told.ended.lines)
+    assert "left no artifact" in " ".join(told.failure.lines)
 
 
 def test_an_api_that_never_came_up_is_told_in_its_words(stage: Stage) -> None:
     """A run that ended before the first question says why, in the log and below a line that says who speaks."""
     told = stage.judge(stage.measured(3, FAKE_BEHAVIOUR="die_at_start"))
     assert told.code == 3
-    assert told.ended is not None
-    assert " ".join(told.ended.lines) == "The untrusted run reports that it cannot tell and measured nothing."
-    assert told.ended.log[0] == "what the run itself says:"
-    assert "exited with code 3" in told.ended.log[1]
-    assert told.ended.suite == "small"
+    assert told.failure is not None
+    assert " ".join(told.failure.lines) == "The untrusted run reports that it cannot tell and measured nothing."
+    assert told.failure.log[0] == "what the run itself says:"
+    assert "exited with code 3" in told.failure.log[1]
+    assert told.failure.suite == "small"
 
 
 @pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error"), (0, "")])
@@ -333,11 +333,11 @@ def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, lab
     """Neither sentence nor hint of a run that measured nothing is the artifact's."""
     claim = {"exit_code": code, "headline": "All is well.", "hint": "Merge it.", "log": ["fine"]}
     told = stage.judge({"verdict.json": json.dumps(claim).encode()})
-    assert told.ended is not None
-    assert (told.code, told.ended.label) == (code or 3, label or "cannot tell")
-    assert "All is well" not in " ".join(told.ended.lines)
-    assert told.ended.hint == ""
-    assert told.ended.log == ("what the run itself says:", "All is well.", "fine")
+    assert told.failure is not None
+    assert (told.code, told.failure.label) == (code or 3, label or "cannot tell")
+    assert "All is well" not in " ".join(told.failure.lines)
+    assert told.failure.hint == ""
+    assert told.failure.log == ("what the run itself says:", "All is well.", "fine")
 
 
 def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
@@ -373,8 +373,8 @@ def test_waivers_are_told_without_a_verdict(stage: Stage, files: Files | None) -
     """Where there is no verdict, the comment still tells the waivers of the base commit."""
     stage.merge({"raggate.yml": f"{stage.project.config.read_text()}{WAIVER}"})
     told = stage.judge(files)
-    assert told.ended is not None
-    assert [(one.metric, one.owner, one.state) for one in told.ended.waivers] == [("hit_at_5", "o", "expired")]
+    assert told.failure is not None
+    assert [(one.metric, one.owner, one.state) for one in told.failure.waivers] == [("hit_at_5", "o", "expired")]
 
 
 def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
@@ -382,9 +382,9 @@ def test_a_waiver_of_no_question_is_a_usage_error(stage: Stage) -> None:
     config = (stage.project.root / "raggate.yml").read_text()
     stage.merge({"raggate.yml": config + WAIVER.replace("metric: hit_at_5", "case: nobody")})
     told = stage.judge(stage.measured(0))
-    assert told.ended is not None
+    assert told.failure is not None
     assert (told.code, told.suite) == (2, "small")
-    assert "no case 'nobody'" in " ".join(told.ended.lines)
+    assert "no case 'nobody'" in " ".join(told.failure.lines)
 
 
 @pytest.mark.parametrize("broken", ["bogus: 1\n", "vault: [\n"])
@@ -402,9 +402,9 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     files = stage.measured(0)
     stage.merge({"raggate.yml": None})
     told = stage.judge(files)
-    assert told.ended is not None
+    assert told.failure is not None
     assert (told.code, told.suite) == (3, "raggate.yml")
-    assert "first run" in " ".join(told.ended.lines)
+    assert "first run" in " ".join(told.failure.lines)
 
 
 def test_the_command_names_the_configuration(stage: Stage) -> None:
@@ -415,7 +415,7 @@ def test_the_command_names_the_configuration(stage: Stage) -> None:
     assert told.review.reproduce == f"raggate check --against {stage.base}"
     stage.merge({f"a b/{name}": content for name, content in _contents(stage.project.root).items()})
     told = stage.judge(files, config="a b/raggate.yml")
-    assert told.review is not None, told.ended
+    assert told.review is not None, told.failure
     assert told.review.reproduce == f"raggate check --config 'a b/raggate.yml' --against {stage.base}"
 
 
@@ -467,7 +467,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     }
     happened = event.read(environment, allow_pull_request_target=False)
     root = stage.project.root / "elsewhere"
-    what = fork_comment.of(happened, root / "raggate.yml", root, artifact="raggate-run", systems=SYSTEMS)
+    what = fork_comment.fork_run(happened, root / "raggate.yml", root, artifact="raggate-run", systems=SYSTEMS)
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
     asked = fork_comment.settings_of(what, when="always", token=token, login="")
     with GitHub(api_url=stage.fake.api_url, graphql_url=stage.fake.graphql_url, token=token) as github:
@@ -484,7 +484,7 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(stage: Stage, named: 
     """A pull request into another branch than the default one is judged only where the workflow names that branch."""
     told = stage.judge(stage.measured(0), default_branch="trunk", bases=named)
     assert (told.code, told.suite) == (code, "small")
-    assert (told.ended is not None and "goes into 'main'" in " ".join(told.ended.lines)) == (code == 2)
+    assert (told.failure is not None and "goes into 'main'" in " ".join(told.failure.lines)) == (code == 2)
 
 
 @pytest.mark.parametrize("told", ["the event", "the API"])

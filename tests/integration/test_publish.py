@@ -10,12 +10,12 @@ import pytest
 
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
-from raggate.github.publish import Settings, Surface, Told
+from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest.client import GitHub
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Record
+from raggate.github.step_context import StepState
 from raggate.models.comparison import Finding
-from raggate.models.publication import Ended
+from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from rendered import visible
 from reviews import REVIEWS
@@ -36,12 +36,12 @@ class Stage:
 
     def finish(
         self,
-        told: Told,
+        outcome: StepOutcome,
         *,
         permissions: dict[str, str] | None = None,
         event: dict[str, Any] | None = None,
         **asked: Any,
-    ) -> Surface:
+    ) -> GitHubReporter:
         """Let a run begin and finish."""
         happened = replace(event_of(self.fake), **(event or {}))
         with GitHub(
@@ -51,10 +51,10 @@ class Stage:
             sleep=lambda _: None,
             clock=lambda: 0.0,
         ) as github:
-            surface = Surface(happened, github, Settings(**asked), self.said.append)
-            surface.begin()
-            self.outputs = surface.finish(told)
-            return surface
+            reporter = GitHubReporter(happened, github, Settings(**asked), self.said.append)
+            reporter.begin()
+            self.outputs = reporter.finish(outcome)
+            return reporter
 
     def comments(self) -> list[str]:
         """Give the texts of the workflow's comments."""
@@ -99,20 +99,22 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         fake.assert_clean()
 
 
-def told(name: str, **fields: Any) -> Told:
-    """Tell one of the reviews."""
+def outcome(name: str, **fields: Any) -> StepOutcome:
+    """Give the outcome of one of the reviews."""
     review: Review = REVIEWS[name]()
-    return Told(code=review.verdict.exit_code, review=review, **fields)
+    return StepOutcome(code=review.verdict.exit_code, review=review, **fields)
 
 
-USAGE = Told(code=2, ended=Ended(label="usage error", exit_code=2, lines=("raggate.yml:3: no",), suite="notes"))
+USAGE = StepOutcome(
+    code=2, failure=RunFailure(label="usage error", exit_code=2, lines=("raggate.yml:3: no",), suite="notes")
+)
 
 
 @pytest.mark.parametrize("base", ["main", "lenient", "@team/x"])
 def test_the_base_is_told(stage: Stage, base: str) -> None:
     """Comment, title and summary of the check run say which branch it was judged for, as text that calls nobody."""
-    surface = stage.finish(told("pass"), event={"base_ref": base}, check_run="raggate")
-    assert not surface.failed
+    reporter = stage.finish(outcome("pass"), event={"base_ref": base}, check_run="raggate")
+    assert not reporter.failed
     (check,) = stage.repository.check_runs.values()
     assert check["output"]["title"] == f"pass (base {base})"
     for text in (check["output"]["summary"], *stage.comments()):
@@ -123,7 +125,7 @@ def test_the_base_is_told(stage: Stage, base: str) -> None:
 @pytest.mark.parametrize("name", sorted(REVIEWS))
 def test_every_verdict_is_one_comment(stage: Stage, name: str) -> None:
     """Each kind of verdict is one comment that begins with a marker, says the verdict and leads to the run."""
-    found = told(name)
+    found = outcome(name)
     stage.finish(found)
     (body,) = stage.comments()
     assert body.startswith("<!-- raggate:comment ")
@@ -143,27 +145,27 @@ def test_a_run_without_a_verdict_is_told_too(stage: Stage) -> None:
 
 def test_quiet_edits_loud_transitions(stage: Stage) -> None:
     """A second push edits the comment; a lost pass adds a short one; recovery folds that away again."""
-    stage.finish(told("pass"))
+    stage.finish(outcome("pass"))
     stage.pull.head_sha = "3" * 40
-    stage.finish(told("regression"), event={"head": "3" * 40, "run_id": 6})
+    stage.finish(outcome("regression"), event={"head": "3" * 40, "run_id": 6})
     sticky, loud = stage.comments()
     assert "1111111" in sticky
     assert "3333333" in sticky
     assert len(loud) < 1500
     assert "since the last push" in loud
     stage.pull.head_sha = "4" * 40
-    stage.finish(told("pass"), event={"head": "4" * 40, "run_id": 7})
+    stage.finish(outcome("pass"), event={"head": "4" * 40, "run_id": 7})
     assert [comment.minimized for comment in stage.repository.comments_of(7)] == [None, "resolved"]
 
 
 @pytest.mark.parametrize(("code", "label"), [(2, "usage error"), (3, "cannot tell"), (70, "internal error")])
 def test_a_pass_lost_to_no_verdict_is_told_in_short(stage: Stage, code: int, label: str) -> None:
     """A loud comment without a review has the first line of the message and the way to the rest, and no log."""
-    stage.finish(told("pass"))
+    stage.finish(outcome("pass"))
     stage.pull.head_sha = "3" * 40
     log = tuple(f"line {number} of the log" for number in range(60))
-    ended = Ended(label=label, exit_code=code, lines=("not ready", "second line"), log=log, suite="notes")
-    stage.finish(Told(code=code, ended=ended), event={"head": "3" * 40, "run_id": 6})
+    failure = RunFailure(label=label, exit_code=code, lines=("not ready", "second line"), log=log, suite="notes")
+    stage.finish(StepOutcome(code=code, failure=failure), event={"head": "3" * 40, "run_id": 6})
     sticky, loud = stage.comments()
     assert "line 59" in sticky
     assert f"raggate (suite notes): {label} since the last push" in visible(loud)
@@ -175,8 +177,8 @@ def test_a_pass_lost_to_no_verdict_is_told_in_short(stage: Stage, code: int, lab
 
 def test_a_rerun_is_no_push(stage: Stage) -> None:
     """A commit that passed and fails when it is judged again is told loudly as such, and stands once in the strip."""
-    stage.finish(told("pass"))
-    stage.finish(told("regression"), event={"run_id": 6})
+    stage.finish(outcome("pass"))
+    stage.finish(outcome("regression"), event={"run_id": 6})
     sticky, loud = stage.comments()
     assert "on a re-run of the same commit" in loud
     assert "since the last push" not in loud
@@ -195,7 +197,7 @@ def test_a_rerun_is_no_push(stage: Stage) -> None:
 )
 def test_when_to_comment(stage: Stage, asked: str, name: str, count: int) -> None:
     """The workflow chooses: always, only when there is something to tell, or never."""
-    stage.finish(told(name), comment=asked)
+    stage.finish(outcome(name), comment=asked)
     assert len(stage.comments()) == count
 
 
@@ -204,17 +206,17 @@ def test_when_to_comment(stage: Stage, asked: str, name: str, count: int) -> Non
 )
 def test_other_events_do_not_comment(stage: Stage, event: dict[str, Any]) -> None:
     """A merge group gates and never comments, and neither does a push."""
-    stage.finish(told("regression"), event=event)
+    stage.finish(outcome("regression"), event=event)
     assert stage.fake.requests == []
 
 
 def test_a_token_that_may_only_read(stage: Stage) -> None:
     """On a fork nothing can be written: it is said with the line that is missing, and the verdict stays what it was."""
-    surface = stage.finish(
-        told("regression"), permissions={"contents": "read", "pull-requests": "read"}, check_run="rag"
+    reporter = stage.finish(
+        outcome("regression"), permissions={"contents": "read", "pull-requests": "read"}, check_run="rag"
     )
     assert stage.comments() == []
-    assert surface.failed
+    assert reporter.failed
     said = " ".join(stage.said)
     assert "pull-requests: write" in said
     assert "checks: write" in said
@@ -224,7 +226,7 @@ def test_a_token_that_may_only_read(stage: Stage) -> None:
 def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
     """When the pull request has moved on, the older run says nothing there, and says so in its log."""
     stage.pull.head_sha = "3" * 40
-    stage.finish(told("regression"))
+    stage.finish(outcome("regression"))
     assert stage.comments() == []
     assert "newer push" in stage.said[0]
 
@@ -234,7 +236,7 @@ def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
 )
 def test_check_run(stage: Stage, name: str, conclusion: str) -> None:
     """The check run is opened on the head commit before anything starts, and completed with conclusion and report."""
-    surface = stage.finish(told(name), check_run="raggate (notes)")
+    reporter = stage.finish(outcome(name), check_run="raggate (notes)")
     (check,) = stage.repository.check_runs.values()
     assert (check["head_sha"], check["name"], check["status"], check["conclusion"]) == (
         HEAD,
@@ -242,7 +244,7 @@ def test_check_run(stage: Stage, name: str, conclusion: str) -> None:
         "completed",
         conclusion,
     )
-    assert surface.check is None
+    assert reporter.check is None
     first = next(request for request in stage.fake.requests if request.operation == "checks/create")
     assert first.body["status"] == "in_progress"
 
@@ -250,44 +252,44 @@ def test_check_run(stage: Stage, name: str, conclusion: str) -> None:
 def test_an_outage_changes_nothing(stage: Stage) -> None:
     """With GitHub down the run ends as it would have, and says what could not be shown."""
     stage.fake.fail_next("pulls/get", *[status(503)] * 4)
-    surface = stage.finish(told("pass"))
-    assert surface.failed
+    reporter = stage.finish(outcome("pass"))
+    assert reporter.failed
     assert "could not comment" in stage.said[0]
 
 
 def test_no_secret_is_shown(stage: Stage) -> None:
     """A token that found its way into a message stands in no comment and no summary."""
     secret = "ghs_" + "0123456789" * 2
-    ended = Ended(label="cannot tell", exit_code=3, lines=(f"the API said {secret}",), log=(f"key={secret}",))
-    found = Told(code=3, ended=ended)
-    surface = stage.finish(found, secrets=(secret,))
-    assert secret not in stage.comments()[0] + surface.summary(found, limit=1 << 20)
-    assert "***" in surface.summary(found, limit=1 << 20)
+    failure = RunFailure(label="cannot tell", exit_code=3, lines=(f"the API said {secret}",), log=(f"key={secret}",))
+    found = StepOutcome(code=3, failure=failure)
+    reporter = stage.finish(found, secrets=(secret,))
+    assert secret not in stage.comments()[0] + reporter.summary(found, limit=1 << 20)
+    assert "***" in reporter.summary(found, limit=1 << 20)
 
 
 def test_annotations_name_lines_of_the_repository(stage: Stage) -> None:
     """Questions that broke are annotated where their gold note stands, at most ten of a level."""
-    surface = stage.finish(told("regression"), prefix="service/")
-    lines = surface.annotate(told("regression"), lenient=False)
+    reporter = stage.finish(outcome("regression"), prefix="service/")
+    lines = reporter.annotate(outcome("regression"), lenient=False)
     assert lines
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
     assert 0 < sum(line.startswith("::error") for line in lines) <= 10
-    assert not any(line.startswith("::error") for line in surface.annotate(told("regression"), lenient=True))
+    assert not any(line.startswith("::error") for line in reporter.annotate(outcome("regression"), lenient=True))
 
 
 def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> None:
     """With errors as warnings, and one for the step and one for what was not shown, the runner drops none of them."""
-    found = told("regression")
+    found = outcome("regression")
     assert found.review is not None
     flips = found.review.comparison.flips * 4
     findings = tuple(
         Finding(invariant=f"i{number}", level="warning", message="m", count=1, examples=()) for number in range(12)
     )
     many = replace(found.review, comparison=replace(found.review.comparison, flips=flips), findings=findings)
-    review = Told(code=1, review=many)
-    surface = stage.finish(review, permissions={"contents": "read", "pull-requests": "read"})
+    review = StepOutcome(code=1, review=many)
+    reporter = stage.finish(review, permissions={"contents": "read", "pull-requests": "read"})
     assert len(stage.said) == 1
-    lines = surface.annotate(review, lenient=True)
+    lines = reporter.annotate(review, lenient=True)
     log = grammar.Log().feed("\n".join(["::warning::not shown", "::warning::green all the same", *lines]))
     assert (len(log.annotations), log.dropped) == (10, 0)
     broke = sum(flip.kind == "broke" for flip in flips)
@@ -296,7 +298,7 @@ def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> No
 
 def test_the_note_about_a_green_step_is_plain(stage: Stage) -> None:
     """That the step may be green all the same is said in words that need no Markdown, which would be shown as text."""
-    found = Record(fail_on="never", review=REVIEWS["regression"]()).told(1)
+    found = StepState(fail_on="never", review=REVIEWS["regression"]()).outcome(1)
     page = stage.finish(found).summary(found, limit=1 << 20)
     assert "fail-on: never may keep the step itself green." in visible(page)
     assert "&#96;" not in page

@@ -132,6 +132,12 @@ def test_only_the_front_ends_know_other_systems() -> None:
     assert importers == {"interop", "cli", "action"}
 
 
+def test_the_action_runs_no_command_line() -> None:
+    """The container action shares what is printed with the command line, and none of its commands."""
+    shared = {target for name in MODULES if name.startswith("action/") for target in own(name)}
+    assert {target for target in shared if target.startswith("cli")} == {"cli/console"}
+
+
 def test_every_room_has_its_row() -> None:
     """There is nothing at the package's root but what the rows name."""
     assert {name.split("/")[0].removesuffix(".py") for name in MODULES} == set(ROOMS)

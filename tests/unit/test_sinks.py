@@ -13,10 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from raggate.action import steps
-from raggate.cli import main as cli
+from raggate.cli import console
 from raggate.errors import CannotTell, RaggateError, UsageError
 from raggate.github.runner import results
-from raggate.models.publication import Ended, Publication
+from raggate.models.publication import Publication, RunFailure
 from raggate.reports import comment, failure, terminal, verdict_file
 from raggate.text.quote import cut, quoted
 from rendered import problems, visible
@@ -70,7 +70,7 @@ def printed(show: Callable[[], None]) -> list[str]:
 def test_log(text: str) -> None:
     """An error has exactly its own lines in a log: no command, nothing unseen, and its first and last words stay."""
     for error in errors(text):
-        lines = printed(lambda error=error: cli.say_error(error))  # type: ignore[misc]
+        lines = printed(lambda error=error: console.say_error(error))  # type: ignore[misc]
         assert len(lines) == len(error.lines) + bool(error.hint) + bool(error.log) + len(error.log)
         assert BEGIN in lines[0]
         assert lines[0].endswith(END)
@@ -113,13 +113,13 @@ def test_annotation_of_a_step(text: str) -> None:
 def test_pages_without_a_verdict(text: str) -> None:
     """Comment, alert, summary and summary.md of an error hold it as text alone, its first and last words included."""
     for error in errors(text):
-        ended = Ended.of(error, "notes")
+        failed = RunFailure.of(error, "notes")
         whole = [
-            comment.render_ended(ended, Publication()),
-            failure.render_markdown(error, "notes", "run-1"),
+            comment.render_failure(failed, Publication()),
+            failure.render_markdown(failed, "run-1"),
             results.summary(None, error, 2),
         ]
-        for page in (*whole, comment.render_ended_alert(ended, Publication())):
+        for page in (*whole, comment.render_failure_alert(failed, Publication())):
             assert list(problems(page)) == []
             assert not seen(page)
             assert BEGIN in visible(page)
@@ -134,7 +134,7 @@ def test_pages_without_a_verdict(text: str) -> None:
 def test_verdict_file_without_a_verdict(text: str) -> None:
     """The sentences of verdict.json are printable and keep their first and last words."""
     for error in errors(text):
-        value = json.loads(failure.render_json(error, "notes", "run-1"))
+        value = json.loads(failure.render_json(RunFailure.of(error, "notes"), "run-1"))
         sentences = [value["headline"], value["hint"], *value["log"], *(one["message"] for one in value["reasons"])]
         assert value["headline"].startswith(BEGIN)
         assert END in value["headline"] or len(error.lines) > 1

@@ -20,7 +20,7 @@ _DAYS = re.compile(r"[1-9][0-9]{0,4}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PromoteInputs:
     """What the inputs ask for, each of them of a known shape.
 
     Attributes:

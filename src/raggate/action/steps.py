@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from raggate.cli import main
-from raggate.cli.hooks import Caller
+from raggate.cli import console
 from raggate.config.first_run import FirstRun
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.errors import ExitCode, UsageError
 from raggate.github import bases
-from raggate.github.runner import commands, event, results, step_inputs
-from raggate.github.step_context import Record, Runner, prefix_of
-from raggate.inputs import sources
-from raggate.models.verdict import Review
+from raggate.github.runner import commands, results, step_inputs
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
 from raggate.text.escape import log_line, plain
 
 if TYPE_CHECKING:
+    from raggate.config.overrides import Overrides
     from raggate.github.rest.client import GitHub
+    from raggate.pipeline.request import Request
 
 WORKING_TREE = "working-tree"
 """The value of `against` that keeps the trusted inputs of an event from being looked for elsewhere."""
@@ -29,49 +29,46 @@ _OWN = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch"
 # what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
 
 
-def gate(
-    inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, record: Record
-) -> int:
+def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner: Runner, state: StepState) -> int:
     """Gate, and show on GitHub how it went. Returns the exit code of the verdict.
 
     Raises:
         UsageError: for inputs that cannot be used.
     """
-    from raggate.github.publish import Settings, Surface
+    from raggate.github.publish import GitHubReporter, Settings
+    from raggate.pipeline import check as pipeline
 
-    arguments, by_event = _arguments(inputs, happened)
-    caller = _caller(inputs, happened, github, runner, record, introducing=by_event)
-    asked = Settings(
+    request = _request(inputs, event, github, runner, state)
+    settings = Settings(
         comment=inputs["comment"],
-        check_run=_check_name(inputs, happened),
+        check_run=_check_name(inputs, event),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
     )
-    surface = record.surface = Surface(happened, github, asked, _unshown)
-    if github is None and asked.comment != "never" and happened.comments:
+    reporter = state.reporter = GitHubReporter(event, github, settings, _unshown)
+    if github is None and settings.comment != "never" and event.comments:
         say("no comment: the input github-token is empty")
-    check = surface.begin()
+    check = reporter.begin()
     if check is not None:
         commands.set_values(runner.state, {"CHECK_RUN": str(check)})
-    try:
+
+    def judge() -> int:
         # told like every other way to end, on the pull request too
-        bases.check(happened.base_ref, happened.default_branch, inputs["bases"])
-        code = main.run_command(arguments, caller)
-    except UsageError as error:
-        main.say_error(error)
-        record.error = error
-        code = int(error.exit_code)
-    record.suite = record.suite or _suite(inputs, happened, github, runner, introducing=by_event)
-    record.outputs = surface.finish(record.told(code))
-    if check is not None and surface.check is None:
+        bases.check(event.base_ref, event.default_branch, inputs["bases"])
+        result = pipeline.check(request)
+        state.review = result.review
+        console.show_review(result.review, result.directory, runner.environment, fence=fence)
+        return result.review.verdict.exit_code
+
+    code, state.error = console.guarded(judge, runner.environment, fence)
+    state.outputs = reporter.finish(state.outcome(code, _suite(request, inputs, runner, state)))
+    if check is not None and reporter.check is None:
         commands.set_values(runner.state, {"CHECK_RUN": ""})
     return code
 
 
-def relay_comment(
-    inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, record: Record
-) -> int:
+def comment(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner: Runner, state: StepState) -> int:
     """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
     from raggate.github import fork_comment
     from raggate.interop.systems import SYSTEMS
@@ -80,19 +77,19 @@ def relay_comment(
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     config = runner.workspace / inputs["config"]
     about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
-    what = fork_comment.of(happened, config, runner.workspace, **about, systems=SYSTEMS)
+    run = fork_comment.fork_run(event, config, runner.workspace, **about, systems=SYSTEMS)
     token, login = inputs["github-token"], inputs["token-login"]
-    asked = fork_comment.settings_of(what, when=inputs["comment"], token=token, login=login)
+    settings = fork_comment.settings_of(run, when=inputs["comment"], token=token, login=login)
     failed = False
-    for done in fork_comment.comment(github, happened, what, asked, _unshown):
-        verdict = results.name_of(done.told.code)
-        record.outputs = {"verdict": verdict, "exit-code": str(done.told.code), "comment-url": done.url}
-        record.summary += done.summary
-        failed |= done.failed
-        say(f"pull request {done.number}: {verdict}, {done.url or 'no comment'}")
-    if not record.summary:
-        record.outputs = {"verdict": "", "exit-code": ""}
-        record.summary = f"{fork_comment.NOBODY}.\n"
+    for result in fork_comment.comment(github, event, run, settings, _unshown):
+        verdict = results.name_of(result.outcome.code)
+        state.outputs = {"verdict": verdict, "exit-code": str(result.outcome.code), "comment-url": result.url}
+        state.summary += result.summary
+        failed |= result.failed
+        say(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")
+    if not state.summary:
+        state.outputs = {"verdict": "", "exit-code": ""}
+        state.summary = f"{fork_comment.NOBODY}.\n"
         say(fork_comment.NOBODY)
     return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)
 
@@ -112,104 +109,89 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
             )
 
 
-def _arguments(inputs: Mapping[str, str], happened: event.Event) -> tuple[list[str], bool]:
-    """Give the command line, and whether the event chose the commit that the trusted inputs come from."""
-    base = happened.base
-    if happened.privileged and inputs["against"] == WORKING_TREE:
+def _request(
+    inputs: Mapping[str, str], event: Event, github: GitHub | None, runner: Runner, state: StepState
+) -> Request:
+    """Say what is to be checked. Where no commit is named, the event chooses the one that the trusted inputs are of."""
+    if event.privileged and inputs["against"] == WORKING_TREE:
         raise UsageError(
             f"against: {WORKING_TREE} is refused on pull_request_target: the change could edit the gate that judges "
             "it, beside a token that can write",
             hint="Leave `against` out: the base commit judges.",
         )
-    by_event = not inputs["against"] and base is not None
-    against = "" if inputs["against"] == WORKING_TREE else inputs["against"] or base or ""
-    flags = ("config", "suite", "api-image", "api-build", "api-url", "against", "baseline", "out")
-    given = {**inputs, "against": against}
-    words = ["check", *(f"--{name}={given[name]}" for name in flags if given[name])]
-    return [*words, "--store-full-text"] if inputs["store-full-text"] == "true" else words, by_event
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline.request import Request
 
-
-def _caller(
-    inputs: Mapping[str, str],
-    happened: event.Event,
-    github: GitHub | None,
-    runner: Runner,
-    record: Record,
-    *,
-    introducing: bool,
-) -> Caller:
-    def created(directory: Path) -> None:
-        record.directory = directory
-        announce(runner, directory)
-
-    def configured(suite: str) -> None:
-        # the change's own configuration, which is read for the preview, has no say
-        record.suite = record.suite or suite
-
-    def failed(error: RaggateError) -> None:
-        record.error = error
-
-    def judged(review: Review, directory: Path) -> None:
-        record.review, record.directory = review, directory
-
-    return Caller(
-        created=created,
-        configured=configured,
-        failed=failed,
-        judged=judged,
-        remote=_remote(github, happened, runner, serving=introducing),
-        introducing=introducing,
-        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not happened.privileged),
+    by_event = not inputs["against"] and event.base is not None
+    against = None if inputs["against"] == WORKING_TREE else inputs["against"] or event.base
+    return Request(
+        config_file=Path(inputs["config"]),
+        environment=dict(runner.environment),
+        say=console.say,
+        systems=SYSTEMS,
+        overrides=overrides(inputs, contained=_contained(inputs, event)),
+        against=against,
+        out=path(inputs, "out"),
+        baseline_file=path(inputs, "baseline"),
+        full_text=inputs["store-full-text"] == "true",
+        remote=remote_of(runner.workspace, event.repository, github if by_event else None),
+        introducing=by_event,
+        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not event.privileged),
         action=True,
-        contained=_contained(inputs, happened),
-        fence=fence,
+        created=lambda directory: announce(directory, runner, state),
     )
 
 
-def _suite(
-    inputs: Mapping[str, str], happened: event.Event, github: GitHub | None, runner: Runner, *, introducing: bool
-) -> str:
-    """Name the suite of a configuration that could not be used, so that its one comment tells what is wrong."""
-    from raggate.inputs import suite_names
+def overrides(inputs: Mapping[str, str], *, contained: bool = False) -> Overrides:
+    """Give what the inputs say instead of the configuration; see `Overrides`."""
+    from raggate.config.overrides import Overrides
 
-    config = runner.workspace / inputs["config"]
-    against = None if inputs["against"] == WORKING_TREE else inputs["against"] or happened.base
-    remote = _remote(github, happened, runner, serving=introducing)
-    found = suite_names.find(config.parent, config.name, against=against, remote=remote)
-    return found or inputs["suite"] or inputs["config"]
+    names = ("suite", "api-image", "api-build", "api-url")
+    return Overrides(**{name.replace("-", "_"): inputs[name] or None for name in names}, contained=contained)
 
 
-def announce(runner: Runner, directory: Path) -> None:
+def path(inputs: Mapping[str, str], name: str) -> Path | None:
+    """Give the path that an input names; None where it is empty."""
+    return Path(inputs[name]) if inputs[name] else None
+
+
+def announce(directory: Path, runner: Runner, state: StepState) -> None:
     """Tell the post step and the steps that follow of the run directory, for the case that this step is killed."""
+    state.directory = directory
     commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
     commands.set_values(runner.output, {"run-directory": results.shown(directory, runner.workspace)})
 
 
-def _check_name(inputs: Mapping[str, str], happened: event.Event) -> str:
+def _suite(request: Request, inputs: Mapping[str, str], runner: Runner, state: StepState) -> str:
+    """Name the suite, also of a configuration that could not be used, so that its one comment tells what is wrong."""
+    from raggate.inputs import suite_names
+    from raggate.pipeline.result import RunFailed
+
+    if state.review is not None:
+        return state.review.run.suite
+    if isinstance(state.error, RunFailed) and state.error.failure.suite:
+        return state.error.failure.suite
+    config = runner.workspace / inputs["config"]
+    suite = suite_names.find(config.parent, config.name, against=request.against, remote=request.remote)
+    return suite or inputs["suite"] or inputs["config"]
+
+
+def _check_name(inputs: Mapping[str, str], event: Event) -> str:
     """Name the check run. What a branch says of itself is not what the branch it goes into says of it."""
-    by_itself = happened.base is None and inputs["against"] in {"", WORKING_TREE}
-    itself = happened.head_ref if by_itself else ""
-    return bases.check_name(inputs["check-run"], happened.base_ref, happened.default_branch, itself=itself)
+    by_itself = event.base is None and inputs["against"] in {"", WORKING_TREE}
+    itself = event.head_ref if by_itself else ""
+    return bases.check_name(inputs["check-run"], event.base_ref, event.default_branch, itself=itself)
 
 
-def _contained(inputs: Mapping[str, str], happened: event.Event) -> bool:
+def _contained(inputs: Mapping[str, str], event: Event) -> bool:
     """Say whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
-    if inputs["allow-pull-request-target"] == "true" and happened.number is not None:
+    if inputs["allow-pull-request-target"] == "true" and event.number is not None:
         return True
-    return happened.name not in _OWN and inputs["allow-command"] != "true"
-
-
-def _remote(github: GitHub | None, happened: event.Event, runner: Runner, *, serving: bool) -> sources.Remote:
-    """Say where the job has its commits; with `serving`, those on the server too."""
-    if github is None or not serving:
-        return sources.Remote(workspace=runner.workspace)
-    from raggate.github.rest.git_objects import Objects
-
-    return sources.Remote(workspace=runner.workspace, objects=Objects(github, happened.repository))
+    return event.name not in _OWN and inputs["allow-command"] != "true"
 
 
 @contextmanager
-def opened_github(inputs: Mapping[str, str], happened: event.Event) -> Iterator[GitHub | None]:
+def opened_github(inputs: Mapping[str, str], event: Event) -> Iterator[GitHub | None]:
     """Open the API of the server that the step runs for; None without a token."""
     if not inputs["github-token"]:
         yield None
@@ -217,8 +199,8 @@ def opened_github(inputs: Mapping[str, str], happened: event.Event) -> Iterator[
     from raggate.github.rest.client import GitHub
 
     with GitHub(
-        api_url=happened.api_url,
-        graphql_url=happened.graphql_url,
+        api_url=event.api_url,
+        graphql_url=event.graphql_url,
         token=inputs["github-token"],
         ca_file=Path(inputs["ca-file"]) if inputs["ca-file"] else None,
         say=say,
@@ -242,4 +224,4 @@ def warn(title: str, text: str) -> None:
 
 def say(text: str) -> None:
     """Print a line to the log of the step."""
-    print(f"raggate: {log_line(text)}", file=sys.stderr)  # noqa: T201 - the log of the step
+    console.say(text)

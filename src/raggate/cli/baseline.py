@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.cli import console
 from raggate.errors import UsageError
 from raggate.text.escape import log_line, plain
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from raggate.models.history import History, Revision
     from raggate.models.scorecard import MetricValue
     from raggate.reports.history_table import Column
-
-LOG_WIDTH = 140
-"""Columns when the output is not a terminal."""
 
 _CONFIG = click.option(
     "--config",
@@ -122,8 +118,7 @@ def log(
     elif form == "markdown":
         click.echo(history_table.render_markdown(past, chosen), nl=False)
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else LOG_WIDTH
-        click.echo(history_table.render_text(past, chosen, width=width), nl=False)
+        click.echo(history_table.render_text(past, chosen, width=console.width()), nl=False)
     if past.shallow:
         click.echo(f"raggate: the clone is shallow. {history.DEEPEN}", err=True)
 

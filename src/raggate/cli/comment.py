@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from raggate.cli.hooks import current
 from raggate.errors import CannotTell, UsageError
 from raggate.text.escape import log_line
 
@@ -36,7 +36,16 @@ from raggate.text.escape import log_line
     "--workflow", default="rag-gate.yml", show_default=True, help="The workflow file that must have measured."
 )
 @click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
-def comment(config_file: Path, artifact: str, when: str, bases: str, workflow: str, token_login: str) -> None:
+@click.pass_obj
+def comment(
+    environment: Mapping[str, str],
+    config_file: Path,
+    artifact: str,
+    when: str,
+    bases: str,
+    workflow: str,
+    token_login: str,
+) -> None:
     """Comment on the pull request whose run has just ended, from what that run measured.
 
     For the event workflow_run, with the token in GITHUB_TOKEN. Configuration, questions, notes and baseline are those
@@ -47,14 +56,13 @@ def comment(config_file: Path, artifact: str, when: str, bases: str, workflow: s
     from raggate.github.runner import event, results
     from raggate.interop.systems import SYSTEMS
 
-    environment = current().environment
     token = environment.get("GITHUB_TOKEN", "")
     if not token:
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
-    happened = event.read(environment, allow_pull_request_target=False)
+    started_by = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-    what = fork_comment.of(
-        happened,
+    run = fork_comment.fork_run(
+        started_by,
         Path.cwd() / config_file,
         workspace,
         artifact=artifact,
@@ -62,14 +70,15 @@ def comment(config_file: Path, artifact: str, when: str, bases: str, workflow: s
         workflow=workflow,
         systems=SYSTEMS,
     )
-    asked = fork_comment.settings_of(what, when=when, token=token, login=token_login)
-    with GitHub(api_url=happened.api_url, graphql_url=happened.graphql_url, token=token, say=_say) as github:
-        done = list(fork_comment.comment(github, happened, what, asked, _say))
-    for one in done:
-        click.echo(f"pull request {one.number}: {results.name_of(one.told.code)}, {one.url or 'no comment'}")
-    if not done:
+    settings = fork_comment.settings_of(run, when=when, token=token, login=token_login)
+    with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=_say) as github:
+        comments = list(fork_comment.comment(github, started_by, run, settings, _say))
+    for result in comments:
+        verdict = results.name_of(result.outcome.code)
+        click.echo(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")
+    if not comments:
         click.echo(fork_comment.NOBODY)
-    if any(one.failed for one in done):
+    if any(result.failed for result in comments):
         raise CannotTell("the comment could not be written")
 
 

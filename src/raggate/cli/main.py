@@ -1,82 +1,48 @@
-"""click commands: flags -> Invocation -> pipeline -> exit code. The only place that catches, the only os.environ."""
+"""click commands: flags -> Request -> pipeline -> what is printed, and an exit code. Reads os.environ."""
 
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import sys
-import traceback
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from raggate import __version__
-from raggate.cli import streams
+from raggate.cli import console
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
-from raggate.cli.hooks import Caller, current
-from raggate.errors import ExitCode, RaggateError
-from raggate.service import signals
-from raggate.text import disk
+from raggate.errors import ExitCode
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.config.schema import Config
-    from raggate.models.verdict import Review
-    from raggate.pipeline.request import Invocation
+    from raggate.pipeline.request import Request
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-CRASH_LOG = Path(".raggate/crash.log")
-LOG_WIDTH = 140
-"""Columns when the output is not a terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
-    prepare_process()
-    sys.exit(run_command(arguments, Caller()))
+    console.prepare_process()
+    sys.exit(run_command(arguments))
 
 
-def prepare_process() -> None:
-    """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
-    streams.prepare()
-    signals.install()
-
-
-def run_command(arguments: Sequence[str] | None, caller: Caller) -> int:
+def run_command(arguments: Sequence[str] | None) -> int:
     """Run the command line, say what went wrong, and give the exit code; see `raggate.errors.ExitCode`."""
-    known = replace(caller, environment=dict(os.environ))
-    try:
-        result = cli.main(
-            args=arguments,
-            prog_name="raggate",
-            standalone_mode=False,
-            obj=known,
-        )
-    except RaggateError as error:
-        say_error(error, caller.fence)
-        caller.failed(error)
-        return int(error.exit_code)
-    except click.ClickException as error:
-        error.show()
-        return int(ExitCode.USAGE)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("raggate: interrupted", err=True)
-        return int(ExitCode.INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
-        refused = disk.unwritable(error) if isinstance(error, OSError) else None
-        if refused is None:
-            say_crash(error)
-            return int(ExitCode.INTERNAL)
-        say_error(refused, caller.fence)
-        caller.failed(refused)
-        return int(refused.exit_code)
-    return result if isinstance(result, int) else int(ExitCode.PASS)
+    environment = dict(os.environ)
+
+    def command() -> int:
+        try:
+            code = cli.main(args=arguments, prog_name="raggate", standalone_mode=False, obj=environment)
+        except click.ClickException as error:
+            error.show()
+            return int(ExitCode.USAGE)
+        except click.Abort:
+            raise KeyboardInterrupt from None
+        return code if isinstance(code, int) else int(ExitCode.PASS)
+
+    return console.guarded(command, environment)[0]
 
 
 @click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -131,11 +97,10 @@ def check(**flags: Any) -> int:
     """Do everything: boot, ask, score, compare, decide, report."""
     from raggate.pipeline import check as pipeline
 
-    invocation = _invocation(**flags)
-    directory, review = pipeline.check(invocation)
-    current().judged(review, directory)
-    _show(review, directory)
-    return review.verdict.exit_code
+    request = _request(**flags)
+    result = pipeline.check(request)
+    console.show_review(result.review, result.directory, request.environment)
+    return result.review.verdict.exit_code
 
 
 @cli.command()
@@ -143,13 +108,9 @@ def check(**flags: Any) -> int:
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first questions, to try things out.")
 def run(*, limit: int | None, **flags: Any) -> None:
     """Boot the API and ask the golden set; leave a scored run directory without a verdict."""
-    from raggate.errors import CannotTell
     from raggate.pipeline import check as pipeline
 
-    directory, measured = pipeline.run(_invocation(**flags), limit)
-    click.echo(_shown(directory))
-    if measured.stopped is not None:
-        raise CannotTell(measured.stopped, log=measured.log)
+    console.show_run(pipeline.run(_request(**flags), limit))
 
 
 @cli.command()
@@ -185,7 +146,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
     from raggate.pipeline import rerun
 
     reports, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
-    _show(review, directory, reports=reports)
+    console.show_review(review, directory, os.environ, reports=reports)
     return review.verdict.exit_code
 
 
@@ -215,10 +176,12 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     from raggate.pipeline import rerun
 
     terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "by")}
-    target, proposal = rerun.promote_directory(_invocation(**flags), directory, dry_run=dry_run, **terms)
+    target, proposal = rerun.promote_directory(_request(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
     cases = f"{len({case.case_id for case in scorecard.cases})} cases"
-    click.echo(log_line(f"{_shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}"))
+    click.echo(
+        log_line(f"{console.shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}")
+    )
     click.echo("\n".join(rerun.promotion_lines(proposal)))
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
@@ -229,7 +192,7 @@ for _command in (*COMMANDS, *OTHER_SYSTEMS):
     cli.add_command(_command)
 
 
-def _invocation(
+def _request(
     *,
     config_file: Path,
     against: str | None = None,
@@ -237,98 +200,19 @@ def _invocation(
     out: Path | None = None,
     full_text: bool = False,
     **overrides: str | None,
-) -> Invocation:
-    from raggate.config.first_run import STRICT
+) -> Request:
     from raggate.config.overrides import Overrides
     from raggate.interop.systems import SYSTEMS
-    from raggate.pipeline.request import Invocation
-    from raggate.reports.progress import Progress
+    from raggate.pipeline.request import Request
 
-    caller = current()
-
-    def adjust(settings: Config) -> Config:
-        changed = Overrides(**overrides, contained=caller.contained).apply(settings)
-        caller.configured(changed.suite)
-        return changed
-
-    flags = {"config": None if str(config_file) == "raggate.yml" else config_file, **overrides}
-    flags |= {"against": against, "baseline": baseline_file}
-    words = [word for name, value in flags.items() if value for word in (f"--{name.replace('_', '-')}", str(value))]
-    return Invocation(
-        # a revision knows files by their paths; a link could lead from one to another
-        root=Path(os.path.normpath(Path.cwd() / config_file)).parent if against else config_file.resolve().parent,
-        config_name=config_file.name,
-        environment=caller.environment,
-        say=lambda line: click.echo(f"raggate: {log_line(line)}", err=True),
-        progress=Progress,
+    return Request(
+        config_file=config_file,
+        environment=dict(os.environ),
+        say=console.say,
         systems=SYSTEMS,
+        overrides=Overrides(**overrides, contained=False),
         against=against,
         out=out,
         baseline_file=baseline_file,
         full_text=full_text,
-        reproduce=shlex.join(["raggate", "check", *words]),
-        remote=caller.remote,
-        introducing=caller.introducing,
-        first_run=caller.first_run or STRICT,
-        action=caller.action,
-        adjust=adjust,
-        created=caller.created,
     )
-
-
-def _show(review: Review, directory: Path, *, reports: Path | None = None) -> None:
-    from raggate.pipeline import rerun
-    from raggate.reports import terminal
-
-    to_terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if to_terminal else LOG_WIDTH
-    color = to_terminal and "NO_COLOR" not in current().environment
-    # before the report, which ends with the verdict
-    _say_log(review.run.log, current().fence, more=" (all of them: api.log in the run directory)")
-    click.echo(terminal.render(review, width=max(width, 60), color=color), color=True)
-    comparison = review.comparison
-    click.echo(f"report:  {_shown((reports or directory) / 'summary.md')}")
-    if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
-        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(_shown(directory)))}")
-
-
-def _shown(path: Path) -> Path:
-    """Shorten a path for people: relative to where they are, when it lies below."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def say_error(error: RaggateError, fence: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-    """Print an error with its hint and the API's last log lines, all of it harmless for a CI log."""
-    for number, line in enumerate(error.lines):
-        prefix = f"raggate: {error.label}: " if number == 0 else "  "
-        click.echo(prefix + log_line(line, limit=1500), err=True)
-    _say_log(error.log, fence)
-    if error.hint:
-        click.echo(f"  {log_line(error.hint, limit=1000)}", err=True)
-
-
-def _say_log(lines: Sequence[str], fence: Callable[[], AbstractContextManager[None]], *, more: str = "") -> None:
-    """Print what the API logged last to standard error, which is where the fence stands."""
-    if lines:
-        click.echo(f"  the API's last log lines{more}:", err=True)
-        with fence():
-            for line in lines:
-                click.echo(f"  | {log_line(line, limit=500)}", err=True)
-
-
-def say_crash(error: BaseException) -> None:
-    """Say that raggate itself failed, and keep the details in a file, without secrets."""
-    from raggate.text.jsonio import write_atomic
-    from raggate.text.redact import of_environment, redact
-
-    secrets = of_environment(os.environ, os.environ)
-    details = redact("".join(traceback.format_exception(error)), secrets)
-    click.echo(f"raggate: internal error: {type(error).__name__}: {log_line(redact(str(error), secrets))}", err=True)
-    try:
-        if CRASH_LOG.parent.is_symlink():
-            raise NotADirectoryError(f"{CRASH_LOG.parent} is a link")
-        write_atomic(CRASH_LOG, details.encode(errors="backslashreplace"))
-        click.echo(f"  This is a bug in raggate. Please report it with {CRASH_LOG}.", err=True)
-    except OSError:
-        for line in details.splitlines():
-            click.echo(f"  | {log_line(line)}", err=True)

@@ -35,7 +35,7 @@ _SAME = "Measure again at the head of the branch: promote without `run-id`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RunSelector:
     """The workflow run that is to be adopted.
 
     Attributes:
@@ -62,147 +62,152 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adopted:
+class VerifiedRun:
     """A measured run, as its artifact holds it, and what vouches for it."""
 
     run: Run
     evidence: Evidence
 
 
-def adopt(github: GitHub, wanted: Wanted, inputs: Inputs) -> Adopted:
+def adopt(github: GitHub, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
     """Verify a workflow run and take what it measured.
 
     Args:
         github: the API, with a token that may read actions and contents.
-        wanted: the workflow run.
+        selector: the workflow run.
         inputs: the trusted inputs at the head of the target branch.
 
     Raises:
         CannotTell: for the first condition that does not hold.
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    record = _record(github, wanted)
-    _check_origin(record, wanted)
-    _check_outcome(record, wanted)
-    _check_commit(github, record, wanted)
-    artifact = _artifact(github, record, wanted)
-    run = _read(artifacts.download(github, wanted.repository, artifact), wanted)
-    eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {wanted.run}")
-    return Adopted(
+    record = _record(github, selector)
+    _check_origin(record, selector)
+    _check_outcome(record, selector)
+    _check_commit(github, record, selector)
+    artifact = _artifact(github, record, selector)
+    run = _read(artifacts.download(github, selector.repository, artifact), selector)
+    eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
+    return VerifiedRun(
         run=run,
         evidence=Evidence(
-            run=wanted.run,
+            run=selector.run,
             attempt=_attempt(record),
             event=str(record["event"]),
             commit=str(record["head_sha"]),
             url=plain(str(record.get("html_url") or ""), limit=500),
             adopted=True,
-            artifact=wanted.artifact,
+            artifact=selector.artifact,
             digest=plain(str(artifact.digest), limit=100),
             image=eligibility.image_of(run),
         ),
     )
 
 
-def _record(github: GitHub, wanted: Wanted) -> dict[str, Any]:
+def _record(github: GitHub, selector: RunSelector) -> dict[str, Any]:
     try:
-        found = github.get(f"/repos/{quote(wanted.repository)}/actions/runs/{wanted.run}")
+        found = github.get(f"/repos/{quote(selector.repository)}/actions/runs/{selector.run}")
     except GitHubError as error:
         if error.status == 404:
             raise CannotTell(
-                f"there is no workflow run {wanted.run} in {plain(wanted.repository)}",
+                f"there is no workflow run {selector.run} in {plain(selector.repository)}",
                 hint="The number is in the address of the run; its permission is `actions: read`.",
             ) from error
         raise
-    if not isinstance(found, dict) or found.get("id") != wanted.run:
-        raise GitHubError(f"GitHub: expected workflow run {wanted.run}; found something else")
+    if not isinstance(found, dict) or found.get("id") != selector.run:
+        raise GitHubError(f"GitHub: expected workflow run {selector.run}; found something else")
     return found
 
 
-def _check_origin(record: Mapping[str, Any], wanted: Wanted) -> None:
+def _check_origin(record: Mapping[str, Any], selector: RunSelector) -> None:
     """Check where the run comes from: the repository itself, an event that may be promoted, and the target branch."""
-    home = wanted.repository.lower()
+    home = selector.repository.lower()
     if _full_name(record.get("repository")).lower() != home:
-        raise _refusal(wanted, f"it belongs to another repository: {plain(_full_name(record.get('repository')))!r}")
+        raise _refusal(selector, f"it belongs to another repository: {plain(_full_name(record.get('repository')))!r}")
     origin = _full_name(record.get("head_repository"))
     if origin.lower() != home:
         shown = repr(plain(origin)) if origin else "a repository that was deleted"
-        raise _refusal(wanted, f"it measured code of {shown}: a run from a fork is never promoted")
+        raise _refusal(selector, f"it measured code of {shown}: a run from a fork is never promoted")
     event = str(record.get("event"))
     if event not in EVENTS:
         raise _refusal(
-            wanted, f"it was started by {plain(event)!r}; expected one of {', '.join(sorted(EVENTS))}", hint=_AGAIN
+            selector, f"it was started by {plain(event)!r}; expected one of {', '.join(sorted(EVENTS))}", hint=_AGAIN
         )
     branch = str(record.get("head_branch") or "")
-    queued = event == "merge_group" and branch.startswith(f"{_QUEUE}/{wanted.target}/")
-    if branch != wanted.target and not queued:
-        raise _refusal(wanted, f"it is of the branch {plain(branch)!r}, not of {plain(wanted.target)!r}", hint=_AGAIN)
-    path = str(record.get("path") or "")
-    if not workflow_files.is_of(path, wanted.workflow, branch):
+    queued = event == "merge_group" and branch.startswith(f"{_QUEUE}/{selector.target}/")
+    if branch != selector.target and not queued:
         raise _refusal(
-            wanted,
-            f"it is of the workflow {plain(path)!r}, not of {plain(wanted.workflow)!r}: another workflow can leave an "
-            f"artifact of any content under the name {plain(wanted.artifact)!r}",
+            selector, f"it is of the branch {plain(branch)!r}, not of {plain(selector.target)!r}", hint=_AGAIN
+        )
+    path = str(record.get("path") or "")
+    if not workflow_files.is_of(path, selector.workflow, branch):
+        raise _refusal(
+            selector,
+            f"it is of the workflow {plain(path)!r}, not of {plain(selector.workflow)!r}: another workflow can leave "
+            f"an artifact of any content under the name {plain(selector.artifact)!r}",
             hint="Where the gate's workflow is another file, name it in the input `workflow`.",
         )
 
 
-def _check_outcome(record: Mapping[str, Any], wanted: Wanted) -> None:
+def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     """Check how the run ended, that no later attempt replaced the one that is meant, and its age."""
     latest = _attempt(record)
-    if wanted.attempt is not None and wanted.attempt != latest:
-        raise _refusal(wanted, f"attempt {wanted.attempt} is not its latest, which is {latest}")
+    if selector.attempt is not None and selector.attempt != latest:
+        raise _refusal(selector, f"attempt {selector.attempt} is not its latest, which is {latest}")
     if record.get("status") != "completed":
-        raise _refusal(wanted, f"it has not ended: it is {plain(str(record.get('status')), limit=40)!r}")
+        raise _refusal(selector, f"it has not ended: it is {plain(str(record.get('status')), limit=40)!r}")
     if record.get("conclusion") != "success":
         raise _refusal(
-            wanted, f"it ended with {plain(str(record.get('conclusion')), limit=40)!r}, not with 'success'", hint=_AGAIN
+            selector,
+            f"it ended with {plain(str(record.get('conclusion')), limit=40)!r}, not with 'success'",
+            hint=_AGAIN,
         )
     begun = record.get("run_started_at") or record.get("created_at")
-    age = days_between(begun, wanted.now)
-    if wanted.max_age_days is not None and (age is None or age > wanted.max_age_days):
+    age = days_between(begun, selector.now)
+    if selector.max_age_days is not None and (age is None or age > selector.max_age_days):
         shown = "of unknown age" if age is None else f"{age:.1f} days old"
-        raise _refusal(wanted, f"it is {shown}; at most {wanted.max_age_days:g} days are taken", hint=_SAME)
+        raise _refusal(selector, f"it is {shown}; at most {selector.max_age_days:g} days are taken", hint=_SAME)
 
 
-def _check_commit(github: GitHub, record: Mapping[str, Any], wanted: Wanted) -> None:
+def _check_commit(github: GitHub, record: Mapping[str, Any], selector: RunSelector) -> None:
     commit = str(record.get("head_sha"))
-    if not commits.contains(github, wanted.repository, commit=commit, head=wanted.head):
+    if not commits.contains(github, selector.repository, commit=commit, head=selector.head):
         raise _refusal(
-            wanted,
-            f"its commit {plain(commit, limit=12)} cannot be reached from {plain(wanted.target)} at {wanted.head[:12]}",
+            selector,
+            f"its commit {plain(commit, limit=12)} cannot be reached from {plain(selector.target)} at "
+            f"{selector.head[:12]}",
             hint=_AGAIN,
         )
 
 
-def _artifact(github: GitHub, record: Mapping[str, Any], wanted: Wanted) -> Artifact:
+def _artifact(github: GitHub, record: Mapping[str, Any], selector: RunSelector) -> Artifact:
     """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
     latest = _attempt(record)
     since = str(record.get("run_started_at") or "")
     if not since and latest > 1:
-        raise _refusal(wanted, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
-    name = repr(plain(wanted.artifact))
-    found = artifacts.find(github, wanted.repository, wanted.run, wanted.artifact, since=since)
+        raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
+    name = repr(plain(selector.artifact))
+    found = artifacts.find(github, selector.repository, selector.run, selector.artifact, since=since)
     if found is None and latest > 1:
         raise _refusal(
-            wanted,
+            selector,
             f"its attempt {latest} left no artifact {name}, and what an earlier attempt left is not taken",
             hint=f"Run all jobs of the workflow again, not only those that failed. {_AGAIN}",
         )
     if found is None:
-        raise _refusal(wanted, f"it left no artifact {name}", hint=_AGAIN)
+        raise _refusal(selector, f"it left no artifact {name}", hint=_AGAIN)
     if not found.digest:
         raise _refusal(
-            wanted,
+            selector,
             f"GitHub knows no digest of its artifact {name}, so nothing vouches for what is downloaded",
             hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
         )
     return found
 
 
-def _read(files: Mapping[str, bytes], wanted: Wanted) -> Run:
+def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
     if "results.jsonl" not in files:
-        raise _refusal(wanted, "its artifact holds no results: nothing was measured", hint=_AGAIN)
+        raise _refusal(selector, "its artifact holds no results: nothing was measured", hint=_AGAIN)
     with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
         directory = Path(scratch)
         artifacts.write_run(files, directory)
@@ -210,7 +215,7 @@ def _read(files: Mapping[str, bytes], wanted: Wanted) -> Run:
             # where it was unpacked says nothing to anybody
             return run_directory.read(directory, named=Path())
         except RaggateError as error:
-            raise _refusal(wanted, f"the run directory in its artifact cannot be read: {error.message}") from None
+            raise _refusal(selector, f"the run directory in its artifact cannot be read: {error.message}") from None
 
 
 def _attempt(record: Mapping[str, Any]) -> int:
@@ -222,5 +227,5 @@ def _full_name(repository: object) -> str:
     return str(repository.get("full_name") or "") if isinstance(repository, dict) else ""
 
 
-def _refusal(wanted: Wanted, why: str, *, hint: str = "") -> CannotTell:
-    return CannotTell(f"workflow run {wanted.run} cannot become the baseline: {why}", hint=hint)
+def _refusal(selector: RunSelector, why: str, *, hint: str = "") -> CannotTell:
+    return CannotTell(f"workflow run {selector.run} cannot become the baseline: {why}", hint=hint)

@@ -12,7 +12,7 @@ from raggate.github.rest.client import GitHub
 from raggate.github.runner import commands, secrets
 from raggate.github.runner.event import Event
 from raggate.github.runner.results import name_of
-from raggate.models.publication import Ended, Links, Publication, Push
+from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import comment, markdown
 from raggate.reports.annotations import Annotation, for_log
@@ -31,7 +31,7 @@ class Settings:
         comment: `always`, `on-change` (only when something differs from the baseline or did not pass) or `never`.
         check_run: the name of a check run of its own, empty for none.
         prefix: directory of the configuration in the repository, `` or `folder/`.
-        relayed: whether an untrusted run measured what is told.
+        relayed: whether an untrusted run measured what is outcome.
         login: who writes with the token, where that is an app's own.
         secrets: values that must stand in nothing that is shown.
     """
@@ -45,12 +45,12 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StepOutcome:
     """How a run ended: its exit code, with a review or with the reason there is none; trusted sentences go beside."""
 
     code: int
     review: Review | None = None
-    ended: Ended | None = None
+    failure: RunFailure | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -59,9 +59,9 @@ class Told:
         return self.review.run.suite if self.review is not None else self.reason.suite or ""
 
     @property
-    def reason(self) -> Ended:
+    def reason(self) -> RunFailure:
         """Why there is no review."""
-        return self.ended or Ended(label=name_of(self.code), exit_code=self.code, lines=("The log says more.",))
+        return self.failure or RunFailure(label=name_of(self.code), exit_code=self.code, lines=("The log says more.",))
 
     @property
     def notable(self) -> bool:
@@ -74,8 +74,8 @@ class Told:
         return bool(moved or previewed or review.verdict.warnings or review.comparison.flips)
 
 
-class Surface:
-    """The GitHub surface of one run: what is shown where, to whom. Failing to show it is said and nothing more.
+class GitHubReporter:
+    """Shows one run on GitHub: what stands where, for whom. Failing to show it is said and nothing more.
 
     Args:
         event: what started the run.
@@ -114,21 +114,21 @@ class Surface:
             self._could_not("open the check run", error)
         return self.check
 
-    def finish(self, told: Told) -> dict[str, str]:
+    def finish(self, outcome: StepOutcome) -> dict[str, str]:
         """Show how the run ended: check run and comment. Returns the outputs that tell where."""
-        found = {"comment-url": ""}
+        outputs = {"comment-url": ""}
         if self.github is None:
-            return found
-        self.complete(told)
+            return outputs
+        self.complete(outcome)
         number = self.event.number
         if self.settings.comment != "never" and self.event.comments and number is not None:
             try:
-                found["comment-url"] = self._comment(self.github, number, told) or ""
+                outputs["comment-url"] = self._comment(self.github, number, outcome) or ""
             except (RaggateError, ValueError) as error:
                 self._could_not("comment on the pull request", error)
-        return found
+        return outputs
 
-    def complete(self, told: Told) -> None:
+    def complete(self, outcome: StepOutcome) -> None:
         """Complete the check run, if there is one open."""
         if self.github is None or self.check is None:
             return
@@ -138,48 +138,48 @@ class Surface:
                 self.github,
                 self.event.repository,
                 run_id=self.check,
-                conclusion=checks.conclusion_of(told.code),
-                title=f"{name_of(told.code)}{f' (base {base})' if base else ''}",
-                summary=self.summary(told, limit=CHECK_SUMMARY_BYTES),
-                annotations=self._check_annotations(told),
+                conclusion=checks.conclusion_of(outcome.code),
+                title=f"{name_of(outcome.code)}{f' (base {base})' if base else ''}",
+                summary=self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
+                annotations=self._check_annotations(outcome),
             )
             self.check = None
         except (RaggateError, ValueError) as error:
             self._could_not("complete the check run", error)
 
-    def summary(self, told: Told, *, limit: int) -> str:
+    def summary(self, outcome: StepOutcome, *, limit: int) -> str:
         """Render the report of the whole run: the step summary, and that of the check run.
 
         Args:
-            told: how it ended.
+            outcome: how it ended.
             limit: most bytes of UTF-8.
         """
-        publication = self._publication(told)
-        if told.review is not None:
-            return self._clean(markdown.render_summary(told.review, publication, limit=limit))
-        return self._clean(comment.render_ended(told.reason, publication, limit=limit))
+        publication = self._publication(outcome)
+        if outcome.review is not None:
+            return self._clean(markdown.render_summary(outcome.review, publication, limit=limit))
+        return self._clean(comment.render_failure(outcome.reason, publication, limit=limit))
 
-    def annotate(self, told: Told, *, lenient: bool) -> list[str]:
+    def annotate(self, outcome: StepOutcome, *, lenient: bool) -> list[str]:
         """Give the log commands for the annotations of the step, as many as the runner shows.
 
         Args:
-            told: how it ended.
+            outcome: how it ended.
             lenient: whether the step is green all the same: then none is an error, and a warning says so already.
         """
-        if told.review is None:
+        if outcome.review is None:
             return []
-        found = _annotations(told.review, self._links(told))
+        notes = _annotations(outcome.review, self._links(outcome))
         if lenient:
-            found = [replace(note, level="warning") if note.level == "error" else note for note in found]
+            notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
         # what could not be shown has been said by warnings too
-        kept = for_log(found, taken={"warning": self.said + int(lenient)})
+        kept = for_log(notes, taken={"warning": self.said + int(lenient)})
         return [
             commands.annotation(note.level, note.title, self._clean(note.message), path=note.path, line=note.line)
             for note in kept
         ]
 
-    def _check_annotations(self, told: Told) -> list[checks.CheckAnnotation]:
-        if told.review is None:
+    def _check_annotations(self, outcome: StepOutcome) -> list[checks.CheckAnnotation]:
+        if outcome.review is None:
             return []
         return [
             checks.CheckAnnotation(
@@ -189,35 +189,35 @@ class Surface:
                 title=note.title,
                 message=self._clean(note.message),
             )
-            for note in _annotations(told.review, self._links(told))
+            for note in _annotations(outcome.review, self._links(outcome))
             if note.path is not None
         ]
 
-    def _comment(self, github: GitHub, number: int, told: Told) -> str | None:
+    def _comment(self, github: GitHub, number: int, outcome: StepOutcome) -> str | None:
         event = self.event
-        publication = self._publication(told)
-        push = Push(head=event.head, verdict=name_of(told.code), run=event.run_id, attempt=event.attempt)
+        publication = self._publication(outcome)
+        push = Push(head=event.head, verdict=name_of(outcome.code), run=event.run_id, attempt=event.attempt)
         room = COMMENT_LIMIT
 
         def render(pushes: Sequence[Push]) -> str:
             shown = replace(publication, pushes=tuple(pushes))
-            if told.review is not None:
-                return self._clean(comment.render(told.review, shown, limit=room))
-            return self._clean(comment.render_ended(told.reason, shown, limit=room))
+            if outcome.review is not None:
+                return self._clean(comment.render(outcome.review, shown, limit=room))
+            return self._clean(comment.render_failure(outcome.reason, shown, limit=room))
 
         def alert(url: str, passed: Push) -> str:
             rerun = passed.head == push.head
-            if told.review is not None:
-                return self._clean(comment.render_alert(told.review, publication, sticky=url, rerun=rerun))
-            return self._clean(comment.render_ended_alert(told.reason, publication, sticky=url, rerun=rerun))
+            if outcome.review is not None:
+                return self._clean(comment.render_alert(outcome.review, publication, sticky=url, rerun=rerun))
+            return self._clean(comment.render_failure_alert(outcome.reason, publication, sticky=url, rerun=rerun))
 
         update = sticky.Update(
-            suite=told.suite,
+            suite=outcome.suite,
             push=push,
             render=render,
             alert=alert,
             mode="on-change" if self.settings.comment == "on-change" else "always",
-            notable=told.notable,
+            notable=outcome.notable,
             # a run that could comment itself has done so, with all that only its own workspace tells
             again=not self.settings.relayed,
         )
@@ -228,14 +228,14 @@ class Surface:
             self._say(f"did not comment on pull request {number}: {_WHY_NOT[done.state]}")
         return done.url
 
-    def _publication(self, told: Told) -> Publication:
+    def _publication(self, outcome: StepOutcome) -> Publication:
         # where nothing was judged, no policy was applied
-        judged = self.settings.relayed and told.review is not None
-        return Publication(links=self._links(told), relayed=judged, notes=told.notes, base=self.event.base_ref)
+        judged = self.settings.relayed and outcome.review is not None
+        return Publication(links=self._links(outcome), relayed=judged, notes=outcome.notes, base=self.event.base_ref)
 
-    def _links(self, told: Told) -> Links:
+    def _links(self, outcome: StepOutcome) -> Links:
         event = self.event
-        trusted = told.review.against if told.review is not None and not told.review.first_run else None
+        trusted = outcome.review.against if outcome.review is not None and not outcome.review.first_run else None
         return Links(
             server=event.server_url,
             repository=event.repository,

@@ -1,4 +1,4 @@
-"""The runner's side of a step: its files and workspace, and what is known of the step so far."""
+"""The runner's side of a step: its files and workspace, its commits, and what is known of the step so far."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING, Self
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github.runner.results import name_of
 from raggate.inputs import git, sources
-from raggate.models.publication import Ended
+from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.github.publish import Surface, Told
+    from raggate.github.publish import GitHubReporter, StepOutcome
+    from raggate.github.rest.client import GitHub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """What the runner hands to a step: the workspace, and its files for outputs, state and summary."""
+    """What the runner hands to a step: the workspace, its files for outputs, state and summary, and the environment."""
 
     workspace: Path
     output: Path
     state: Path
     summary: Path
+    environment: Mapping[str, str]
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
@@ -47,10 +49,10 @@ class Runner:
                 f"{', '.join(missing)}: not set, so this is not a step of a workflow",
                 hint="Outside GitHub Actions use `raggate check`.",
             )
-        found = cls(**{key: Path(environment[name]) for key, name in names.items()})
-        if not found.workspace.is_dir():
-            raise UsageError(f"GITHUB_WORKSPACE: {log_line(str(found.workspace))!r} is not a directory")
-        return found
+        paths = {key: Path(environment[name]) for key, name in names.items()}
+        if not paths["workspace"].is_dir():
+            raise UsageError(f"GITHUB_WORKSPACE: {log_line(str(paths['workspace']))!r} is not a directory")
+        return cls(**paths, environment=environment)
 
 
 def prefix_of(config: Path, workspace: Path) -> str:
@@ -63,49 +65,61 @@ def prefix_of(config: Path, workspace: Path) -> str:
     return sources.prefix_of(folder, git.find(folder, workspace), workspace)
 
 
+def remote_of(workspace: Path, repository: str, github: GitHub | None) -> sources.Remote:
+    """Say where a job has its commits.
+
+    Args:
+        workspace: the directory that its checkouts lie in.
+        repository: `owner/name`.
+        github: the API, where commits that no checkout has are read from the server; None where they are not.
+    """
+    if github is None:
+        return sources.Remote(workspace=workspace)
+    from raggate.github.rest.git_objects import Objects
+
+    return sources.Remote(workspace=workspace, objects=Objects(github, repository))
+
+
 @dataclass(slots=True, kw_only=True)
-class Record:
+class StepState:
     """What is known of a step so far.
 
     Attributes:
-        suite: as the configuration names it, once that is read.
         directory: the run directory, once there is one.
         review: the review, once there is a verdict.
         error: what ended the run without one.
         fail_on: how red the step may get.
         outputs: more outputs than the run directory tells.
-        surface: where on GitHub it is told, once the event is known.
+        reporter: what shows it on GitHub, once the event is known.
         summary: the step summary, where it is not of a run directory.
     """
 
-    suite: str = ""
     directory: Path | None = None
     review: Review | None = None
     error: RaggateError | None = None
     fail_on: str = "regression"
     outputs: dict[str, str] = field(default_factory=dict)
-    surface: Surface | None = None
+    reporter: GitHubReporter | None = None
     summary: str = ""
 
-    def told(self, code: int) -> Told:
-        """Give what is to be told of a step that ends with this exit code."""
-        from raggate.github.publish import Told
+    def outcome(self, code: int, suite: str = "") -> StepOutcome:
+        """Give the outcome of a step that ends with this exit code; `suite` is told where there is no review."""
+        from raggate.github.publish import StepOutcome
 
         waived = self.fail_on != "regression" and self.review is not None and code != ExitCode.PASS
         notes = (f"fail-on: {self.fail_on} may keep the step itself green.",) if waived else ()
         if self.review is not None and self.review.verdict.exit_code == code:
-            return Told(code=code, review=self.review, notes=notes)
-        error = self.error
-        ended = Ended(
-            label=error.label if error else name_of(code),
-            exit_code=code,
-            lines=error.lines if error else (_UNSAID.get(code, "The log of the step says more."),),
-            hint=error.hint if error else "",
-            log=error.log if error else (),
-            suite=self.suite,
-            waivers=error.waivers if error else (),
-        )
-        return Told(code=code, ended=ended, notes=notes)
+            return StepOutcome(code=code, review=self.review, notes=notes)
+        return StepOutcome(code=code, failure=self._failure(code, suite), notes=notes)
+
+    def _failure(self, code: int, suite: str) -> RunFailure:
+        from raggate.pipeline.result import RunFailed
+
+        if self.error is None:
+            message = _UNSAID.get(code, "The log of the step says more.")
+            return RunFailure(label=name_of(code), exit_code=code, lines=(message,), suite=suite)
+        waivers = self.error.failure.waivers if isinstance(self.error, RunFailed) else ()
+        return RunFailure.of(self.error, suite, waivers)
 
 
 _UNSAID = {

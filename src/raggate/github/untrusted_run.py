@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell, ExitCode
 from raggate.models.provenance import Provenance
-from raggate.models.publication import Ended
+from raggate.models.publication import RunFailure
 from raggate.models.run import Labelled, Result, Run
 from raggate.scoring.repeats import KEY, Repeated
 
@@ -97,7 +97,7 @@ def _chunks(claimed: Run) -> dict[str, int]:
     return {} if found is None else {"chunks": found}
 
 
-def without_results(verdict: bytes | None, suite: str) -> Ended:
+def without_results(verdict: bytes | None, suite: str) -> RunFailure:
     """Say that a run measured nothing. Whatever it claims, it did not pass.
 
     Args:
@@ -112,7 +112,7 @@ def without_results(verdict: bytes | None, suite: str) -> Ended:
     else:
         label, message = _MEASURED_NOTHING.get(claim.exit_code, _NO_RESULTS)
     words = [line for line in (*claim.headline.split("\n"), *claim.log) if line.strip()]
-    return Ended(
+    return RunFailure(
         label=label,
         exit_code=claim.exit_code if claim.exit_code in _MEASURED_NOTHING else int(ExitCode.CANNOT_TELL),
         lines=(message,),

@@ -49,7 +49,7 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class RunFailure:
     """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown.
 
     There is at least one line: of a file with several problems, one each.
@@ -63,8 +63,13 @@ class Ended:
     suite: str | None = None
     waivers: tuple[Waived, ...] = ()
 
+    @property
+    def message(self) -> str:
+        """The lines, one below the other."""
+        return "\n".join(self.lines)
+
     @classmethod
-    def of(cls, error: RaggateError, suite: str) -> Self:
+    def of(cls, error: RaggateError, suite: str, waivers: tuple[Waived, ...] = ()) -> Self:
         """Tell of a run that ended with an error."""
         return cls(
             label=error.label,
@@ -73,7 +78,7 @@ class Ended:
             hint=error.hint,
             log=error.log,
             suite=suite,
-            waivers=error.waivers,
+            waivers=waivers,
         )
 
 

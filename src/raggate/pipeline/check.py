@@ -6,18 +6,16 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from raggate.config import schema
 from raggate.config.imported import RunConfig
-from raggate.config.schema import Config
-from raggate.errors import Interrupted, RaggateError, UsageError
+from raggate.errors import ExitCode, RaggateError
 from raggate.gate import baseline, compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_worktree
+from raggate.inputs.trusted import ConfigHooks, Inputs, load_worktree
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
 from raggate.models.comparison import Comparison, Finding
@@ -26,10 +24,11 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Aside, Preview, Review, SourceLine, Verdict
 from raggate.pipeline import measure, run_directory
-from raggate.pipeline.request import Invocation
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import CheckResult, RunResult
+from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
 from raggate.reports import REPORTS
 from raggate.scoring import score
-from raggate.service.adapters import ADAPTERS, PROGRAM_ADAPTER
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
 
@@ -37,25 +36,26 @@ KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
 
 
-def check(invocation: Invocation) -> tuple[Path, Review]:
-    """Do everything: boot, ask, score, compare, decide, report. Returns the run directory and the review.
+def check(request: Request) -> CheckResult:
+    """Do everything: boot, ask, score, compare, decide, report.
 
     Raises:
-        RaggateError: for every way to end without a verdict; a run directory with the reason is then left too,
-            unless nothing was started.
+        RunFailed: for every way to end without a verdict; a run directory with the reason is then left too, unless
+            nothing was started.
     """
-    with _opened(invocation) as inputs:
-        waivers.check_cases(inputs.config, inputs.golden, invocation.config_name)
-        held_against = read_baseline(inputs, invocation.systems)
+    with load_inputs(request) as inputs:
+        waivers.check_cases(inputs.config, inputs.golden, request.config_name)
+        held_against = read_baseline(inputs, request.systems)
         known = held_against.scorecard.fingerprint if held_against else {}
-        directory, measured, scorecard = measure.measure(invocation, inputs, before=known)
-        with measure.told(directory, inputs.config):
+        directory, measured, scorecard = measure.measure(request, inputs, before=known)
+        with measure.failure_reports(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against
                 write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
-            settled = _waivers_settled(invocation, inputs, measured.started)
-            review = judge(measured, scorecard, held_against, first_run=inputs.first_run, waivers_settled=settled)
-            review = previewed(review, _preview(invocation, inputs, directory, review))
+            change = sources.WorkTree(request.root, confined=True)
+            settled = _by_another_commit(inputs) and waivers_settled(change, request.config_name, measured.started)
+            judged = judge(measured, scorecard, held_against, first_run=inputs.first_run, waivers_settled=settled)
+            review = with_preview(judged, lambda: _preview(request, inputs, directory, judged))
             aside = Aside(
                 places=places(review, inputs),
                 preview=review.preview,
@@ -63,22 +63,22 @@ def check(invocation: Invocation) -> tuple[Path, Review]:
                 waivers_settled=settled,
             )
             run_directory.write_aside(directory, aside)
-            return directory, tell(directory, review, aside)
+            return CheckResult(review=write_reports(directory, review, aside), directory=directory)
 
 
-def run(invocation: Invocation, limit: int | None = None) -> tuple[Path, Run]:
+def run(request: Request, limit: int | None = None) -> RunResult:
     """Boot, ask and score; leave a run directory without a verdict.
 
     Args:
-        invocation: what is asked for.
+        request: what the front end asks for.
         limit: how many questions are asked, the first of the golden set; None for all.
 
     Raises:
-        RaggateError: as `check`.
+        RunFailed: as `check`.
     """
-    with _opened(invocation) as inputs:
-        directory, measured, _ = measure.measure(invocation, _limited(inputs, limit))
-        return directory, measured
+    with load_inputs(request) as inputs:
+        directory, measured, _ = measure.measure(request, _limited(inputs, limit))
+        return RunResult(run=measured, directory=directory)
 
 
 def _limited(inputs: Inputs, limit: int | None) -> Inputs:
@@ -171,16 +171,39 @@ def _review(
     )
 
 
-def _waivers_settled(invocation: Invocation, inputs: Inputs, started: str) -> bool:
-    """Say whether the working tree's own configuration has no waiver left that has expired; it has no other say."""
-    if inputs.against is None or inputs.first_run:
-        return False
-    name = invocation.config_name
+def _by_another_commit(inputs: Inputs) -> bool:
+    """Say whether another commit's files judge, beside which those of the working tree are a change."""
+    return inputs.against is not None and not inputs.first_run
+
+
+def waivers_settled(change: sources.Source, config_name: str, started: str) -> bool:
+    """Say whether a change's own configuration has no waiver left that has expired; it has no other say.
+
+    Args:
+        change: the change's files.
+        config_name: the configuration's name in them.
+        started: when the run began, ISO 8601.
+    """
     try:
-        change = schema.load(sources.WorkTree(invocation.root, confined=True).read(name), name)
-    except (UsageError, OSError):
+        settings = schema.load(change.read(config_name), change.describe(config_name))
+    except (RaggateError, OSError):
         return False
-    return all(one.state != "expired" for one in waivers.standing(change.waivers, started))
+    return all(waiver.state != "expired" for waiver in waivers.standing(settings.waivers, started))
+
+
+def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
+    """Add what the change's own files would mean, or why that cannot be said, and what it makes of the verdict.
+
+    Raises:
+        RaggateError: when looking was interrupted; any other error is a part of the preview.
+    """
+    try:
+        seen = look()
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        seen = preview.failed(error)
+    return previewed(review, seen)
 
 
 def previewed(review: Review, seen: Preview | None) -> Review:
@@ -190,7 +213,7 @@ def previewed(review: Review, seen: Preview | None) -> Review:
     return replace(review, preview=seen, verdict=decided, lowers=lowers)
 
 
-def tell(directory: Path, review: Review, aside: Aside) -> Review:
+def write_reports(directory: Path, review: Review, aside: Aside) -> Review:
     """Write the reports into the run directory. Returns the review, `previewed` before, with what is told beside it."""
     review = replace(review, places=aside.places, first_run=aside.first_run)
     with deadlines.after_asking(len(review.run.results)):
@@ -228,26 +251,6 @@ def propose(
     )
 
 
-def _opened(invocation: Invocation) -> AbstractContextManager[Inputs]:
-    return load_trusted(_where(invocation), _checks(invocation))
-
-
-def _where(invocation: Invocation) -> InputSource:
-    return InputSource(
-        root=invocation.root,
-        config_name=invocation.config_name,
-        against=invocation.against,
-        remote=invocation.remote,
-        introducing=invocation.introducing,
-        first_run=invocation.first_run,
-        baseline_file=invocation.baseline_file,
-    )
-
-
-def _checks(invocation: Invocation) -> ConfigHooks:
-    return ConfigHooks(adjust=invocation.adjust, check=check_names)
-
-
 def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
     """Say where in the vault the gold supports of the questions that flipped stand, by case id."""
     cases = {case.id: case for case in inputs.golden.cases}
@@ -260,32 +263,26 @@ def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
     return {name: place for name, place in found.items() if place is not None}
 
 
-def _preview(invocation: Invocation, inputs: Inputs, directory: Path, review: Review) -> Preview | None:
+def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) -> Preview | None:
     """Say what the working tree's own files would mean; where questions or notes differ, they are measured too."""
-    if inputs.against is None or inputs.first_run:
+    if not _by_another_commit(inputs):
         return None
     if not inputs.ignored:
         return Preview()
-    try:
-        change = load_worktree(replace(_where(invocation), baseline_file=None), _checks(invocation))
-        found = preview.changes(inputs, change, score.directions(inputs.config.score.k), invocation.systems)
-        if review.run.stopped is None and (change.golden.hash, change.vault.hash) != (
-            inputs.golden.hash,
-            inputs.vault.hash,
-        ):
-            invocation.say("measuring the change's own questions and notes too, which decides nothing")
-            # its settings have no say, not even here
-            once = replace(inputs, config=inputs.config.asking_once())
-            mixed = replace(once, golden=change.golden, vault=change.vault, baseline=None)
-            _, again, scorecard = measure.measure(invocation, mixed, directory)
-            problems = (again.stopped,) if again.stopped else ()
-            rows = preview.advisory_rows(review.scorecard, scorecard)
-            found = replace(found, rows=rows, problems=(*found.problems, *problems))
-    except RaggateError as error:
-        if isinstance(error, Interrupted):
-            raise
-        return preview.failed(error)
-    return found
+    hooks = ConfigHooks(adjust=request.overrides.apply, check=check_names)
+    change = load_worktree(replace(source_of(request), baseline_file=None), hooks)
+    changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)
+    same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
+    if same or review.run.stopped is not None:
+        return changes
+    request.say("measuring the change's own questions and notes too, which decides nothing")
+    # its settings have no say, not even here
+    once = replace(inputs, config=inputs.config.asking_once())
+    mixed = replace(once, golden=change.golden, vault=change.vault, baseline=None)
+    _, again, scorecard = measure.measure(request, mixed, directory)
+    problems = (again.stopped,) if again.stopped else ()
+    rows = preview.advisory_rows(review.scorecard, scorecard)
+    return replace(changes, rows=rows, problems=(*changes.problems, *problems))
 
 
 def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | None:
@@ -297,22 +294,5 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
     if inputs.baseline is None:
         return None
     stored = inputs.baseline
-    found = baseline.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
-    return replace(found, commit=stored.commit)
-
-
-def check_names(settings: Config, name: str) -> None:
-    """Check what the configuration names of the shelves, which `config` does not know."""
-    if (settings.ask.adapter == PROGRAM_ADAPTER) != (settings.api.program is not None):
-        raise UsageError(f"{name}: ask.adapter {PROGRAM_ADAPTER!r} and the section api.program go together")
-    if settings.ask.adapter not in {*ADAPTERS, PROGRAM_ADAPTER}:
-        known = ", ".join((*ADAPTERS, PROGRAM_ADAPTER))
-        raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
-    metrics = score.directions(settings.score.k)
-    for metric, rule in settings.gate.metrics.items():
-        if metric not in metrics and rule not in (False, "off"):
-            raise UsageError(
-                f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
-                hint=f"Known: {', '.join(metrics)}.",
-            )
-    waivers.check_names(settings, metrics, name)
+    known = baseline.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
+    return replace(known, commit=stored.commit)

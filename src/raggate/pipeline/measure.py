@@ -29,7 +29,8 @@ from raggate.models.service import Place, Started
 from raggate.pipeline import run_directory
 from raggate.pipeline.error_log import ErrorLog
 from raggate.pipeline.partial_run import Asked
-from raggate.pipeline.request import Invocation
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunFailed
 from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
@@ -46,7 +47,7 @@ _INDEX = {"index_version": "index_version", "chunker_version": "chunker_version"
 
 
 def measure(
-    invocation: Invocation,
+    request: Request,
     inputs: Inputs,
     below: Path | None = None,
     *,
@@ -55,7 +56,7 @@ def measure(
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
     Args:
-        invocation: what the command line asks for.
+        request: what the front end asks for.
         inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
         before: the fingerprint of the baseline, which tells how large its index was; empty without one.
@@ -63,37 +64,37 @@ def measure(
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if below is None:
-        if invocation.out is None:
-            run_directory.check_place(invocation.root, settings.out)
-        directory = run_directory.create(invocation.out or invocation.root / settings.out, started)
-        invocation.created(directory)
+        if request.out is None:
+            run_directory.check_place(request.root, settings.out)
+        directory = run_directory.create(request.out or request.root / settings.out, started)
+        request.created(directory)
     else:
         directory = below / "preview"
         directory.mkdir()
     found = Asked()
-    with told(directory, settings):
+    with failure_reports(directory, settings):
         begin = time.monotonic()
-        blank = _blank_run(directory, started, invocation, inputs)
+        blank = _blank_run(directory, started, request, inputs)
         try:
-            stopped, log = _ask(invocation, inputs, directory, found, before)
+            stopped, log = _ask(request, inputs, directory, found, before)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(found.results)):
                 finished = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=stopped, log=log)
-                return directory, finished, _write(directory, finished, invocation, settings)
+                return directory, finished, _write(directory, finished, request, settings)
         except KeyboardInterrupt:
             asked = f"interrupted after {len(found.results)} of {_questions(inputs)} questions"
             partial = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=asked)
             partial = replace(partial, interrupted=True)
-            _write(directory, partial, invocation, settings)
-            raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, invocation.root)}.") from None
+            _write(directory, partial, request, settings)
+            raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, request.root)}.") from None
 
 
 def _ask(
-    invocation: Invocation, inputs: Inputs, directory: Path, found: Asked, before: Mapping[str, Any]
+    request: Request, inputs: Inputs, directory: Path, found: Asked, before: Mapping[str, Any]
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask into `found`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
-    secrets = _secrets(invocation, settings)
+    secrets = _secrets(request, settings)
     idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
     if idle == len(inputs.golden.cases):
         raise CannotTell(
@@ -101,16 +102,16 @@ def _ask(
             hint="Change ask.modes, or the modes that the questions name (retriever_types).",
         )
     if idle:
-        invocation.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
+        request.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
     for mode in settings.ask.modes:
         if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
-            invocation.say(f"no question is for mode {mode}")
+            request.say(f"no question is for mode {mode}")
     if settings.api.program is not None:
         if settings.ask.repeat_sample:
-            invocation.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
-        return _ask_program(settings.api.program, invocation, inputs, found.results, secrets), ()
-    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), invocation.environment)
-    place = _place(invocation, inputs, directory, secrets, found.images.append)
+            request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
+        return _ask_program(settings.api.program, request, inputs, found.results, secrets), ()
+    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), request.environment)
+    place = _place(request, inputs, directory, secrets, found.images.append)
     ready = boot.up(
         settings.api,
         place,
@@ -119,7 +120,7 @@ def _ask(
         say=place.say,
         max_body_bytes=settings.ask.max_body_bytes,
     )
-    with _hidden(secrets), ready as api, invocation.progress() as progress:
+    with _hidden(secrets), ready as api, request.progress() as progress:
         errors, without = ErrorLog(api), _without(secrets, inputs.vault)
 
         def keep(result: Result, done: int, total: int) -> None:
@@ -161,25 +162,25 @@ def _changed_vault(notes: Vault) -> str | None:
 
 
 def _place(
-    invocation: Invocation,
+    request: Request,
     inputs: Inputs,
     directory: Path,
     secrets: tuple[str, ...],
     identified: Callable[[str], None],
 ) -> Place:
     def say(line: str) -> None:
-        invocation.say(redact.redact_cut(line, secrets))
+        request.say(redact.redact_cut(line, secrets))
 
     # a preview works in the directory of its run
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
     return Place(
-        root=invocation.root,
+        root=request.root,
         out=directory.resolve(),
         runs=runs.resolve(),
         vaults=inputs.vault.directories,
-        environment=invocation.environment,
+        environment=request.environment,
         say=say,
-        in_action=invocation.action,
+        in_action=request.action,
         secrets=secrets,
         identified=identified,
     )
@@ -191,14 +192,14 @@ def _questions(inputs: Inputs) -> int:
 
 
 def _ask_program(
-    program: Program, invocation: Invocation, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
+    program: Program, request: Request, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
 ) -> str | None:
     """Ask by a program that is run for the questions; every result goes into `results` at once."""
     ask, cases = inputs.config.ask, inputs.golden.cases
-    passed = {name: invocation.environment[name] for name in program.pass_env if name in invocation.environment}
+    passed = {name: request.environment[name] for name in program.pass_env if name in request.environment}
     total = _questions(inputs)
     without = _without(secrets, inputs.vault)
-    with invocation.progress() as progress:
+    with request.progress() as progress:
 
         def keep(result: Result) -> None:
             results.append(without(result))
@@ -206,8 +207,8 @@ def _ask_program(
 
         asked = KebabSettings(
             command=tuple(program.run),
-            config=invocation.root / program.config if program.config else None,
-            root=invocation.root,
+            config=request.root / program.config if program.config else None,
+            root=request.root,
             environment={**passed, **program.env},
             modes=tuple(ask.modes),
             k=ask.k,
@@ -225,12 +226,12 @@ def _ask_program(
     return first.message if first is not None else None
 
 
-def _secrets(invocation: Invocation, settings: Config) -> tuple[str, ...]:
+def _secrets(request: Request, settings: Config) -> tuple[str, ...]:
     """Give the values that nothing may show: the API may know them, or find them, and print them."""
     api, mapped = settings.api, settings.ask.mapped
     sections = [api.command, api.program, *api.containers().values(), mapped]
     names = [name for section in sections if section is not None for name in section.pass_env]
-    return redact.of_environment(invocation.environment, names)
+    return redact.of_environment(request.environment, names)
 
 
 @contextmanager
@@ -259,7 +260,7 @@ def _without(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Resul
     return clean
 
 
-def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: Inputs) -> Run:
+def _blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -> Run:
     settings = inputs.config
     judging = (settings.golden, settings.baseline_path)
     return Run(
@@ -271,13 +272,13 @@ def _blank_run(directory: Path, started: str, invocation: Invocation, inputs: In
         config=settings,
         provenance=Provenance(
             raggate_version=__version__,
-            checkout=sources.head(invocation.root, invocation.remote),
+            checkout=sources.head(request.root, request.remote),
             against=inputs.against,
             ignored=tuple(inputs.ignored),
-            in_build_context=tuple(build_context.exposed(settings.api, invocation.root, judging)),
+            in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
-            reproduce=invocation.reproduce,
+            reproduce=request.reproduce,
         ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
     )
@@ -305,28 +306,30 @@ def _finished(
     )
 
 
-def _write(directory: Path, run: Run, invocation: Invocation, settings: Config) -> Scorecard:
-    run_directory.write(directory, run, full_text=invocation.full_text)
+def _write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:
+    run_directory.write(directory, run, full_text=request.full_text)
     scorecard = score.score(run, settings.score.k)
-    write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=invocation.full_text).encode())
-    theirs = compat_scores(run, settings.score.compat, invocation.systems, full_text=invocation.full_text)
+    write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=request.full_text).encode())
+    theirs = compat_scores(run, settings.score.compat, request.systems, full_text=request.full_text)
     write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard, theirs).encode())
     return scorecard
 
 
 @contextmanager
-def told(directory: Path, settings: Config) -> Iterator[None]:
-    """Leave the reason in the run directory when what is done in it ends without a verdict."""
+def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
+    """Leave the reason in the run directory when what is done in it ends without a verdict.
+
+    Raises:
+        RunFailed: for that end, with the waivers that stand.
+    """
     try:
         yield
     except KeyboardInterrupt:
         hint = f"What was done so far is in {_shown(directory)}."
         error = Interrupted("interrupted before there was a verdict", hint=hint)
-        _write_failure(directory, error, settings)
-        raise error from None
+        raise _failed(directory, error, settings) from None
     except RaggateError as error:
-        _write_failure(directory, error, settings)
-        raise
+        raise _failed(directory, error, settings) from error
 
 
 def _shown(directory: Path, root: Path | None = None) -> str:
@@ -337,7 +340,10 @@ def _shown(directory: Path, root: Path | None = None) -> str:
     return next(inner, Path(found.name)).as_posix()
 
 
-def _write_failure(directory: Path, error: RaggateError, settings: Config) -> None:
-    error.waivers = waivers.standing(settings.waivers, datetime.now(UTC).isoformat())
+def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed:
+    """Write the reports of an error, and give it with what they tell."""
+    standing_waivers = waivers.standing(settings.waivers, datetime.now(UTC).isoformat())
+    failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
     for name, render in FAILURE_REPORTS.items():
-        write_atomic(directory / name, render(error, settings.suite, directory.name).encode())
+        write_atomic(directory / name, render(failed.failure, directory.name).encode())
+    return failed

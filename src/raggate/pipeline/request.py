@@ -1,22 +1,24 @@
-"""What a command line asks for, beside the configuration: cli -> Invocation -> pipeline."""
+"""What a front end asks for, beside the configuration: cli or action -> Request -> pipeline."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.config.first_run import STRICT, FirstRun
-from raggate.config.schema import Config
+from raggate.config.overrides import Overrides
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
 from raggate.reports.progress import Progress
 
+USUAL = "raggate.yml"
+"""The configuration that is read where no other is named."""
 
-def unchanged(settings: Config) -> Config:
-    """Take the configuration as it was read."""
-    return settings
+AS_CONFIGURED = Overrides()
 
 
 def unheard(_: Path) -> None:
@@ -24,43 +26,72 @@ def unheard(_: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """What a command line asks for, beside the configuration.
+class Request:
+    """What a front end asks for, beside the configuration.
 
     Attributes:
-        root: absolute directory of the configuration file.
-        config_name: the file's name in it.
+        config_file: the configuration, as it was named; relative to the working directory, or absolute.
         environment: raggate's own environment, of which a backend hands on what its settings name.
         say: takes progress messages, one harmless line each.
-        progress: makes the progress display of the questions.
         systems: the other systems whose metrics files are baselines too, and whose numbers can be asked for.
+        progress: makes the progress display of the questions.
+        overrides: what counts instead of the configuration, and what it is refused for.
         against: revision that the trusted inputs are read from; None for the working tree.
         out: where run directories go, in place of the configured one.
         baseline_file: a baseline file on disk, in place of the configured one.
         full_text: keep whole chunk texts on disk.
-        reproduce: the command line that does the same, for reports.
         remote: opens a revision that the local repository does not have.
         introducing: whether a revision without a configuration means a first run, and not an error.
         first_run: what such a run takes from the change's own configuration.
         action: whether raggate was started as the container action.
-        adjust: changes the configuration once it is read, or refuses it.
-        created: hears of the run directory as soon as it exists.
+        created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
-    root: Path
-    config_name: str
+    config_file: Path
     environment: Mapping[str, str]
     say: Callable[[str], None]
-    progress: Callable[[], AbstractContextManager[Progress]]
     systems: Sequence[OtherSystem]
+    progress: Callable[[], AbstractContextManager[Progress]] = Progress
+    overrides: Overrides = AS_CONFIGURED
     against: str | None = None
     out: Path | None = None
     baseline_file: Path | None = None
     full_text: bool = False
-    reproduce: str = "raggate check"
     remote: Remote | None = None
     introducing: bool = False
     first_run: FirstRun = STRICT
     action: bool = False
-    adjust: Callable[[Config], Config] = unchanged
     created: Callable[[Path], None] = unheard
+
+    @property
+    def root(self) -> Path:
+        """The absolute directory of the configuration file."""
+        if self.against is None:
+            return self.config_file.resolve().parent
+        # a revision knows files by their paths; a link could lead from one to another
+        return Path(os.path.normpath(Path.cwd() / self.config_file)).parent
+
+    @property
+    def config_name(self) -> str:
+        """The name of the configuration file in its directory."""
+        return self.config_file.name
+
+    @property
+    def reproduce(self) -> str:
+        """The command line that does the same, for reports."""
+        given = self.overrides
+        flags = {"suite": given.suite, "api-image": given.api_image, "api-build": given.api_build}
+        flags |= {"api-url": given.api_url, "against": self.against}
+        return check_command(str(self.config_file), {**flags, "baseline": self.baseline_file})
+
+
+def check_command(config: str, flags: Mapping[str, object]) -> str:
+    """Write `raggate check` as a command line.
+
+    Args:
+        config: the configuration, as it is named from where the command is given.
+        flags: further flags without dashes -> value; those without a value are left out.
+    """
+    given = {"config": None if config == USUAL else config, **flags}
+    words = [word for name, value in given.items() if value for word in (f"--{name}", str(value))]
+    return shlex.join(["raggate", "check", *words])

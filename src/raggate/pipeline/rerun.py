@@ -19,8 +19,8 @@ from raggate.models.promotion import Proposal
 from raggate.models.run import Labelled, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Aside, Review
-from raggate.pipeline import check, run_directory
-from raggate.pipeline.request import Invocation
+from raggate.pipeline import check, run_directory, trusted_inputs
+from raggate.pipeline.request import USUAL, Request
 from raggate.reports import METRICS_REPORT, REPORTS
 from raggate.scoring import score as scoring
 from raggate.text.jsonio import parse_object, write_atomic
@@ -28,9 +28,6 @@ from raggate.text.quote import cut, quoted
 
 COMPARED = "compared"
 """Folder of a run directory with the reports of a comparison by another baseline or policy than its own."""
-
-_USUAL = "raggate.yml"
-"""The configuration that a command takes when it is not told of another."""
 
 
 def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSystem]) -> tuple[Run, Scorecard]:
@@ -119,7 +116,7 @@ def compare_directory(
     settings = measured.config
     policy = schema.load(read_file(policy_file), str(policy_file)) if policy_file else None
     if policy is not None:
-        check.check_names(policy, str(policy_file))
+        trusted_inputs.check_names(policy, str(policy_file))
         waivers.check_cases(policy, measured.golden, str(policy_file))
     if baseline_file is not None:
         held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, systems)
@@ -131,11 +128,11 @@ def compare_directory(
     aside = run_directory.read_aside(directory)
     review = _judged(measured, scorecard, held_against, aside, policy)
     (directory / COMPARED).mkdir(exist_ok=True)
-    return directory / COMPARED, check.tell(directory / COMPARED, review, aside)
+    return directory / COMPARED, check.write_reports(directory / COMPARED, review, aside)
 
 
 def promote_directory(
-    invocation: Invocation,
+    request: Request,
     directory: Path,
     *,
     reason: str = "",
@@ -146,7 +143,7 @@ def promote_directory(
     """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
 
     Args:
-        invocation: where the baseline stands, and the configuration whose policy counts.
+        request: where the baseline stands, and the configuration whose policy counts.
         directory: the run directory.
         reason: why; recorded.
         by: who promotes it; recorded.
@@ -159,29 +156,29 @@ def promote_directory(
     """
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression)
     measured = run_directory.read(directory)
-    settings = _policy(invocation, measured)
-    target = invocation.baseline_file or invocation.root / settings.baseline_path
+    settings = _policy(request, measured)
+    target = request.baseline_file or request.root / settings.baseline_path
     if target.is_dir():
         raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")
-    proposal = check.propose(measured, settings, terms, lambda: _present(invocation, target, settings, terms))
+    proposal = check.propose(measured, settings, terms, lambda: _present(request, target, settings, terms))
     if not dry_run:
         write_atomic(target, proposal.data)
     return target, proposal
 
 
-def _policy(invocation: Invocation, run: Run) -> RunConfig:
+def _policy(request: Request, run: Run) -> RunConfig:
     """Give the configuration whose policy a promotion is judged by: the one on disk, whatever the run was made with.
 
     Only where there is none, as beside runs that were carried in from elsewhere, is it the one of the run.
     """
-    path = invocation.root / invocation.config_name
-    if not path.exists() and invocation.config_name == _USUAL:
+    path = request.root / request.config_name
+    if not path.exists() and request.config_name == USUAL:
         return run.config
-    settings = invocation.adjust(schema.load(read_file(path), invocation.config_name))
-    check.check_names(settings, invocation.config_name)
+    settings = request.overrides.apply(schema.load(read_file(path), request.config_name))
+    trusted_inputs.check_names(settings, request.config_name)
     if settings.suite != run.suite:
         raise UsageError(
-            f"run {cut(run.run_id)} is of suite {quoted(run.suite)}, {invocation.config_name} of {settings.suite!r}",
+            f"run {cut(run.run_id)} is of suite {quoted(run.suite)}, {request.config_name} of {settings.suite!r}",
             hint="Name the configuration of its suite: -c FILE.",
         )
     return settings
@@ -192,14 +189,12 @@ def promotion_lines(proposal: Proposal) -> list[str]:
     return promote.table(proposal)
 
 
-def _present(
-    invocation: Invocation, target: Path, settings: RunConfig, terms: promote.Terms
-) -> tuple[Baseline | None, str]:
+def _present(request: Request, target: Path, settings: RunConfig, terms: promote.Terms) -> tuple[Baseline | None, str]:
     """Read the baseline that is to be replaced, or say why it cannot be read where that is accepted."""
     if not target.exists():
         return None, ""
     try:
-        return _baseline_on_disk(target, str(target), settings, invocation.systems), ""
+        return _baseline_on_disk(target, str(target), settings, request.systems), ""
     except UsageError as error:
         if terms.allow_regression and terms.reason:
             return None, error.message
@@ -221,7 +216,7 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
             "there, so nothing is decided anew",
             hint="Measure again with `raggate check`. Nothing was written.",
         )
-    return check.tell(directory, review, aside)
+    return check.write_reports(directory, review, aside)
 
 
 def _judged(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from raggate.errors import RaggateError
+from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
@@ -26,8 +26,8 @@ METRICS_REPORT: tuple[str, Callable[[Run, Scorecard, Mapping[str, Any]], str]] =
 TRACE_REPORT: tuple[str, Callable[..., str]] = ("trace.jsonl", trace_file.render)
 """One line per retrieved chunk; takes the run, and `full_text` to keep whole texts."""
 
-FAILURE_REPORTS: dict[str, Callable[[RaggateError, str, str], str]] = {
+FAILURE_REPORTS: dict[str, Callable[[RunFailure, str], str]] = {
     "summary.md": failure.render_markdown,
     "verdict.json": failure.render_json,
 }
-"""The same files when there is no verdict; each takes the error, the suite and the run id."""
+"""The same files when there is no verdict; each takes the failure and the run id."""

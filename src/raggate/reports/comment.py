@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raggate.models.publication import Ended, Publication
+from raggate.models.publication import Publication, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import failure, formatting, header, metric_tables, questions, sections
 from raggate.reports.budget import COMMENT_LIMIT, fit, utf16_units
@@ -25,9 +25,9 @@ def render(review: Review, publication: Publication, *, limit: int = COMMENT_LIM
     return fit(found, limit, utf16_units, elsewhere=sections.elsewhere(publication))
 
 
-def render_ended(ended: Ended, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
+def render_failure(failed: RunFailure, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
     """Render the comment about a run without a verdict: why, what to do, and the API's last words."""
-    found = failure.sections_of(ended, publication)
+    found = failure.sections_of(failed, publication)
     return fit(found, limit, utf16_units, elsewhere=sections.elsewhere(publication))
 
 
@@ -51,11 +51,11 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
     return _paragraphs(head, "\n".join(named), everything)
 
 
-def render_ended_alert(
-    ended: Ended, publication: Publication, *, sticky: str | None = None, rerun: bool = False
+def render_failure_alert(
+    failed: RunFailure, publication: Publication, *, sticky: str | None = None, rerun: bool = False
 ) -> str:
     """Render the short comment about a pass that was lost to a run without a verdict; see `render_alert`."""
-    head = _lost(ended.label, ended.suite or "", ended.lines[0], rerun=rerun)
+    head = _lost(failed.label, failed.suite or "", failed.lines[0], rerun=rerun)
     return _paragraphs(head, live_link("The whole message, and what to do next", sticky, publication.links))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from raggate.errors import ExitCode, RaggateError
+from raggate.errors import ExitCode
 from raggate.models.comparison import GoldenChanges
-from raggate.models.publication import Ended, Publication
+from raggate.models.publication import Publication, RunFailure
 from raggate.reports import header
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import live_link
@@ -32,22 +32,22 @@ _KILLED = (
 )
 
 
-def render_markdown(error: RaggateError, suite: str, run_id: str) -> str:
+def render_markdown(failure: RunFailure, run_id: str) -> str:
     """Render why there is no verdict, for summary.md."""
-    parts = [section.variants[0] for section in _told(Ended.of(error, suite)) if section.variants]
+    parts = [section.variants[0] for section in _sections(failure) if section.variants]
     return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(run_id)}</sub>"]) + "\n"
 
 
-def sections_of(ended: Ended, publication: Publication) -> list[Section]:
+def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
     """Give the sections of a comment about a run without a verdict."""
-    opening, hint, waivers, log = _told(ended)
+    opening, hint, waivers, log = _sections(failure)
     links = publication.links
     run = live_link("Workflow run with the log", links.run if links is not None else None, links)
     return [
         opening,
         header.notes(publication),
         hint,
-        Section(name="what to do next", rank=KEPT, variants=(next_step(ended.exit_code),)),
+        Section(name="what to do next", rank=KEPT, variants=(next_step(failure.exit_code),)),
         waivers,
         log,
         header.pushes(publication),
@@ -60,34 +60,34 @@ def next_step(exit_code: int) -> str:
     return _NEXT.get(ExitCode(exit_code), _KILLED) if exit_code in list(ExitCode) else _KILLED
 
 
-def _told(ended: Ended) -> tuple[Section, Section, Section, Section]:
-    suite = ended.suite or ""
+def _sections(failure: RunFailure) -> tuple[Section, Section, Section, Section]:
+    suite = failure.suite or ""
     variants = []
     for width, most, wide in ((1500, SHOWN_LINES, 300), (300, 10, 60), (200, 3, 60)):
-        lines = [safe(line, limit=width, middle=True) for line in ended.lines[:most]]
-        if len(ended.lines) > most:
-            lines.append(f"… and {len(ended.lines) - most} more")
-        variants.append(header.head(ended.label, safe(suite, limit=wide), lines))
-    hints = tuple(safe(ended.hint, limit=width, middle=True) for width in (600, 200) if ended.hint)
+        lines = [safe(line, limit=width, middle=True) for line in failure.lines[:most]]
+        if len(failure.lines) > most:
+            lines.append(f"… and {len(failure.lines) - most} more")
+        variants.append(header.head(failure.label, safe(suite, limit=wide), lines))
+    hints = tuple(safe(failure.hint, limit=width, middle=True) for width in (600, 200) if failure.hint)
     return (
         Section(name="the message", rank=KEPT, variants=tuple(variants)),
         Section(name="the hint", rank=1, variants=hints),
-        header.waivers(ended.waivers),
-        header.log(ended.log),
+        header.waivers(failure.waivers),
+        header.log(failure.log),
     )
 
 
-def render_json(error: RaggateError, suite: str, run_id: str) -> str:
+def render_json(failure: RunFailure, run_id: str) -> str:
     """Serialise why there is no verdict, for verdict.json."""
-    message = plain(error.message, limit=1500, middle=True)
+    message = plain(failure.message, limit=1500, middle=True)
     value = {
         "schema": SCHEMA,
-        "suite": suite,
+        "suite": failure.suite or "",
         "run_id": run_id,
-        "verdict": error.label,
-        "exit_code": int(error.exit_code),
+        "verdict": failure.label,
+        "exit_code": failure.exit_code,
         "headline": message,
-        "reasons": [{"code": error.label.replace(" ", "-"), "message": message}],
+        "reasons": [{"code": failure.label.replace(" ", "-"), "message": message}],
         "warnings": [],
         "baseline": None,
         "against": None,
@@ -101,11 +101,11 @@ def render_json(error: RaggateError, suite: str, run_id: str) -> str:
         "invariants": [],
         "fallen": [],
         "promotion_needs_permission": [],
-        "waivers": [asdict(waiver) for waiver in error.waivers],
+        "waivers": [asdict(waiver) for waiver in failure.waivers],
         "first_run": False,
         "preview": None,
         "not_used": [],
-        "hint": plain(error.hint, limit=1000, middle=True),
-        "log": [plain(line) for line in error.log],
+        "hint": plain(failure.hint, limit=1000, middle=True),
+        "log": [plain(line) for line in failure.log],
     }
     return dumps(value, pretty=True).decode()

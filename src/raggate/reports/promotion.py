@@ -37,7 +37,7 @@ write access has approved them. If required checks are missing below, do one of 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
+class PromotionContext:
     """What is told of a promotion beside the values.
 
     Attributes:
@@ -66,40 +66,40 @@ def title(proposal: Proposal) -> str:
     return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepts}"
 
 
-def render(proposal: Proposal, told: Circumstances, *, limit: int = COMMENT_LIMIT) -> str:
+def render(proposal: Proposal, context: PromotionContext, *, limit: int = COMMENT_LIMIT) -> str:
     """Render a promotion: the same for the same facts, to the byte.
 
     Args:
         proposal: what will be the baseline.
-        told: what is told beside it.
+        context: what is told beside it.
         limit: most UTF-16 units; at least `budget.SMALLEST_LIMIT`.
     """
     sections = [
-        _opening(proposal, told),
+        _opening(proposal, context),
         _accepts(proposal),
-        _values(proposal, told),
+        _values(proposal, context),
         _questions(proposal, "broke", "Questions lost", rank=2),
         _questions(proposal, "fixed", "Questions gained", rank=4),
         _cases(proposal),
-        _ratchet(told),
-        _origin(proposal, told),
-        Section(name="checks", rank=1, variants=(f"### Checks\n\n{_CHECKS}",) if told.opened else ()),
+        _ratchet(context),
+        _origin(proposal, context),
+        Section(name="checks", rank=1, variants=(f"### Checks\n\n{_CHECKS}",) if context.opened else ()),
     ]
-    return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", told.links.run, told.links))
+    return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", context.links.run, context.links))
 
 
-def _opening(proposal: Proposal, told: Circumstances) -> Section:
+def _opening(proposal: Proposal, context: PromotionContext) -> Section:
     scorecard = proposal.comparison.scorecard
     lowered = _kinds(proposal.reasons, "metric-down", "mean-down", "retired-cases", "removed-cases", "fewer-cases")
     first = proposal.comparison.baseline is None
     replaces = "the first baseline" if first else "the baseline"
     lines = [
         f"**Run {safe(scorecard.run_id, limit=80)} becomes {replaces} of suite {safe(scorecard.suite, limit=80)} on "
-        f"{safe(told.target, limit=120)}.**",
+        f"{safe(context.target, limit=120)}.**",
         f"Reason: {said(str(proposal.provenance.get('reason') or ''), limit=500)}",
     ]
-    if told.unsigned:
-        lines.append(_UNSIGNED.format(why=said(told.unsigned, limit=80)))
+    if context.unsigned:
+        lines.append(_UNSIGNED.format(why=said(context.unsigned, limit=80)))
     head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if lowered else "NOTE", *lines)
     return Section(name="the promotion", rank=KEPT, variants=(head,))
 
@@ -121,7 +121,7 @@ def _bullets(reasons: Sequence[Reason], most: int, width: int) -> str:
     return "\n".join(lines)
 
 
-def _values(proposal: Proposal, told: Circumstances) -> Section:
+def _values(proposal: Proposal, context: PromotionContext) -> Section:
     rows = sorted(proposal.rows, key=_worst_first)
     if not rows:
         return Section(name="values", rank=KEPT, variants=())
@@ -132,12 +132,12 @@ def _values(proposal: Proposal, told: Circumstances) -> Section:
     for most in (SHOWN, 30, _SHORT):
         more = f"\n\n… and {len(cells) - most} more" if len(cells) > most else ""
         shown = table(head, cells[:most], numbers=("before", "after", "change"))
-        variants.append(f"### Metrics\n\n{shown}{more}\n\n<sub>{_caption(rows, told)}</sub>")
+        variants.append(f"### Metrics\n\n{shown}{more}\n\n<sub>{_caption(rows, context)}</sub>")
     return Section(name="values", rank=KEPT, variants=tuple(variants))
 
 
-def _caption(rows: Sequence[Replacement], told: Circumstances) -> str:
-    target = safe(told.target, limit=120)
+def _caption(rows: Sequence[Replacement], context: PromotionContext) -> str:
+    target = safe(context.target, limit=120)
     means = any(_by_means(row) for row in rows)
     if not means and all(row.same_cases or not row.shared for row in rows):
         return f'Values over all cases; "before" is the baseline on {target}.'
@@ -234,11 +234,13 @@ def _cases(proposal: Proposal) -> Section:
     return Section(name="questions and notes", rank=3, variants=(text,) if lines else ())
 
 
-def _ratchet(told: Circumstances) -> Section:
-    rows = [(mode, metric, entry) for mode, found in sorted(told.accepted.items()) for metric, entry in found.items()]
+def _ratchet(context: PromotionContext) -> Section:
+    rows = [
+        (mode, metric, entry) for mode, found in sorted(context.accepted.items()) for metric, entry in found.items()
+    ]
     if not rows:
         return Section(name="ratchet", rank=5, variants=())
-    several = len(told.accepted) > 1
+    several = len(context.accepted) > 1
     # what has been given up most stands first
     rows.sort(key=lambda row: (row[2].lowered is None, row[2].moved is None, -row[2].drops, row[0], row[1]))
     moved = any(entry.moved for _, _, entry in rows)
@@ -269,13 +271,13 @@ def _lowered(low: Lowered | None) -> str:
     return f"{safe(low.on, limit=20)}{by}: {written(low.before)} → {written(low.after)}, {said(low.reason, limit=120)}"
 
 
-def _origin(proposal: Proposal, told: Circumstances) -> Section:
-    full = "\n".join(f"- {name}: {value}" for name, value in _facts(proposal, told))
+def _origin(proposal: Proposal, context: PromotionContext) -> Section:
+    full = "\n".join(f"- {name}: {value}" for name, value in _facts(proposal, context))
     return Section(name="where it comes from", rank=KEPT, variants=(f"### Where it comes from\n\n{full}",))
 
 
-def _facts(proposal: Proposal, told: Circumstances) -> Iterator[tuple[str, str]]:
-    evidence, links, known = told.evidence, told.links, proposal.provenance
+def _facts(proposal: Proposal, context: PromotionContext) -> Iterator[tuple[str, str]]:
+    evidence, links, known = context.evidence, context.links, proposal.provenance
     named = f"workflow run {evidence.run}, attempt {evidence.attempt}, {safe(evidence.event, limit=40)}"
     yield "measured by", link(named, evidence.url, links)
     yield "measured", said(str(known.get("measured") or ""), limit=40)
@@ -290,7 +292,7 @@ def _facts(proposal: Proposal, told: Circumstances) -> Iterator[tuple[str, str]]
     yield "started by", said(str(known.get("promoted_by") or ""), limit=100)
     yield "raggate", said(str(known.get("raggate_version") or ""), limit=40)
     yield "replaces", f"run {safe(str(known['previous']), limit=80)}" if known.get("previous") else "nothing"
-    for name, value in told.hashes.items():
+    for name, value in context.hashes.items():
         yield safe(name, limit=40), _code(value)
 
 

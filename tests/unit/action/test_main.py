@@ -1,11 +1,11 @@
-"""The action's entry point around the command line: what makes a step red, and what the runner is told."""
+"""The action's entry point around the pipeline: what makes a step red, and what the runner is told."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -13,10 +13,13 @@ import pytest
 
 from e2e import grammar
 from here import Done, called
-from raggate.action import main
-from raggate.cli import main as cli
-from raggate.cli.hooks import Caller
-from raggate.github.publish import Surface, Told
+from raggate.action import main, steps
+from raggate.errors import UsageError
+from raggate.github.publish import GitHubReporter, StepOutcome
+from raggate.pipeline import check as pipeline
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import CheckResult
+from reviews import passing
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 EVENT = {
@@ -29,7 +32,12 @@ EVENT = {
     "GITHUB_SHA": SHA,
 }
 NAMES = ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
-Command = Callable[[Sequence[str] | None, Caller], int]
+Check = Callable[[Request], CheckResult]
+IMPORTS = """
+import sys, os
+from raggate.action import main as action, steps
+from raggate.pipeline import check as pipeline
+"""
 
 
 def surroundings(root: Path, environment: dict[str, str]) -> dict[str, str]:
@@ -43,9 +51,8 @@ def surroundings(root: Path, environment: dict[str, str]) -> dict[str, str]:
 
 
 def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the step, or the post step, in a process of its own, with the command line replaced by a stub."""
-    imports = "import sys, os\nfrom raggate.action import main as action\nfrom raggate.cli import main as cli"
-    body = f"{imports}\n{stub}\nsys.exit(action.{call}())"
+    """Run the step, or the post step, in a process of its own, with the pipeline replaced by a stub."""
+    body = f"{IMPORTS}\n{stub}\nsys.exit(action.{call}())"
     return subprocess.run(
         [sys.executable, "-c", body],
         env=surroundings(root, environment),
@@ -57,15 +64,26 @@ def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> 
     )
 
 
-def step_here(root: Path, command: Command, **environment: str) -> Done:
-    """Run the step in this process, with the command line replaced by a stub."""
-    with mock.patch.object(cli, "run_command", command):
+def step_here(root: Path, check: Check, **environment: str) -> Done:
+    """Run the step in this process, with the pipeline replaced by a stub."""
+    with mock.patch.object(pipeline, "check", check):
         return called(main.step, at=root, environment=surroundings(root, environment), alone=True)
 
 
-def ends_with(code: int) -> Command:
-    """Give a stub of the command line that ends with an exit code."""
-    return lambda arguments, caller: code
+def ended(root: Path, code: int, **environment: str) -> Done:
+    """Run the step in this process, with a gate that ends with an exit code and shows nothing."""
+    with mock.patch.object(steps, "gate", return_value=code):
+        return called(main.step, at=root, environment=surroundings(root, environment), alone=True)
+
+
+def passes(_: Request) -> CheckResult:
+    """Stand for a pipeline whose verdict is a pass."""
+    return CheckResult(review=passing(), directory=Path("run"))
+
+
+def refuses(_: Request) -> CheckResult:
+    """Stand for a pipeline that cannot use what it reads."""
+    raise UsageError("no")
 
 
 def outputs(root: Path) -> dict[str, str]:
@@ -80,7 +98,7 @@ RED = {0: "", 1: "regression", 4: "regression", 3: "regression cannot-tell"}
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 70, 130, 137])
 def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None:
     """A pass is green, a lenient choice waives verdicts alone, and what it waives is said loudly; outputs never lie."""
-    done = step_here(tmp_path, ends_with(code), **{"INPUT_FAIL-ON": choice})
+    done = ended(tmp_path, code, **{"INPUT_FAIL-ON": choice})
     red = code != 0 and (code not in RED or choice in RED[code].split())
     assert done.code == (code if red else 0)
     assert outputs(tmp_path)["exit-code"] == str(code)
@@ -89,13 +107,13 @@ def test_what_makes_the_step_red(tmp_path: Path, code: int, choice: str) -> None
     assert ("green because of fail-on" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()) == waived
 
 
-def test_inputs_become_flags(tmp_path: Path) -> None:
-    """Each input that is given becomes the flag of the command line with the same name."""
-    stub = "cli.run_command = lambda arguments, caller: print(arguments) or 0"
+def test_inputs_become_a_request(tmp_path: Path) -> None:
+    """Each input that is given is asked for as by the flag of the command line with the same name."""
     given = {"INPUT_CONFIG": "a.yml", "INPUT_API-URL": "http://a", "INPUT_AGAINST": "-x y", "INPUT_SUITE": ""}
-    done = step(tmp_path, stub, **given, INPUT_STORE_FULL_TEXT="true")
-    expected = ["check", "--config=a.yml", "--api-url=http://a", "--against=-x y", "--store-full-text"]
-    assert done.stdout == f"{expected}\n"
+    (request,) = requests(tmp_path, **given, INPUT_STORE_FULL_TEXT="true")
+    assert request.reproduce == "raggate check --config a.yml --api-url http://a --against '-x y'"
+    assert (request.full_text, request.action) == (True, True)
+    assert (request.overrides.suite, request.out, request.baseline_file) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -109,21 +127,21 @@ def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(
     (tmp_path / "workspace").mkdir()
     if content is not None:
         (tmp_path / "workspace" / "raggate.yml").write_text(content)
-    told: list[str] = []
+    suites: list[str] = []
 
-    def finish(_: Surface, what: Told) -> dict[str, str]:
-        told.append(what.suite)
+    def finish(_: GitHubReporter, outcome: StepOutcome) -> dict[str, str]:
+        suites.append(outcome.suite)
         return {}
 
-    with mock.patch.object(Surface, "finish", finish):
-        step_here(tmp_path, ends_with(2), INPUT_SUITE="asked")
-    assert told == [suite]
+    with mock.patch.object(GitHubReporter, "finish", finish):
+        step_here(tmp_path, refuses, INPUT_SUITE="asked")
+    assert suites == [suite]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "GITHUB_WORKSPACE"])
 def test_a_missing_variable_is_named(tmp_path: Path, name: str) -> None:
     """Outside a workflow the step says which variable it misses, and what to run instead."""
-    done = step_here(tmp_path, ends_with(0), **{name: ""})
+    done = step_here(tmp_path, passes, **{name: ""})
     assert done.code == 2
     assert f"{name}: not set" in done.err
     assert "raggate check" in done.err
@@ -131,7 +149,7 @@ def test_a_missing_variable_is_named(tmp_path: Path, name: str) -> None:
 
 def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> None:
     """A step that is killed has said that it was interrupted, and that its post step has something to look for."""
-    done = step(tmp_path, "cli.run_command = lambda arguments, caller: os.kill(os.getpid(), 9)")
+    done = step(tmp_path, "pipeline.check = lambda request: os.kill(os.getpid(), 9)")
     assert done.returncode == -9
     assert (outputs(tmp_path)["verdict"], outputs(tmp_path)["exit-code"]) == ("interrupted", "130")
     assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED", "STEP"}
@@ -162,7 +180,7 @@ def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str, path
     """What the steps before and after cannot see is a usage error, whatever leads there, before anything is read."""
     (tmp_path / "workspace").mkdir()
     (tmp_path / "workspace" / "link").symlink_to(tmp_path)
-    done = step_here(tmp_path, ends_with(0), **{f"INPUT_{name.upper()}": path})
+    done = step_here(tmp_path, passes, **{f"INPUT_{name.upper()}": path})
     assert (done.code, outputs(tmp_path)["verdict"]) == (2, "usage error")
     assert f"input {name!r}: {path!r} lies outside the workspace" in done.err
 
@@ -170,20 +188,20 @@ def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str, path
 def test_files_in_the_workspace_are_taken(tmp_path: Path) -> None:
     """A path in the workspace is handed on as it is, relative or not."""
     given = {"INPUT_OUT": f"{tmp_path}/workspace/runs", "INPUT_BASELINE": "sub/../b.json"}
-    done = step_here(tmp_path, show, **given)
-    assert done.code == 0, done.err
-    assert f"'--baseline=sub/../b.json', '--out={tmp_path}/workspace/runs'" in done.out
+    (request,) = requests(tmp_path, **given)
+    assert request.baseline_file == Path("sub/../b.json")
+    assert request.out == tmp_path / "workspace" / "runs"
 
 
 def test_the_run_directory_of_a_killed_step_is_told(tmp_path: Path) -> None:
     """A step that is killed while it measures has told of its run directory, for the post step and as an output."""
     stub = """
-def killed(arguments, caller):
+def killed(request):
     directory = action.Path('.raggate/runs/1').absolute()
     directory.mkdir(parents=True)
-    caller.created(directory)
+    request.created(directory)
     os.kill(os.getpid(), 9)
-cli.run_command = killed"""
+pipeline.check = killed"""
     done = step(tmp_path, stub)
     assert done.returncode == -9
     found = outputs(tmp_path)
@@ -196,7 +214,7 @@ cli.run_command = killed"""
 def test_a_summary_that_cannot_be_written(tmp_path: Path, code: int, ends: int) -> None:
     """Outputs say what the step ends with, no leniency makes it green, and the post step does not call it killed."""
     given = {"GITHUB_STEP_SUMMARY": str(tmp_path / "nowhere" / "x"), "INPUT_FAIL-ON": "never"}
-    done = step_here(tmp_path, ends_with(code), **given)
+    done = ended(tmp_path, code, **given)
     assert (done.code, outputs(tmp_path)["exit-code"]) == (ends, str(ends))
     assert outputs(tmp_path)["verdict"] == {70: "internal error", 1: "regression", 3: "cannot tell"}[ends]
     assert "could not be handed to the runner" in done.err
@@ -206,14 +224,14 @@ def test_a_summary_that_cannot_be_written(tmp_path: Path, code: int, ends: int) 
 def test_a_bug_in_a_report_is_never_a_pass(tmp_path: Path) -> None:
     """A report that cannot be made leaves neither a green step nor the outputs of a pass behind."""
     with mock.patch.object(main, "_summary", side_effect=ZeroDivisionError):
-        done = step_here(tmp_path, ends_with(0))
+        done = step_here(tmp_path, passes)
     assert (done.code, outputs(tmp_path)["exit-code"]) == (70, "70")
     assert "internal error: ZeroDivisionError" in done.err
 
 
 def test_results_that_cannot_be_written_are_never_green(tmp_path: Path) -> None:
     """A pass whose outputs cannot be handed over is red."""
-    stub = "cli.run_command = lambda arguments, caller: os.replace('../GITHUB_STEP_SUMMARY', '../x') or os.mkdir("
+    stub = "steps.gate = lambda *_: os.replace('../GITHUB_STEP_SUMMARY', '../x') or os.mkdir("
     (tmp_path / "GITHUB_STEP_SUMMARY").touch()
     done = step(tmp_path, stub + "'../GITHUB_STEP_SUMMARY') or 0")
     assert done.returncode == 70
@@ -255,14 +273,15 @@ GROUP = json.dumps(
         }
     }
 )
-BASE = ["check", "--config=raggate.yml", f"--against={'2' * 40}"]
-SHOW = "cli.run_command = lambda arguments, caller: print(arguments, caller.introducing, caller.contained) or 0"
+BASE = "2" * 40
 
 
-def show(arguments: Sequence[str] | None, caller: Caller) -> int:
-    """Print what the command line was given."""
-    print(arguments, caller.introducing, caller.contained)  # noqa: T201 - the tests read it
-    return 0
+def requests(root: Path, **environment: str) -> list[Request]:
+    """Give what a step asks of the pipeline, which passes; the step is green then."""
+    asked: list[Request] = []
+    done = step_here(root, lambda request: asked.append(request) or passes(request), **environment)
+    assert done.code == 0, done.err
+    return asked
 
 
 @pytest.mark.parametrize(
@@ -272,65 +291,66 @@ def show(arguments: Sequence[str] | None, caller: Caller) -> int:
             "pull_request",
             PULL,
             {},
-            f"{BASE} True True",
+            (BASE, True, True),
             id="pull request",
         ),
         pytest.param(
             "merge_group",
             GROUP,
             {},
-            f"{BASE} True True",
+            (BASE, True, True),
             id="merge group",
         ),
         pytest.param(
             "pull_request",
             PULL,
             {"INPUT_ALLOW-COMMAND": "true"},
-            f"{BASE} True False",
+            (BASE, True, False),
             id="command, opted in",
         ),
         pytest.param(
             "pull_request_target",
             PULL,
             {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", "INPUT_ALLOW-COMMAND": "true"},
-            f"{BASE} True True",
+            (BASE, True, True),
             id="target, command opted in",
         ),
-        pytest.param("pull_request_review", PULL, {}, f"{BASE} True True", id="review"),
-        pytest.param("issue_comment", "{}", {}, "['check', '--config=raggate.yml'] False True", id="another event"),
-        pytest.param("push", "{}", {}, "['check', '--config=raggate.yml'] False False", id="push"),
-        pytest.param("schedule", "{}", {}, "['check', '--config=raggate.yml'] False False", id="schedule"),
+        pytest.param("pull_request_review", PULL, {}, (BASE, True, True), id="review"),
+        pytest.param("issue_comment", "{}", {}, (None, False, True), id="another event"),
+        pytest.param("push", "{}", {}, (None, False, False), id="push"),
+        pytest.param("schedule", "{}", {}, (None, False, False), id="schedule"),
         pytest.param(
             "pull_request",
             PULL,
             {"INPUT_AGAINST": "main"},
-            "['check', '--config=raggate.yml', '--against=main'] False True",
+            ("main", False, True),
             id="named commit",
         ),
         pytest.param(
             "pull_request",
             PULL,
             {"INPUT_AGAINST": "working-tree"},
-            "['check', '--config=raggate.yml'] False True",
+            (None, False, True),
             id="opted out",
         ),
         pytest.param(
             "pull_request_target",
             PULL,
             {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true"},
-            f"{BASE} True True",
+            (BASE, True, True),
             id="target, opted in",
         ),
     ],
 )
-def test_what_judges_which_event(tmp_path: Path, name: str, event: str, inputs: dict[str, str], expected: str) -> None:
+def test_what_judges_which_event(
+    tmp_path: Path, name: str, event: str, inputs: dict[str, str], expected: tuple[object, ...]
+) -> None:
     """The base commit judges pull requests and merge groups, the working tree everything else, unless one is named.
 
     Where a change may be checked out, an API beside the token is refused unless the workflow allows it.
     """
-    done = step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, **inputs)
-    assert done.code == 0, done.err
-    assert done.out.splitlines()[-1] == expected
+    (request,) = requests(tmp_path, event=event, GITHUB_EVENT_NAME=name, **inputs)
+    assert (request.against, request.introducing, request.overrides.contained) == expected
 
 
 @pytest.mark.parametrize(
@@ -349,15 +369,15 @@ def test_a_branch_cannot_name_its_own_judgement_as_that_of_its_base(
     """The check run that a rule requires is never one of files that the branch brought itself, but of the default."""
     event = json.dumps({**json.loads(GROUP), "repository": {"default_branch": "m"}})
     begun: list[str] = []
-    with mock.patch.object(Surface, "begin", lambda surface: begun.append(surface.settings.check_run)):
+    with mock.patch.object(GitHubReporter, "begin", lambda reporter: begun.append(reporter.settings.check_run)):
         given = {"INPUT_CHECK-RUN": "raggate", "INPUT_AGAINST": against}
-        step_here(tmp_path, show, event=event, GITHUB_EVENT_NAME=name, GITHUB_REF=ref, **given)
+        step_here(tmp_path, passes, event=event, GITHUB_EVENT_NAME=name, GITHUB_REF=ref, **given)
     assert begun == [expected]
 
 
 def test_pull_request_target_is_refused(tmp_path: Path) -> None:
     """Where the token can write and the workflow would run the change's code, nothing is started."""
-    done = step_here(tmp_path, show, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
+    done = step_here(tmp_path, passes, event=PULL, GITHUB_EVENT_NAME="pull_request_target")
     assert done.code == 2
     assert done.out == ""
     assert "pull_request_target is refused" in done.err
@@ -374,7 +394,7 @@ def test_pull_request_target_is_refused(tmp_path: Path) -> None:
 def test_terms_that_are_refused(tmp_path: Path, name: str, inputs: dict[str, str], message: str) -> None:
     """Where the token can write no change judges itself, and a setting that nobody knows is no setting to allow."""
     given = {"INPUT_ALLOW-PULL-REQUEST-TARGET": "true", **inputs}
-    done = step_here(tmp_path, show, event=PULL, GITHUB_EVENT_NAME=name, **given)
+    done = step_here(tmp_path, passes, event=PULL, GITHUB_EVENT_NAME=name, **given)
     assert (done.code, done.out) == (2, ""), done.err
     assert message in done.err
 
@@ -386,13 +406,13 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name:
     event["repository"] = {"full_name": "someone/repo", "default_branch": "trunk"}
     event["merge_group"]["base_ref"] = "refs/heads/main"
     given = {"event": json.dumps(event), "GITHUB_EVENT_NAME": name, "INPUT_FAIL-ON": "never"}
-    with mock.patch.object(Surface, "finish", return_value={}) as finish:
-        done = step_here(tmp_path, show, **given)
+    with mock.patch.object(GitHubReporter, "finish", return_value={}) as finish:
+        done = step_here(tmp_path, passes, **given)
     assert (done.code, done.out, outputs(tmp_path)["verdict"]) == (2, "", "usage error")
     assert "goes into 'main', not into the default branch 'trunk'" in done.err
     assert finish.call_args.args[0].code == 2
     assert "`bases: main`" in finish.call_args.args[0].reason.hint
-    done = step_here(tmp_path, show, **given, INPUT_BASES="release/*, main")
+    done = step_here(tmp_path, passes, **given, INPUT_BASES="release/*, main")
     assert done.code == 0, done.err
 
 
@@ -405,14 +425,15 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name:
 )
 def test_comment_is_for_its_event(tmp_path: Path, environment: dict[str, str], message: str) -> None:
     """The second stage says what it needs."""
-    done = step_here(tmp_path, show, **environment)
+    done = step_here(tmp_path, passes, **environment)
     assert done.code == 2
     assert message in done.err
 
 
 def test_the_token_is_masked_before_anything_else_is_printed(tmp_path: Path) -> None:
     """The runner is told to hide the token, in every shape, before anything could print it."""
-    done = step(tmp_path, SHOW, **{"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_COMMENT": "never"})
+    stub = "pipeline.check = lambda request: print(request.against) or 1 / 0"
+    done = step(tmp_path, stub, **{"INPUT_GITHUB-TOKEN": "ghs_0123456789", "INPUT_COMMENT": "never"})
     lines = done.stdout.splitlines()
     assert "::add-mask::ghs_0123456789" in lines
     assert all(line.startswith("::add-mask::") for line in lines[:-1])
@@ -429,7 +450,7 @@ def test_the_token_is_masked_before_anything_else_is_printed(tmp_path: Path) -> 
 )
 def test_the_token_is_masked_before_inputs_are_judged(tmp_path: Path, environment: dict[str, str]) -> None:
     """Inputs that are refused are refused after the masks, line by line, and without the token."""
-    done = step_here(tmp_path, show, **environment)
+    done = step_here(tmp_path, passes, **environment)
     assert done.code == 2
     assert "ghs_" not in done.err + (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
     masks = [line for line in done.out.splitlines() if line.startswith("::add-mask::")]
@@ -441,7 +462,7 @@ COMMAND = "suite: s\nvault: {a: vault}\napi: {command: {run: [server, '{port}']}
 
 
 def test_command_is_refused_beside_the_token(tmp_path: Path) -> None:
-    """On a pull request the real command line refuses api.command, and says why and what to do."""
+    """On a pull request the real pipeline refuses api.command, and says why and what to do."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "raggate.yml").write_text(COMMAND)
@@ -457,7 +478,7 @@ def test_command_is_refused_beside_the_token(tmp_path: Path) -> None:
 
 def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
     """An error that nobody expected ends the step with 70, and the outputs say so."""
-    stub = "from raggate.action import steps\nsteps.gate = lambda *arguments: 1 / 0"
+    stub = "steps.gate = lambda *arguments: 1 / 0"
     done = step(tmp_path, stub)
     assert done.returncode == 70, done.stderr
     assert outputs(tmp_path)["verdict"] == "internal error"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from raggate.cli import main
-from raggate.cli.hooks import Caller
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_details_are_kept_without_secrets(crash: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The traceback is in a file, and neither it nor the message shows the value of a secret variable."""
-    assert main.run_command([], Caller()) == 70
+    assert main.run_command([]) == 70
     written = (crash / ".raggate" / "crash.log").read_text()
     assert "RuntimeError: cannot use ***" in written
     stderr = capsys.readouterr().err
@@ -38,7 +37,7 @@ def test_a_link_in_place_of_the_file_is_replaced(crash: Path) -> None:
     (crash / "precious").write_text("mine")
     (crash / ".raggate").mkdir()
     (crash / ".raggate" / "crash.log").symlink_to("../precious")
-    assert main.run_command([], Caller()) == 70
+    assert main.run_command([]) == 70
     assert (crash / "precious").read_text() == "mine"
     assert not (crash / ".raggate" / "crash.log").is_symlink()
 
@@ -47,7 +46,7 @@ def test_a_link_in_place_of_the_directory_is_not_followed(crash: Path, capsys: p
     """The details are printed then, as lines that no runner takes for a command."""
     (crash / "elsewhere").mkdir()
     (crash / ".raggate").symlink_to("elsewhere")
-    assert main.run_command([], Caller()) == 70
+    assert main.run_command([]) == 70
     assert not list((crash / "elsewhere").iterdir())
     stderr = capsys.readouterr().err
     assert "RuntimeError: cannot use ***" in stderr

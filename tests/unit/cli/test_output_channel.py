@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from e2e import grammar
 from raggate.action import steps
-from raggate.cli import main
-from raggate.cli.hooks import Caller
+from raggate.cli import console
 from raggate.errors import CannotTell
 from raggate.reports import terminal
 from reviews import hostile, review
@@ -55,7 +53,7 @@ def test_an_error_with_foreign_text(message: str, hint: str, log: list[str]) -> 
     lines: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("click.echo", lambda text, **_: lines.append(f"{text}\n"))
-        main.say_error(CannotTell(message, hint=hint, log=tuple(log)))
+        console.say_error(CannotTell(message, hint=hint, log=tuple(log)))
     assert lines
     assert commands("".join(lines)) == []
 
@@ -68,9 +66,7 @@ def test_the_log_of_an_api_that_died_on_the_way_is_fenced(
     result = review("cannot-tell")
     lines = ("panic: index out of range", "any::thing ##[group]")
     dead = replace(result, run=replace(result.run, log=lines))
-    caller = Caller(fence=steps.fence)
-    with click.Context(main.cli, obj=caller):
-        main._show(dead, tmp_path)
+    console.show_review(dead, tmp_path, {}, fence=steps.fence)
     out, err = capsys.readouterr()
     first, *inside, last = err.splitlines()[-4:]
     assert first.startswith("::stop-commands::")

@@ -29,6 +29,7 @@ from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.models.waiver import Waived
 from raggate.pipeline import check
+from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
 
 DAY = "2026-06-10T12:00:00Z"
@@ -351,13 +352,13 @@ def config_of(*given: Waiver) -> Config:
 def test_names(given: Waiver, message: str) -> None:
     """A waiver of a metric or mode that does not exist is refused, as it would excuse nothing for ever."""
     with pytest.raises(UsageError) as caught:
-        check.check_names(config_of(given), "raggate.yml")
+        check_names(config_of(given), "raggate.yml")
     assert caught.value.message == message
 
 
 def test_names_that_are_known() -> None:
     """What exists is accepted."""
-    check.check_names(config_of(waiver(mode="hybrid"), waiver(case="q1")), "raggate.yml")
+    check_names(config_of(waiver(mode="hybrid"), waiver(case="q1")), "raggate.yml")
     waivers.check_cases(config_of(waiver(), waiver(case="q1")), make_golden(make_case("q1")), "raggate.yml")
 
 

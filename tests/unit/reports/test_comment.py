@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
-from raggate.models.publication import Ended, Links, Publication, Push
+from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import comment
 from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
@@ -38,7 +38,7 @@ PUSHED = Publication(
     ),
 )
 RELAYED = Publication(links=LINKS, relayed=True, notes=("The step is green all the same, because of fail-on: never.",))
-USAGE = Ended(
+USAGE = RunFailure(
     label="usage error",
     exit_code=2,
     lines=(
@@ -48,7 +48,7 @@ USAGE = Ended(
     hint="docs/configuration.md lists every key.",
     suite="notes",
 )
-NOT_READY = Ended(
+NOT_READY = RunFailure(
     label="cannot tell",
     exit_code=3,
     lines=("the API was not ready after 60 s: GET /api/health: connection refused",),
@@ -56,9 +56,20 @@ NOT_READY = Ended(
     log=("listening on :8080", "", "panic: no vault"),
     suite="notes",
 )
-INTERRUPTED = Ended(label="interrupted", exit_code=130, lines=("interrupted after 3 of 24 questions",), suite="notes")
-KILLED = Ended(label="killed", exit_code=137, lines=("the container was killed (exit code 137)",))
-CRASHED = Ended(label="internal error", exit_code=70, lines=("KeyError: 'mode'",), hint="Report it.", suite="notes")
+INTERRUPTED = RunFailure(
+    label="interrupted",
+    exit_code=130,
+    lines=("interrupted after 3 of 24 questions",),
+    suite="notes",
+)
+KILLED = RunFailure(label="killed", exit_code=137, lines=("the container was killed (exit code 137)",))
+CRASHED = RunFailure(
+    label="internal error",
+    exit_code=70,
+    lines=("KeyError: 'mode'",),
+    hint="Report it.",
+    suite="notes",
+)
 STICKY = f"{OURS}pull/7#issuecomment-1"
 
 KINDS = {
@@ -77,13 +88,13 @@ KINDS = {
     "bare-metrics-file": lambda: comment.render(review("bare-metrics-file"), LINKED),
     "waivers": lambda: comment.render(review("waived"), LINKED),
     "without-links": lambda: comment.render(review("placed"), Publication()),
-    "usage-error": lambda: comment.render_ended(USAGE, LINKED),
-    "not-ready": lambda: comment.render_ended(NOT_READY, LINKED),
-    "interrupted": lambda: comment.render_ended(INTERRUPTED, PUSHED),
-    "killed": lambda: comment.render_ended(KILLED, LINKED),
-    "internal-error": lambda: comment.render_ended(CRASHED, LINKED),
+    "usage-error": lambda: comment.render_failure(USAGE, LINKED),
+    "not-ready": lambda: comment.render_failure(NOT_READY, LINKED),
+    "interrupted": lambda: comment.render_failure(INTERRUPTED, PUSHED),
+    "killed": lambda: comment.render_failure(KILLED, LINKED),
+    "internal-error": lambda: comment.render_failure(CRASHED, LINKED),
     "alert": lambda: comment.render_alert(review("placed"), LINKED, sticky=STICKY),
-    "alert-ended": lambda: comment.render_ended_alert(NOT_READY, LINKED, sticky=STICKY),
+    "alert-ended": lambda: comment.render_failure_alert(NOT_READY, LINKED, sticky=STICKY),
     "alert-rerun": lambda: comment.render_alert(review("placed"), LINKED, sticky=STICKY, rerun=True),
     "alert-invariant": lambda: comment.render_alert(review("invariant-broken"), LINKED),
 }
@@ -238,18 +249,18 @@ class TestEnded:
             (KILLED, "out of memory"),
             (CRASHED, "a bug in raggate"),
         ],
-        ids=lambda value: value.label.replace(" ", "-") if isinstance(value, Ended) else "",
+        ids=lambda value: value.label.replace(" ", "-") if isinstance(value, RunFailure) else "",
     )
-    def test_says_what_to_do(self, ended: Ended, words: str) -> None:
+    def test_says_what_to_do(self, ended: RunFailure, words: str) -> None:
         """Each says what happened and what to do about it."""
-        text = visible(comment.render_ended(ended, LINKED))
+        text = visible(comment.render_failure(ended, LINKED))
         assert ended.lines[0] in text
         assert words in text
 
     def test_long_messages_fit(self) -> None:
         """A message of any length fits the smallest limit and keeps its first line."""
         ended = replace(NOT_READY, lines=("@" * 2000,) * 100, hint="|" * 2000, log=("<" * 2000,) * 20)
-        page = comment.render_ended(ended, RELAYED, limit=SMALLEST_LIMIT)
+        page = comment.render_failure(ended, RELAYED, limit=SMALLEST_LIMIT)
         assert utf16_units(page) <= SMALLEST_LIMIT
         assert "@" * 50 in visible(page)
         assert "run the job again" in visible(page)
@@ -273,14 +284,14 @@ def test_foreign_text_is_only_text(text: str) -> None:
         notes=(text,),
         pushes=(Push(head=text, verdict=text, run=1), Push(head="a" * 40, verdict="pass", run=2)),
     )
-    ended = Ended(label=text, exit_code=3, lines=(text,), hint=text, log=(text, text), suite=text)
+    ended = RunFailure(label=text, exit_code=3, lines=(text,), hint=text, log=(text, text), suite=text)
     pages = (
         comment.render(found, publication),
-        comment.render_ended(ended, publication),
+        comment.render_failure(ended, publication),
         comment.render_alert(found, publication, sticky=STICKY),
         comment.render_alert(found, publication, sticky=text),
-        comment.render_ended_alert(ended, publication, sticky=STICKY),
-        comment.render_ended_alert(ended, publication, sticky=text, rerun=True),
+        comment.render_failure_alert(ended, publication, sticky=STICKY),
+        comment.render_failure_alert(ended, publication, sticky=text, rerun=True),
     )
     for page in pages:
         assert list(problems(page, links=(OURS,))) == []

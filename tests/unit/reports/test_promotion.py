@@ -65,10 +65,10 @@ ACCEPTED = {
 }
 
 
-def told(**fields: Any) -> promotion.Circumstances:
+def told(**fields: Any) -> promotion.PromotionContext:
     """Build the circumstances of a promotion that measured by itself."""
     known = {"target": "main", "evidence": HERE, "links": LINKS, "hashes": HASHES, "accepted": ACCEPTED}
-    return promotion.Circumstances(**{**known, **fields})
+    return promotion.PromotionContext(**{**known, **fields})
 
 
 @cache
@@ -157,7 +157,7 @@ def foreign(text: str) -> Proposal:
     return replace(base, comparison=comparison, provenance=dict.fromkeys(keys, text), rows=rows, reasons=reasons)
 
 
-def around(text: str) -> promotion.Circumstances:
+def around(text: str) -> promotion.PromotionContext:
     """Give circumstances with this text wherever foreign text can stand."""
     low = Lowered(on=text, before=0.9, after=0.8, reason=text, by=text)
     return told(

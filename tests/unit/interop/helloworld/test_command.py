@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from builders import make_labelled, make_result, make_run
 from helloworld_files import CASES, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
-from raggate.cli.hooks import Caller
 from raggate.cli.main import run_command
 from raggate.errors import RaggateError, UsageError
 from raggate.interop.helloworld.command import helloworld
@@ -269,7 +268,7 @@ def test_compare_refuses_two_rows_of_a_case(tmp_path: Path) -> None:
 
 def raggate(*arguments: str | Path) -> int:
     """Run raggate itself; give what it exits with."""
-    return run_command([str(argument) for argument in arguments], Caller())
+    return run_command([str(argument) for argument in arguments])
 
 
 def test_imported_runs_are_compared_and_promoted(

@@ -1,0 +1,160 @@
+"""What both front ends print, and how whatever ends them becomes an exit code: verdict, run, error, bug."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from raggate.cli import streams
+from raggate.errors import CannotTell, ExitCode, RaggateError
+from raggate.service import signals
+from raggate.text import disk
+from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.models.verdict import Review
+    from raggate.pipeline.result import RunResult
+
+CRASH_LOG = Path(".raggate/crash.log")
+LOG_WIDTH = 140
+"""Columns when the output is not a terminal."""
+
+Fence = Callable[[], AbstractContextManager[None]]
+"""Surrounds lines of a foreign log while they are printed to standard error."""
+
+
+def prepare_process() -> None:
+    """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
+    streams.prepare()
+    signals.install()
+
+
+def guarded(
+    work: Callable[[], int], environment: Mapping[str, str], fence: Fence = nullcontext
+) -> tuple[int, RaggateError | None]:
+    """Do the work, and say what went wrong. Raises nothing.
+
+    Args:
+        work: gives an exit code; see `raggate.errors.ExitCode`.
+        environment: raggate's own, whose secrets stay out of the details of a bug.
+        fence: for the log of the API that an error may have.
+
+    Returns:
+        The exit code, and the error where one decided it; None for a bug and an interrupt.
+    """
+    try:
+        return work(), None
+    except RaggateError as error:
+        expected = error
+    except KeyboardInterrupt:
+        say("interrupted")
+        return int(ExitCode.INTERRUPTED), None
+    except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
+        refused = disk.unwritable(error) if isinstance(error, OSError) else None
+        if refused is None:
+            say_crash(error, environment)
+            return int(ExitCode.INTERNAL), None
+        expected = refused
+    say_error(expected, fence)
+    return int(expected.exit_code), expected
+
+
+def show_review(
+    review: Review,
+    directory: Path,
+    environment: Mapping[str, str],
+    *,
+    reports: Path | None = None,
+    fence: Fence = nullcontext,
+) -> None:
+    """Print a verdict to standard output.
+
+    Args:
+        review: what was decided.
+        directory: the run directory.
+        environment: raggate's own, in which NO_COLOR may stand.
+        reports: where the reports are, when not in the run directory.
+        fence: for the log of an API that died on the way.
+    """
+    from raggate.pipeline import rerun
+    from raggate.reports import terminal
+
+    color = sys.stdout.isatty() and "NO_COLOR" not in environment
+    # before the report, which ends with the verdict
+    _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
+    click.echo(terminal.render(review, width=max(width(), 60), color=color), color=True)
+    comparison = review.comparison
+    click.echo(f"report:  {shown((reports or directory) / 'summary.md')}")
+    if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
+        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(shown(directory)))}")
+
+
+def show_run(result: RunResult) -> None:
+    """Print where a measured run is.
+
+    Raises:
+        CannotTell: when it stopped early.
+    """
+    click.echo(shown(result.directory))
+    if result.run.stopped is not None:
+        raise CannotTell(result.run.stopped, log=result.run.log)
+
+
+def shown(path: Path) -> Path:
+    """Shorten a path for people: relative to where they are, when it lies below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def width() -> int:
+    """Give the columns of the terminal, or those of a log."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else LOG_WIDTH
+
+
+def say(line: str) -> None:
+    """Print one line to standard error, made harmless."""
+    click.echo(f"raggate: {log_line(line)}", err=True)
+
+
+def say_error(error: RaggateError, fence: Fence = nullcontext) -> None:
+    """Print an error with its hint and the API's last log lines, all of it harmless for a CI log."""
+    for number, line in enumerate(error.lines):
+        prefix = f"raggate: {error.label}: " if number == 0 else "  "
+        click.echo(prefix + log_line(line, limit=1500), err=True)
+    _say_log(error.log, fence)
+    if error.hint:
+        click.echo(f"  {log_line(error.hint, limit=1000)}", err=True)
+
+
+def _say_log(lines: Sequence[str], fence: Fence, *, more: str = "") -> None:
+    """Print what the API logged last to standard error, which is where the fence stands."""
+    if lines:
+        click.echo(f"  the API's last log lines{more}:", err=True)
+        with fence():
+            for line in lines:
+                click.echo(f"  | {log_line(line, limit=500)}", err=True)
+
+
+def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
+    """Say that raggate itself failed, and keep the details in a file, without the environment's secrets."""
+    from raggate.text.jsonio import write_atomic
+    from raggate.text.redact import of_environment, redact
+
+    secrets = of_environment(environment, environment)
+    details = redact("".join(traceback.format_exception(error)), secrets)
+    say(f"internal error: {type(error).__name__}: {redact(str(error), secrets)}")
+    try:
+        if CRASH_LOG.parent.is_symlink():
+            raise NotADirectoryError(f"{CRASH_LOG.parent} is a link")
+        write_atomic(CRASH_LOG, details.encode(errors="backslashreplace"))
+        click.echo(f"  This is a bug in raggate. Please report it with {CRASH_LOG}.", err=True)
+    except OSError:
+        for line in details.splitlines():
+            click.echo(f"  | {log_line(line)}", err=True)

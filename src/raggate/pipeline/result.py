@@ -1,0 +1,46 @@
+"""How a request ended: with a verdict, with a measured run, or with an error that tells how far it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from raggate.errors import RaggateError
+from raggate.models.publication import RunFailure
+from raggate.models.run import Run
+from raggate.models.verdict import Review
+from raggate.models.waiver import Waived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """A verdict, and the run directory that holds it and what it rests on."""
+
+    review: Review
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """A measured run, and its run directory. It may have stopped early; `run.stopped` says why."""
+
+    run: Run
+    directory: Path
+
+
+class RunFailed(RaggateError):
+    """A request that ended without a verdict: any other error of raggate, with what was known by then.
+
+    Attributes:
+        failure: the reason as reports tell it, with the suite, once known, and the waivers, once a run has begun.
+        directory: the run directory, which holds the reason too; None when none was made.
+    """
+
+    def __init__(
+        self, error: RaggateError, *, suite: str, waivers: tuple[Waived, ...] = (), directory: Path | None = None
+    ) -> None:
+        super().__init__(error.lines, hint=error.hint, log=error.log)
+        self.exit_code = error.exit_code
+        self.label = error.label
+        self.failure = RunFailure.of(error, suite, waivers)
+        self.directory = directory

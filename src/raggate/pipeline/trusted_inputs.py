@@ -1,0 +1,69 @@
+"""A request -> the trusted inputs, read and checked, also against what the shelves know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from raggate.config.schema import Config
+from raggate.errors import RaggateError, UsageError
+from raggate.gate import waivers
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunFailed
+from raggate.scoring import score
+from raggate.service.adapters import ADAPTERS, PROGRAM_ADAPTER
+
+
+@contextmanager
+def load_inputs(request: Request) -> Iterator[Inputs]:
+    """Read what is trusted.
+
+    Raises:
+        RunFailed: for any error from here on, also of what is done with the inputs; it tells the suite once known.
+    """
+    suite = ""
+
+    def adjust(settings: Config) -> Config:
+        nonlocal suite
+        changed = request.overrides.apply(settings)
+        suite = changed.suite
+        return changed
+
+    try:
+        with load_trusted(source_of(request), ConfigHooks(adjust=adjust, check=check_names)) as inputs:
+            yield inputs
+    except RunFailed:
+        raise
+    except RaggateError as error:
+        raise RunFailed(error, suite=suite) from error
+
+
+def source_of(request: Request) -> InputSource:
+    """Say where the inputs of a request are read from."""
+    return InputSource(
+        root=request.root,
+        config_name=request.config_name,
+        against=request.against,
+        remote=request.remote,
+        introducing=request.introducing,
+        first_run=request.first_run,
+        baseline_file=request.baseline_file,
+    )
+
+
+def check_names(settings: Config, name: str) -> None:
+    """Check what the configuration names of the shelves, which `config` does not know."""
+    if (settings.ask.adapter == PROGRAM_ADAPTER) != (settings.api.program is not None):
+        raise UsageError(f"{name}: ask.adapter {PROGRAM_ADAPTER!r} and the section api.program go together")
+    if settings.ask.adapter not in {*ADAPTERS, PROGRAM_ADAPTER}:
+        known = ", ".join((*ADAPTERS, PROGRAM_ADAPTER))
+        raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
+    metrics = score.directions(settings.score.k)
+    for metric, rule in settings.gate.metrics.items():
+        if metric not in metrics and rule not in (False, "off"):
+            raise UsageError(
+                f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
+                hint=f"Known: {', '.join(metrics)}.",
+            )
+    waivers.check_names(settings, metrics, name)

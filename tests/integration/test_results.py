@@ -1,0 +1,95 @@
+"""What a front end gets from the pipeline: a verdict with its run directory, or an error that tells how far it came."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from project import Project
+from raggate.config.overrides import Overrides
+from raggate.errors import ExitCode
+from raggate.pipeline import check
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunFailed
+
+WAIVER = "waivers: [{metric: hit_at_5, owner: ada, reason: reindexing, expires: 2999-01-01}]\n"
+
+
+@pytest.fixture
+def promoted(promoted_once: Project, tmp_path: Path) -> Project:
+    """A repository with a baseline of the healthy API."""
+    return promoted_once.copied(tmp_path)
+
+
+def request(project: Project, made: list[Path], overrides: Overrides | None = None, **environment: str) -> Request:
+    """Ask for a check of a project; what hears of run directories collects them."""
+    return Request(
+        config_file=project.config,
+        environment={**os.environ, **environment},
+        say=lambda _: None,
+        systems=(),
+        overrides=overrides or Overrides(),
+        created=made.append,
+    )
+
+
+def test_a_verdict_and_its_run_directory(promoted: Project) -> None:
+    """A check returns the review and the run directory with its reports, of which the caller heard before."""
+    made: list[Path] = []
+    result = check.check(request(promoted, made))
+    assert result.review.verdict.exit_code == ExitCode.PASS
+    assert [result.directory] == made
+    assert json.loads((result.directory / "verdict.json").read_text())["verdict"] == "pass"
+
+
+def test_a_measured_run_and_its_directory(promoted: Project) -> None:
+    """A run returns what was measured, and leaves no verdict."""
+    result = check.run(request(promoted, []), limit=3)
+    assert len(result.run.results) == 3
+    assert not (result.directory / "verdict.json").exists()
+
+
+def test_an_error_before_the_configuration_is_read(promoted: Project) -> None:
+    """Where the configuration cannot be read, nothing is known of suite and run directory."""
+    promoted.config.write_text("suite: [\n")
+    with pytest.raises(RunFailed) as caught:
+        check.check(request(promoted, []))
+    failed = caught.value
+    assert (failed.exit_code, failed.label, failed.failure.suite) == (ExitCode.USAGE, "usage error", "")
+    assert failed.directory is None
+
+
+def test_an_error_before_anything_is_measured(promoted: Project) -> None:
+    """What is wrong behind the configuration tells the suite; there is no run directory and no waiver yet."""
+    made: list[Path] = []
+    promoted.config.write_text(promoted.config.read_text() + WAIVER)
+    promoted.write_cases([])
+    with pytest.raises(RunFailed) as caught:
+        check.check(request(promoted, made))
+    assert caught.value.failure.suite == "small"
+    assert (caught.value.directory, made, caught.value.failure.waivers) == (None, [], ())
+
+
+def test_a_configuration_that_is_refused(promoted: Project) -> None:
+    """A configuration of another suite than asked for tells none: it is not known to be the one that is meant."""
+    with pytest.raises(RunFailed, match="of suite 'small', not 'other'") as caught:
+        check.check(request(promoted, [], Overrides(suite="other")))
+    assert caught.value.failure.suite == ""
+
+
+def test_an_error_on_the_way(promoted: Project) -> None:
+    """An API that does not start tells suite, waivers and the run directory, whose reports say the same."""
+    made: list[Path] = []
+    promoted.config.write_text(promoted.config.read_text() + WAIVER)
+    with pytest.raises(RunFailed) as caught:
+        check.check(request(promoted, made, FAKE_BEHAVIOUR="die_at_start"))
+    failure, directory = caught.value.failure, caught.value.directory
+    assert (failure.suite, failure.exit_code) == ("small", ExitCode.CANNOT_TELL)
+    assert [waiver.owner for waiver in failure.waivers] == ["ada"]
+    assert [directory] == made
+    assert directory is not None
+    stored = json.loads((directory / "verdict.json").read_text())
+    assert (stored["headline"], stored["waivers"][0]["owner"]) == (failure.message, "ada")

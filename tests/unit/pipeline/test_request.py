@@ -1,0 +1,46 @@
+"""What a front end asks for: where its files are, and the command line that asks for the same."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raggate.config.overrides import Overrides
+from raggate.pipeline.request import Request
+
+SHA = "0" * 40
+
+
+def request(file: str = "raggate.yml", **fields: Any) -> Request:
+    """Ask for a check by a configuration."""
+    return Request(config_file=Path(file), environment={}, say=lambda _: None, systems=(), **fields)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (request(), []),
+        (request("a b/raggate.yml"), ["--config", "a b/raggate.yml"]),
+        (
+            request(overrides=Overrides(suite="s", api_url="http://x"), against=SHA, baseline_file=Path("b.json")),
+            ["--suite", "s", "--api-url", "http://x", "--against", SHA, "--baseline", "b.json"],
+        ),
+        (request(overrides=Overrides(api_image="i", contained=True), full_text=True), ["--api-image", "i"]),
+    ],
+)
+def test_the_command_line_that_does_the_same(given: Request, words: list[str]) -> None:
+    """A report names every flag that decides what is measured, quoted for a shell, and none that says the usual."""
+    assert shlex.split(given.reproduce) == ["raggate", "check", *words]
+
+
+def test_a_link_is_followed_in_the_working_tree_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A configuration behind a link is where the link leads, but for a revision, which knows files by their paths."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    monkeypatch.chdir(tmp_path)
+    assert request("link/raggate.yml").root == tmp_path / "real"
+    assert request("link/raggate.yml", against=SHA).root == tmp_path / "link"
+    assert request("link/../raggate.yml", against=SHA).root == tmp_path
