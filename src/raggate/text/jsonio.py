@@ -118,16 +118,25 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise
 
 
+def parse(data: bytes | str, place: str) -> Any:
+    """Parse what a file holds.
+
+    Raises:
+        UsageError: naming the place, when it is not JSON.
+    """
+    try:
+        return loads(data)
+    except ValueError as error:
+        raise UsageError(f"{place}: not valid JSON: {error}") from None
+
+
 def parse_object(data: bytes, place: str) -> dict[str, Any]:
     """Parse a JSON object.
 
     Raises:
         UsageError: naming the place, when it is not JSON or no object.
     """
-    try:
-        value = loads(data)
-    except ValueError as error:
-        raise UsageError(f"{place}: not valid JSON: {error}") from None
+    value = parse(data, place)
     if not isinstance(value, dict):
         raise UsageError(f"{place}: expected a JSON object")
     return value

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from raggate.config.imported import ImportedConfig
 from raggate.config.schema import Score
 from raggate.errors import UsageError
 from raggate.interop.helloworld.shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
+from raggate.interop.json_shapes import check
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Labelled, Reference, Response, Result, Run
 from raggate.text.escape import plain
@@ -99,11 +100,11 @@ def check_metrics(metrics: dict[str, Any], place: str) -> None:
     Raises:
         UsageError: naming the place and the key of the first thing that is not as it should be.
     """
-    _check(METRICS, metrics, place)
+    check(METRICS, metrics, place)
     for name, value in (metrics.get("aggregate_metrics") or {}).items():
         # an object of a name that is not theirs is somebody's own, and nothing reads it
         if name in NESTED or name in NUMBERS or not isinstance(value, dict):
-            _check(NESTED.get(name, AGGREGATE), value, f"{place}: aggregate_metrics.{name}")
+            check(NESTED.get(name, AGGREGATE), value, f"{place}: aggregate_metrics.{name}")
 
 
 def truncated(row: dict[str, Any]) -> bool:
@@ -213,7 +214,7 @@ def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
     lines: dict[str, int] = {}
     for number, line in enumerate(_bytes(path).split(b"\n"), 1):
         if line.strip():
-            row = _object(line, f"{path}:{number}", ROW)
+            row = check(ROW, parse_object(line, f"{path}:{number}"), f"{path}:{number}")
             first = lines.setdefault(row["test_case_id"], number)
             if first != number:
                 raise UsageError(
@@ -226,7 +227,7 @@ def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
 
 def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:
     data = _bytes(path)
-    return _object(data, str(path), adapter) if data else {}
+    return check(adapter, parse_object(data, str(path)), str(path)) if data else {}
 
 
 def _bytes(path: Path) -> bytes:
@@ -242,18 +243,3 @@ def _bytes(path: Path) -> bytes:
         return b""
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
-
-
-def _object(data: bytes, place: str, adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    value = parse_object(data, place)
-    _check(adapter, value, place)
-    return value
-
-
-def _check(adapter: TypeAdapter[Any], value: object, place: str) -> None:
-    try:
-        adapter.validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{plain(place)}: {f'{plain(where)}: ' if where else ''}{first['msg']}") from None

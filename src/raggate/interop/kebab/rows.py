@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
+from raggate.interop.json_shapes import check
 from raggate.text.escape import plain
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import dumps, parse
 
 MAX_BYTES = 512 << 20
 
@@ -130,19 +131,7 @@ def read_row(data: bytes | str, place: str) -> dict[str, Any]:
     Raises:
         UsageError: naming the place and what is wrong.
     """
-    try:
-        value = loads(data)
-    except ValueError as error:
-        raise UsageError(f"{place}: not valid JSON: {plain(str(error))}") from None
-    try:
-        _ROW.validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"{place}: not a result of kebab: {f'{plain(where)}: ' if where else ''}{first['msg']}"
-        ) from None
-    row: dict[str, Any] = value
+    row: dict[str, Any] = check(_ROW, parse(data, place), f"{place}: not a result of kebab")
     return row
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from raggate.errors import UsageError
 from raggate.interop.kebab.rows import StoredRun, read_row
 from raggate.text.escape import plain
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import parse
 
 MAGIC = b"SQLite format 3\0"
 MAX_VALUE_BYTES = 64 << 20
@@ -134,10 +134,7 @@ class Store:
         return value
 
     def _json(self, value: object, column: str) -> Any:
-        try:
-            return loads(self._text(value))
-        except ValueError as error:
-            raise UsageError(f"{self._name}: {column}: not valid JSON: {plain(str(error))}") from None
+        return parse(self._text(value), f"{self._name}: {column}")
 
     def _object(self, value: object, column: str) -> dict[str, Any]:
         content = {} if value is None else self._json(value, column)

@@ -10,7 +10,7 @@ from typing import Any
 from raggate.errors import UsageError
 from raggate.interop.pragmata.csv_table import Row, Table, decode, read_table, refuse_conflict
 from raggate.text.escape import plain
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import parse
 
 _RECORD = ("query", "answer", "chunks", "context_set", "language")
 _CHUNK = ("chunk_id", "doc_id", "chunk_rank", "text")
@@ -68,7 +68,7 @@ def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
 def _from_array(text: str, name: str) -> tuple[CanonicalRecord, ...]:
     for number, line in enumerate(text.split("\n"), 1):
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
-    values = _json(text, name)
+    values = parse(text, name)
     if not isinstance(values, list):
         raise UsageError(f"{plain(name)}: expected a JSON array of records")
     return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(values, 1))
@@ -81,7 +81,7 @@ def _from_lines(text: str, name: str) -> tuple[CanonicalRecord, ...]:
         place = f"{name}:{number}"
         refuse_conflict(line.rstrip("\r"), place)
         if line.strip():
-            records.append(_record(_json(line, place), place))
+            records.append(_record(parse(line, place), place))
     return tuple(records)
 
 
@@ -94,7 +94,7 @@ def _from_table(table: Table) -> tuple[CanonicalRecord, ...]:
         )
     if "chunks" in table.columns:
         return tuple(
-            _record({**_filled(row, _RECORD), "chunks": _json(row.text("chunks"), f"{row.place}: chunks")}, row.place)
+            _record({**_filled(row, _RECORD), "chunks": parse(row.text("chunks"), f"{row.place}: chunks")}, row.place)
             for row in table.rows
         )
     missing = [column for column in _FLAT if column not in table.columns]
@@ -179,10 +179,3 @@ def _text(row: Mapping[str, Any], key: str, place: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{plain(place)}: {key}: expected text")
     return value
-
-
-def _json(text: str, place: str) -> Any:
-    try:
-        return loads(text)
-    except ValueError as error:
-        raise UsageError(f"{plain(place)}: not valid JSON: {plain(str(error))}") from None

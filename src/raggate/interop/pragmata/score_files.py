@@ -13,7 +13,7 @@ from raggate.errors import UsageError
 from raggate.interop.pragmata.csv_table import decode, refuse_conflict
 from raggate.labels.models import METRICS, TASKS, Interval, MetricScore, ScoreReport, ScoreSource, Task
 from raggate.text.escape import plain
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import dumps, parse
 
 _KINDS = ("direct_path", "annotation_export", "model_prediction")
 _METHODS = ("wilson", "bootstrap")
@@ -75,10 +75,7 @@ def read_scores(data: bytes, name: str) -> ScoreReport:
     text = decode(data, name)
     for number, line in enumerate(text.split("\n"), 1):
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
-    try:
-        content = loads(text)
-    except ValueError as error:
-        raise UsageError(f"{plain(name)}: not valid JSON: {plain(str(error))}") from None
+    content = parse(text, name)
     task = content.get("task") if isinstance(content, dict) else None
     if task not in TASKS:
         raise UsageError(f"{plain(name)}: task: expected one of {', '.join(TASKS)}")

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from raggate.config.retrieval_modes import ALIASES
 from raggate.errors import UsageError
 from raggate.text.escape import plain
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import parse
 
 MAX_BYTES = 256 << 20
 
@@ -60,31 +58,3 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
-
-
-def parse(data: bytes, place: str) -> Any:
-    """Parse JSON strictly.
-
-    Raises:
-        UsageError: naming the place.
-    """
-    try:
-        return loads(data)
-    except ValueError as error:
-        raise UsageError(f"{plain(place)}: not valid JSON: {plain(str(error))}") from None
-
-
-def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
-    """Check a value against a type, and give it back untouched.
-
-    Raises:
-        UsageError: naming the place, the key and what was expected.
-    """
-    try:
-        adapter.validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        prefix = plain(f"{place}: {where}: " if where else f"{place}: ")
-        raise UsageError(f"{prefix} {first['msg']}") from None
-    return value

@@ -17,7 +17,8 @@ from typing_extensions import TypedDict
 
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
-from raggate.interop.substrate.files import check, read_json, read_lines
+from raggate.interop.json_shapes import check
+from raggate.interop.substrate.files import read_json, read_lines
 from raggate.text.escape import plain
 from raggate.text.jsonio import write_atomic
 

@@ -19,7 +19,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
-from raggate.interop.substrate.files import check, read_bytes, read_json, script_mode
+from raggate.interop.json_shapes import check
+from raggate.interop.substrate.files import read_bytes, read_json, script_mode
 from raggate.text.escape import plain
 from raggate.text.jsonio import loads
 

@@ -15,7 +15,8 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from raggate.interop.substrate.files import check, read_json
+from raggate.interop.json_shapes import check
+from raggate.interop.substrate.files import read_json
 
 _MAX_NAME = 255
 """Bytes that a file name may have."""

@@ -20,7 +20,8 @@ from typing_extensions import TypedDict
 from raggate.config.imported import ImportedConfig
 from raggate.config.retrieval_modes import asked_in, mode_name
 from raggate.errors import UsageError
-from raggate.interop.substrate.files import check, read_lines, script_mode
+from raggate.interop.json_shapes import check
+from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Labelled, Response, Result, Run

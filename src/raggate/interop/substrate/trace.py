@@ -18,8 +18,10 @@ from typing_extensions import TypedDict
 
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
-from raggate.interop.substrate.files import check, parse, read_lines, script_mode
+from raggate.interop.json_shapes import check
+from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.text.escape import plain
+from raggate.text.jsonio import parse
 
 Form = Literal["seed", "scripts"]
 
