@@ -10,7 +10,7 @@ import click
 
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
 from raggate.errors import ExitCode
-from raggate.interop.click_types import FiniteRange
+from raggate.interop.options import FiniteRange
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:

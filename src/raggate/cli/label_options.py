@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.interop.click_types import FiniteRange
-from raggate.text.escape import log_line
+from raggate.interop.options import FiniteRange
 from raggate.text.jsonio import written
 
 if TYPE_CHECKING:
@@ -37,11 +36,6 @@ SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=Tr
 def now() -> str:
     """Give the time in UTC, to the second."""
     return datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-
-
-def warn(text: str) -> None:
-    """Say something on the error output; foreign text in it is made harmless."""
-    click.echo(log_line(f"raggate: {text}", limit=600), err=True)
 
 
 def number(value: float | None) -> str:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli.agreement import agreement
-from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, warn
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
 from raggate.errors import ExitCode, UsageError
-from raggate.interop.click_types import FiniteRange
+from raggate.interop.options import FiniteRange
+from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 from raggate.text.jsonio import written
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from raggate.errors import ExitCode, UsageError
-from raggate.interop.click_types import FiniteRange
 from raggate.interop.helloworld.terminal import comparison_lines, score_table
+from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
 from raggate.text.jsonio import written
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from raggate.models.scorecard import Scorecard
 
 
-_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _GOLDEN = click.Path(path_type=Path, dir_okay=False)
 _LENIENT = click.option(
     "--lenient",
@@ -54,7 +53,7 @@ def helloworld() -> None:
 
 
 @helloworld.command()
-@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
 @click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
 @click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
@@ -100,8 +99,8 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
 
 
 @helloworld.command()
-@click.argument("baseline", metavar="A", type=_DIRECTORY)
-@click.argument("new", metavar="B", type=_DIRECTORY)
+@click.argument("baseline", metavar="A", type=DIRECTORY)
+@click.argument("new", metavar="B", type=DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, help="Score both runs again by this eval_set.jsonl.")
 @_LENIENT
 @click.option("--ignore-invariants", is_flag=True, help="Compare even what was measured differently.")
@@ -168,15 +167,15 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 
 
 @helloworld.command()
-@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
-@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
+@OUT
 @click.option("--description", default="", help="What the run is about, for summary.md.")
 @click.option(
     "--previous",
-    type=_DIRECTORY,
+    type=DIRECTORY,
     help="The run that summary.md compares with, in place of the one before it there.",
 )
-@click.option("--mode", help="Which retrieval mode; needed when the run has several.")
+@MODE
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
@@ -210,8 +209,8 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
 
 
 @helloworld.command()
-@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
-@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+@click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
+@OUT
 def redact(directory: Path, out: Path) -> None:
     """Copy a run without the texts of questions, answers, chunks and judges, so that it can be committed.
 
@@ -228,10 +227,10 @@ def redact(directory: Path, out: Path) -> None:
 
 
 @helloworld.command(name="import")
-@click.argument("directory", metavar="RUN_DIR", type=_DIRECTORY)
+@click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
 @click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
-@click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
-@click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
+@OUT
+@SUITE
 @_LENIENT
 def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool) -> None:
     """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""

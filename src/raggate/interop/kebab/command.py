@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.click_types import FiniteRange
+from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
 from raggate.text.jsonio import written
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_GOLDEN = Path("fixtures/golden_queries.yaml")
 _FILE = click.Path(path_type=Path)
-_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 _SHOWN = 20
 
 _GOLDEN = click.option(
@@ -57,7 +56,6 @@ _GROUNDEDNESS = click.option(
     help="Whose answers count: all that can be judged, as in kebab's code, or without what should be refused, as in "
     "its specification.",
 )
-_OUT = click.option("--out", type=_DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 
 
 @click.group()
@@ -222,7 +220,7 @@ def runs(*, database: Path, as_json: bool) -> None:
 @kebab.command(name="import")
 @click.argument("source")
 @_GOLDEN
-@_OUT
+@OUT
 @click.option(
     "--unlabelled",
     type=click.Choice(["refuse-to-guess", "refusal", "skip"]),
@@ -231,7 +229,7 @@ def runs(*, database: Path, as_json: bool) -> None:
     help="What queries are that have no labels and do not say.",
 )
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
-@click.option("--suite", default="default", show_default=True, help="The suite whose baseline it is held against.")
+@SUITE
 def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.kebab import inputs
@@ -259,9 +257,9 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
 
 
 @kebab.command()
-@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=_DIRECTORY)
-@_OUT
-@click.option("--mode", help="Which retrieval mode; needed when the run has several.")
+@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
+@OUT
+@MODE
 def export(*, directory: Path, out: Path, mode: str | None) -> None:
     """Write a raggate run as a per_query.jsonl of kebab."""
     from raggate.interop.kebab import inputs

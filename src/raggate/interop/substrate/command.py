@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.errors import UsageError
-from raggate.interop.click_types import FiniteRange
+from raggate.interop.options import FiniteRange
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 

@@ -1,8 +1,9 @@
-"""Kinds of values on a command line that click lacks."""
+"""What the command lines of other systems share: options, and a kind of value that click lacks."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,3 +21,11 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number
+
+
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
+OUT = click.option("--out", type=DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
+SUITE = click.option(
+    "--suite", default="default", show_default=True, help="The suite whose baseline it is held against."
+)
+MODE = click.option("--mode", help="Which retrieval mode; needed when the run has several.")

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from raggate.cli.main import cli
-from raggate.interop.click_types import FiniteRange
+from raggate.interop.options import FiniteRange
 
 
 def fractions(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
