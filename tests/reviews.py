@@ -30,9 +30,10 @@ from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, Finding, GoldenChanges
 from raggate.models.golden import Case
+from raggate.models.provenance import Provenance
 from raggate.models.run import Chunk, Labelled, Run
 from raggate.models.scorecard import OVERALL, MetricValue
-from raggate.models.verdict import Preview, Reason, Review, SourceLine
+from raggate.models.verdict import Preview, Reason, ReportContext, Review, SourceLine
 from raggate.models.waiver import Waived
 from raggate.pipeline import check
 from raggate.scoring.score import directions, score
@@ -89,6 +90,7 @@ def judged_by(run: Run, *, golden: str, ignored: tuple[str, ...]) -> Run:
 def run_of(items: Sequence[Labelled], **fields: Any) -> Run:
     """Build a finished run of these answers."""
     fingerprint = {**FINGERPRINT, **fields.pop("fingerprint", {})}
+    fields.setdefault("provenance", Provenance(reproduce="raggate check --against origin/main"))
     return make_run(*items, suite=fields.pop("suite", "notes"), fingerprint=fingerprint, **fields)
 
 
@@ -99,7 +101,12 @@ def baseline_of(run: Run) -> Baseline:
 
 
 def review_of(
-    run: Run, held_against: Baseline | None, *, gate: Gate | None = None, levels: Invariants = CHECKED, **fields: Any
+    run: Run,
+    held_against: Baseline | None,
+    *,
+    gate: Gate | None = None,
+    levels: Invariants = CHECKED,
+    first_run: bool = False,
 ) -> Review:
     """Judge a run as a check does."""
     policy = gate or Gate()
@@ -109,13 +116,26 @@ def review_of(
     comparison = compare(run, scorecard, held_against, flip_at=policy.flip_at, incomparable=incomparable)
     return Review(
         run=run,
-        scorecard=scorecard,
         comparison=comparison,
         findings=findings,
-        verdict=decide(comparison, findings, policy, stopped=run.stopped, first_run=bool(fields.get("first_run"))),
-        reproduce=fields.pop("reproduce", "raggate check --against origin/main"),
-        **fields,
+        verdict=decide(comparison, findings, policy, stopped=run.stopped, first_run=first_run),
+        context=ReportContext(first_run=first_run),
     )
+
+
+def beside(review: Review, **fields: Any) -> Review:
+    """Give a review with other things known beside its scores."""
+    return replace(review, context=replace(review.context, **fields))
+
+
+def reproduced_by(review: Review, command: str) -> Review:
+    """Give a review of a run that another command line does again."""
+    return replace(review, run=from_elsewhere(review.run, reproduce=command))
+
+
+def from_elsewhere(run: Run, **fields: Any) -> Run:
+    """Give a run with another provenance."""
+    return replace(run, provenance=replace(run.provenance, **fields))
 
 
 QUESTIONS = tuple(case_of(number, must_pass=number == 7) for number in range(24))
@@ -174,7 +194,7 @@ def regression() -> Review:
     )
     before = baseline_of(run_of(good(), run_id="20260101_000000"))
     policy = Gate(max_error_rate=0.5, metrics={"mrr_at_10": {"tolerance": 0.05, "floor": 0.9}})  # type: ignore[dict-item]
-    return review_of(now, before, gate=policy, against="0123456789abcdef0123456789abcdef01234567")
+    return review_of(from_elsewhere(now, against="0123456789abcdef0123456789abcdef01234567"), before, gate=policy)
 
 
 def cannot_tell() -> Review:
@@ -250,12 +270,10 @@ def hostile() -> Review:
     )
     held = baseline_of(run_of(before, run_id=HOSTILE, suite=HOSTILE, fingerprint={"notes": {f"work/{HOSTILE}": "1"}}))
     return review_of(
-        run,
+        from_elsewhere(run, against=HOSTILE, reproduce=f"raggate check --against '{HOSTILE}'"),
         replace(held, source=HOSTILE),
         gate=Gate(max_error_rate=0.5),
         levels=Invariants(),
-        against=HOSTILE,
-        reproduce=f"raggate check --against '{HOSTILE}'",
     )
 
 
@@ -273,7 +291,7 @@ def placed() -> Review:
         if flip.support is not None
     }
     run = judged_by(review.run, golden="golden/eval_set.jsonl", ignored=("golden/vault/team/n00.md",))
-    return replace(review, places=places, run=run)
+    return beside(replace(review, run=run), source_lines=places)
 
 
 def previewed() -> Review:
@@ -338,7 +356,7 @@ def hostile_everywhere() -> Review:
     review = hostile()
     places = {flip.case_id: SourceLine(path=HOSTILE.replace("\n", "/"), line=3) for flip in review.comparison.flips}
     run = judged_by(review.run, golden=HOSTILE, ignored=(HOSTILE,))
-    return replace(review, preview=preview, places=places, run=run)
+    return beside(replace(review, run=run), preview=preview, source_lines=places)
 
 
 def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
@@ -356,10 +374,11 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
     rows = tuple(
         replace(row, delta=replace(row.delta, mode=text, slice=row.delta.slice and OVERALL)) for row in verdict.rows
     )
+    run = judged_by(found.run, golden=text, ignored=(text,) * 20)
+    run = from_elsewhere(run, reproduce=f"raggate check {text}", against=text)
     return replace(
         found,
-        run=replace(judged_by(found.run, golden=text, ignored=(text,) * 20), suite=text, run_id=text, log=(text,) * 20),
-        scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
+        run=replace(run, suite=text, run_id=text, log=(text,) * 20),
         comparison=replace(
             comparison,
             baseline=replace(
@@ -370,6 +389,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
             flips=several,
             golden=GoldenChanges(added=(text,) * 40, removed=(text,)),
             vault_changes=(text, f"added {text}"),
+            scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
             config_changes=((text, text, text),) * 5,
         ),
         findings=tuple(
@@ -382,20 +402,20 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
             reasons=(Reason(code="stopped", message=text), *verdict.reasons),
             warnings=(Reason(code="x", message=text),) * 5,
             rows=rows,
+            waivers=(waiver(case=text, owner=text, reason=text, state="expired"), waiver(metric=text, mode=text)),
         ),
-        reproduce=f"raggate check {text}",
-        against=text,
-        preview=Preview(
-            settings=((text, text, text),),
-            loosened=(text,),
-            golden=GoldenChanges(released=(text,)),
-            vault=(text,),
-            baseline="replaced",
-            values=((text, 0.5, None),),
-            problems=(text,),
+        context=ReportContext(
+            preview=Preview(
+                settings=((text, text, text),),
+                loosened=(text,),
+                golden=GoldenChanges(released=(text,)),
+                vault=(text,),
+                baseline="replaced",
+                values=((text, 0.5, None),),
+                problems=(text,),
+            ),
+            source_lines={flip.case_id: SourceLine(path=text, line=3) for flip in several},
         ),
-        places={flip.case_id: SourceLine(path=text, line=3) for flip in several},
-        waivers=(waiver(case=text, owner=text, reason=text, state="expired"), waiver(metric=text, mode=text)),
     )
 
 
@@ -415,12 +435,15 @@ def waived() -> Review:
     return replace(
         review,
         comparison=replace(review.comparison, flips=flips),
-        verdict=replace(review.verdict, rows=rows),
-        waivers=(
-            waiver(days_left=3),
-            waiver(case=broke.case_id, reason="the note is being rewritten"),
-            waiver(metric="mrr_at_10", state="unused"),
-            waiver(metric="ndcg_at_10", state="expired", expires="2026-01-01", days_left=-1),
+        verdict=replace(
+            review.verdict,
+            rows=rows,
+            waivers=(
+                waiver(days_left=3),
+                waiver(case=broke.case_id, reason="the note is being rewritten"),
+                waiver(metric="mrr_at_10", state="unused"),
+                waiver(metric="ndcg_at_10", state="expired", expires="2026-01-01", days_left=-1),
+            ),
         ),
     )
 

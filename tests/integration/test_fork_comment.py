@@ -159,10 +159,10 @@ def test_what_was_measured_is_judged_again(stage: Stage, behaviour: dict[str, st
     told = stage.judge(stage.measured(code, **behaviour))
     assert (told.code, outcome(told)) == (code, verdict)
     assert told.review is not None
-    assert told.review.against == stage.base
-    assert told.review.preview is not None
-    assert told.review.preview.empty
-    assert bool(told.review.places) == (code == 1)
+    assert told.review.run.provenance.against == stage.base
+    assert told.review.context.preview is not None
+    assert told.review.context.preview.empty
+    assert bool(told.review.context.source_lines) == (code == 1)
 
 
 def lenient(files: Files) -> None:
@@ -412,11 +412,11 @@ def test_the_command_names_the_configuration(stage: Stage) -> None:
     files = stage.measured(0)
     told = stage.judge(files)
     assert told.review is not None
-    assert told.review.reproduce == f"raggate check --against {stage.base}"
+    assert told.review.run.provenance.reproduce == f"raggate check --against {stage.base}"
     stage.merge({f"a b/{name}": content for name, content in _contents(stage.project.root).items()})
     told = stage.judge(files, config="a b/raggate.yml")
     assert told.review is not None, told.failure
-    assert told.review.reproduce == f"raggate check --config 'a b/raggate.yml' --against {stage.base}"
+    assert told.review.run.provenance.reproduce == f"raggate check --config 'a b/raggate.yml' --against {stage.base}"
 
 
 def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
@@ -426,10 +426,10 @@ def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
     stage.change(change | {f"{notes}/picture.png": "x", f"{notes}/empty.md": "", f"{VAULT}/.obsidian/a.md": "x"})
     told = stage.judge(stage.measured(0))
     assert told.review is not None
-    assert told.review.preview is not None
+    assert told.review.context.preview is not None
     expected = ("added work/Notes/new.md", "changed work/Notes/ledger.md", "removed work/Notes/gateway.md")
-    assert told.review.preview.vault == expected
-    assert told.review.preview.problems == told.review.preview.breaks == ()
+    assert told.review.context.preview.vault == expected
+    assert told.review.context.preview.problems == told.review.context.preview.breaks == ()
 
 
 def test_a_vault_that_moves_is_compared_by_its_notes(stage: Stage) -> None:
@@ -441,8 +441,8 @@ def test_a_vault_that_moves_is_compared_by_its_notes(stage: Stage) -> None:
     stage.change(moved)
     told = stage.judge(stage.measured(0))
     assert told.review is not None
-    assert told.review.preview is not None
-    assert (told.review.preview.vault, told.review.preview.problems) == ((), ())
+    assert told.review.context.preview is not None
+    assert (told.review.context.preview.vault, told.review.context.preview.problems) == ((), ())
 
 
 @pytest.mark.parametrize("measured", [True, False])
@@ -507,9 +507,9 @@ def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> No
     stage.change(change)
     told = stage.judge(files)
     assert told.review is not None
-    assert told.review.preview is not None
-    assert told.review.preview.settings == (("gate.tolerance", "0.05", "0.9"),)
-    assert told.review.preview.baseline == "removed"
+    assert told.review.context.preview is not None
+    assert told.review.context.preview.settings == (("gate.tolerance", "0.05", "0.9"),)
+    assert told.review.context.preview.baseline == "removed"
 
 
 def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back(stage: Stage) -> None:
@@ -519,15 +519,15 @@ def test_a_configuration_of_the_change_that_takes_for_ever_keeps_no_comment_back
     told = stage.judge(stage.measured(0))
     assert time.process_time() - begun < 20
     assert told.review is not None
-    assert told.review.preview is not None
-    assert "suite: expected" in " ".join(told.review.preview.breaks)
+    assert told.review.context.preview is not None
+    assert "suite: expected" in " ".join(told.review.context.preview.breaks)
     assert told.code == told.review.verdict.exit_code == 3
     assert "would break the gate" in told.review.verdict.headline
     stage.change({"raggate.yml": "suite: " + "1:" * 520_000 + "1\n"})
     told = stage.judge(stage.measured(0))
     assert told.review is not None
-    assert told.review.preview is not None
-    assert "expected at most 65536" in " ".join(told.review.preview.breaks)
+    assert told.review.context.preview is not None
+    assert "expected at most 65536" in " ".join(told.review.context.preview.breaks)
 
 
 def test_only_a_run_of_a_pull_request_is_relayed(stage: Stage) -> None:

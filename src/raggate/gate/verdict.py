@@ -47,7 +47,7 @@ def decide(
     first_run: bool = False,
     started: str = "",
     waived: Sequence[Waived] = (),
-    waivers_settled: bool = False,
+    expired_waivers_resolved: bool = False,
 ) -> Verdict:
     """Decide.
 
@@ -60,12 +60,12 @@ def decide(
         first_run: whether there is no baseline because the trusted commit does not have raggate yet.
         started: when the run started, ISO 8601; empty when that is not known.
         waived: the waivers as they stand on that day.
-        waivers_settled: whether the change itself removes or renews every waiver that has expired.
+        expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
     rows = tuple(_excuse(judge(delta, gate), gate, waived) for delta in comparison.deltas)
     complaints = _complaints(comparison, rows, gate, waived)
     told = _used(comparison, complaints, waived, stopped)
-    complaints += _left_over(told, settled=waivers_settled)
+    complaints += _left_over(told, settled=expired_waivers_resolved)
     warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
     clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),

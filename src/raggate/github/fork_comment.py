@@ -31,7 +31,7 @@ from raggate.inputs.committed import Commit
 from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, has_configuration, load_trusted, load_without_notes
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
-from raggate.models.verdict import Preview, Review
+from raggate.models.verdict import Preview, ReportContext, Review
 from raggate.pipeline import check, run_directory
 from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names
@@ -304,9 +304,11 @@ def _judged(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Revi
         score.score(measured, inputs.config.score.k),
         check.read_baseline(inputs, fork.systems),
         policy=inputs.config,
-        waivers_settled=check.waivers_settled(change, fork.config_name, measured.started),
+        context=ReportContext(
+            expired_waivers_resolved=check.expired_waivers_resolved(change, fork.config_name, measured.started)
+        ),
     )
-    return replace(review, places=check.places(review, inputs))
+    return check.with_source_lines(review, inputs)
 
 
 def _reproduce(fork: ForkRun, inputs: Inputs) -> str:

@@ -70,7 +70,7 @@ class StepOutcome:
         if self.code != ExitCode.PASS or review is None:
             return True
         moved = any(row.delta.delta for row in review.verdict.rows if row.gated and row.status != "same")
-        previewed = review.preview is not None and not review.preview.empty
+        previewed = review.context.preview is not None and not review.context.preview.empty
         return bool(moved or previewed or review.verdict.warnings or review.comparison.flips)
 
 
@@ -235,7 +235,8 @@ class GitHubReporter:
 
     def _links(self, outcome: StepOutcome) -> Links:
         event = self.event
-        trusted = outcome.review.against if outcome.review is not None and not outcome.review.first_run else None
+        review = outcome.review
+        trusted = review.run.provenance.against if review is not None and not review.context.first_run else None
         return Links(
             server=event.server_url,
             repository=event.repository,

@@ -115,42 +115,39 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
-    """What is told of a run beside its scores.
+class ReportContext:
+    """What reports tell beside the scores, and the run does not say itself. The run directory keeps it.
 
     Attributes:
-        places: by case id, where in the vault its gold support stands, for cases that flipped.
+        source_lines: by case id, where in the vault its gold support stands, for cases that flipped.
         preview: what the change's own files would mean; None where they are what counted.
         first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
-        waivers_settled: whether the change itself removes or renews every waiver that has expired.
+        expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
 
-    places: Mapping[str, SourceLine] = field(default_factory=dict)
+    source_lines: Mapping[str, SourceLine] = field(default_factory=dict)
     preview: Preview | None = None
     first_run: bool = False
-    waivers_settled: bool = False
+    expired_waivers_resolved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """Everything a report tells: the run, its scores, what it was held against, and the decision.
+    """Everything a report tells: the run, what it was compared with, the decision, and what stands beside the scores.
 
-    `against` is the commit the trusted inputs came from, None for the working tree; `reproduce` is a shell line.
-    `places`, `preview` and `first_run` are those of `Aside`, `waivers` those of the verdict. `fallen` are the questions
-    that got worse in a red metric, or must pass and do not, and did not break. `lowers` says of a pass what promoting
-    it would need permission for.
+    `fallen` are the questions that got worse in a red metric, or must pass and do not, and did not break. `lowers` says
+    of a pass what promoting it would need permission for.
     """
 
     run: Run
-    scorecard: Scorecard
     comparison: Comparison
     findings: tuple[Finding, ...]
     verdict: Verdict
-    reproduce: str
-    against: str | None = None
-    places: Mapping[str, SourceLine] = field(default_factory=dict)
-    preview: Preview | None = None
-    first_run: bool = False
-    waivers: tuple[Waived, ...] = ()
+    context: ReportContext = field(default_factory=ReportContext)
     fallen: tuple[Flip, ...] = ()
     lowers: tuple[str, ...] = ()
+
+    @property
+    def scorecard(self) -> Scorecard:
+        """The scores of the run."""
+        return self.comparison.scorecard

@@ -18,11 +18,10 @@ from raggate.inputs import sources, vault
 from raggate.inputs.trusted import ConfigHooks, Inputs, load_worktree
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
-from raggate.models.comparison import Comparison, Finding
 from raggate.models.promotion import Proposal
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.verdict import Aside, Preview, Review, SourceLine, Verdict
+from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
 from raggate.pipeline import measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
@@ -31,6 +30,9 @@ from raggate.reports import REPORTS
 from raggate.scoring import score
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
+
+NO_CONTEXT = ReportContext()
+"""Nothing is known beside the scores."""
 
 KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
@@ -53,17 +55,16 @@ def check(request: Request) -> CheckResult:
                 # the run directory tells by itself what it was held against
                 write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
             change = sources.WorkTree(request.root, confined=True)
-            settled = _by_another_commit(inputs) and waivers_settled(change, request.config_name, measured.started)
-            judged = judge(measured, scorecard, held_against, first_run=inputs.first_run, waivers_settled=settled)
-            review = with_preview(judged, lambda: _preview(request, inputs, directory, judged))
-            aside = Aside(
-                places=places(review, inputs),
-                preview=review.preview,
-                first_run=inputs.first_run,
-                waivers_settled=settled,
+            resolved = _by_another_commit(inputs) and expired_waivers_resolved(
+                change, request.config_name, measured.started
             )
-            run_directory.write_aside(directory, aside)
-            return CheckResult(review=write_reports(directory, review, aside), directory=directory)
+            context = ReportContext(first_run=inputs.first_run, expired_waivers_resolved=resolved)
+            judged = judge(measured, scorecard, held_against, context=context)
+            review = with_preview(judged, lambda: _preview(request, inputs, directory, judged))
+            review = with_source_lines(review, inputs)
+            run_directory.write_context(directory, review.context)
+            write_reports(directory, review)
+            return CheckResult(review=review, directory=directory)
 
 
 def run(request: Request, limit: int | None = None) -> RunResult:
@@ -95,8 +96,7 @@ def judge(
     held_against: Baseline | None,
     *,
     policy: RunConfig | None = None,
-    first_run: bool = False,
-    waivers_settled: bool = False,
+    context: ReportContext = NO_CONTEXT,
 ) -> Review:
     """Compare a measured run and decide.
 
@@ -105,28 +105,14 @@ def judge(
         scorecard: its scores.
         held_against: the baseline, None when there is none.
         policy: a configuration whose gate, invariants and waivers count in place of those of the run.
-        first_run: whether the trusted commit does not have raggate yet.
-        waivers_settled: whether the change itself removes or renews every waiver that has expired.
+        context: what is known beside the scores; a first run and resolved waivers have a say.
     """
     with deadlines.after_asking(len(run.results)):
-        return _judge(
-            run,
-            scorecard,
-            held_against,
-            policy or run.config,
-            first_run=first_run,
-            waivers_settled=waivers_settled,
-        )
+        return _judge(run, scorecard, held_against, policy or run.config, context)
 
 
 def _judge(
-    run: Run,
-    scorecard: Scorecard,
-    held_against: Baseline | None,
-    settings: RunConfig,
-    *,
-    first_run: bool,
-    waivers_settled: bool,
+    run: Run, scorecard: Scorecard, held_against: Baseline | None, settings: RunConfig, context: ReportContext
 ) -> Review:
     findings = invariants.check_answers(run, settings.invariants)
     waived = waivers.standing(settings.waivers, run.started)
@@ -145,29 +131,20 @@ def _judge(
         settings.gate,
         stopped=run.stopped,
         interrupted=run.interrupted,
-        first_run=first_run,
+        first_run=context.first_run,
         started=run.started,
         waived=waived,
-        waivers_settled=waivers_settled,
+        expired_waivers_resolved=context.expired_waivers_resolved,
     )
     lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
-    return replace(_review(run, comparison, findings, decided, first_run=first_run), lowers=lowers)
-
-
-def _review(
-    run: Run, comparison: Comparison, findings: tuple[Finding, ...], decided: Verdict, *, first_run: bool
-) -> Review:
     return Review(
         run=run,
-        scorecard=comparison.scorecard,
         comparison=comparison,
         findings=findings,
         verdict=decided,
-        reproduce=run.provenance.reproduce,
-        against=run.provenance.against,
-        first_run=first_run,
-        waivers=decided.waivers,
+        context=context,
         fallen=flips.find_fallen(run, comparison, decided.fell, decided.missed),
+        lowers=lowers,
     )
 
 
@@ -176,7 +153,7 @@ def _by_another_commit(inputs: Inputs) -> bool:
     return inputs.against is not None and not inputs.first_run
 
 
-def waivers_settled(change: sources.Source, config_name: str, started: str) -> bool:
+def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:
     """Say whether a change's own configuration has no waiver left that has expired; it has no other say.
 
     Args:
@@ -210,16 +187,14 @@ def previewed(review: Review, seen: Preview | None) -> Review:
     """Add what the change's own files would mean, and what that makes of the verdict."""
     decided = merge_effects.foreseen(review.verdict, seen, review.comparison)
     lowers = review.lowers if decided.outcome == "pass" else ()
-    return replace(review, preview=seen, verdict=decided, lowers=lowers)
+    return replace(review, context=replace(review.context, preview=seen), verdict=decided, lowers=lowers)
 
 
-def write_reports(directory: Path, review: Review, aside: Aside) -> Review:
-    """Write the reports into the run directory. Returns the review, `previewed` before, with what is told beside it."""
-    review = replace(review, places=aside.places, first_run=aside.first_run)
+def write_reports(directory: Path, review: Review) -> None:
+    """Write the reports into a run directory."""
     with deadlines.after_asking(len(review.run.results)):
         for name, render in REPORTS.items():
             write_atomic(directory / name, render(review).encode())
-    return review
 
 
 def propose(
@@ -251,16 +226,17 @@ def propose(
     )
 
 
-def places(review: Review, inputs: Inputs) -> dict[str, SourceLine]:
-    """Say where in the vault the gold supports of the questions that flipped stand, by case id."""
+def with_source_lines(review: Review, inputs: Inputs) -> Review:
+    """Add where in the vault the gold supports of the questions that flipped stand."""
     cases = {case.id: case for case in inputs.golden.cases}
+    lines: dict[str, SourceLine] = {}
     with deadlines.after_asking(len(review.run.results)):
-        found = {
-            flip.case_id: vault.locate(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
-            for flip in (*review.comparison.flips, *review.fallen)
-            if flip.support is not None
-        }
-    return {name: place for name, place in found.items() if place is not None}
+        for flip in (*review.comparison.flips, *review.fallen):
+            if flip.support is not None:
+                line = vault.locate(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
+                if line is not None:
+                    lines[flip.case_id] = line
+    return replace(review, context=replace(review.context, source_lines=lines))
 
 
 def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) -> Preview | None:

@@ -18,8 +18,8 @@ from raggate.models.golden import Golden
 from raggate.models.promotion import Proposal
 from raggate.models.run import Labelled, Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.verdict import Aside, Review
-from raggate.pipeline import check, run_directory, trusted_inputs
+from raggate.models.verdict import ReportContext, Review
+from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import METRICS_REPORT, REPORTS
 from raggate.scoring import score as scoring
@@ -48,7 +48,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
             (directory / name).unlink(missing_ok=True)
     settings = measured.config
     scorecard = scoring.score(measured, settings.score.k)
-    whole = run_directory.keeps_whole_texts(measured)
+    whole = result_rows.keeps_whole_texts(measured)
     theirs = compat_scores(measured, settings.score.compat, systems, full_text=whole)
     if judged:
         # reports of an earlier scoring would contradict the metrics
@@ -125,10 +125,10 @@ def compare_directory(
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
         return directory, _rejudge(directory, measured, scorecard, held_against)
-    aside = run_directory.read_aside(directory)
-    review = _judged(measured, scorecard, held_against, aside, policy)
+    review = _judged(measured, scorecard, held_against, run_directory.read_context(directory), policy)
     (directory / COMPARED).mkdir(exist_ok=True)
-    return directory / COMPARED, check.write_reports(directory / COMPARED, review, aside)
+    check.write_reports(directory / COMPARED, review)
+    return directory / COMPARED, review
 
 
 def promote_directory(
@@ -207,8 +207,7 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
     Raises:
         CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
     """
-    aside = run_directory.read_aside(directory)
-    review = _judged(run, scorecard, held_against, aside)
+    review = _judged(run, scorecard, held_against, run_directory.read_context(directory))
     own = _own_verdict(directory)
     if own and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(
@@ -216,21 +215,19 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
             "there, so nothing is decided anew",
             hint="Measure again with `raggate check`. Nothing was written.",
         )
-    return check.write_reports(directory, review, aside)
+    check.write_reports(directory, review)
+    return review
 
 
 def _judged(
-    run: Run, scorecard: Scorecard, held_against: Baseline | None, aside: Aside, policy: RunConfig | None = None
+    run: Run,
+    scorecard: Scorecard,
+    held_against: Baseline | None,
+    context: ReportContext,
+    policy: RunConfig | None = None,
 ) -> Review:
-    judged = check.judge(
-        run,
-        scorecard,
-        held_against,
-        policy=policy,
-        first_run=aside.first_run,
-        waivers_settled=aside.waivers_settled,
-    )
-    return check.previewed(judged, aside.preview)
+    review = check.judge(run, scorecard, held_against, policy=policy, context=context)
+    return check.previewed(review, context.preview)
 
 
 def _own_verdict(directory: Path) -> str:

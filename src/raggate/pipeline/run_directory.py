@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
-from hashlib import sha256
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,31 +16,35 @@ from raggate.config.schema import Config
 from raggate.config.service_settings import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
-from raggate.models.run import Chunk, Labelled, Labels, Result, Run
-from raggate.models.verdict import Aside
-from raggate.service.answer_limits import bounded
+from raggate.models.run import Run
+from raggate.models.verdict import Preview, ReportContext, SourceLine
+from raggate.pipeline import result_rows
 from raggate.text import disk
-from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
+from raggate.text.jsonio import dumps, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
-STORED_TEXT = 200
-"""Characters of a chunk's text that are kept on disk."""
-
-HASH_LENGTH = 32
-"""Characters of the hash of a text that is not kept whole."""
-
 SCHEMA = "raggate/run/2"
+
+CONTEXT_FILE = "aside.json"
+"""What reports tell beside the run: see `ReportContext`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredContext:
+    places: Mapping[str, SourceLine] = field(default_factory=dict)
+    preview: Preview | None = None
+    first_run: bool = False
+    waivers_settled: bool = False
+
 
 _NOT_KNOWN: dict[str, Any] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 
+_CONTEXT = TypeAdapter(_StoredContext)
 _PROVENANCE = TypeAdapter(Provenance)
-_RESULT = TypeAdapter(Result)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
-_LABELS = TypeAdapter(Labels)
-_ASIDE = TypeAdapter(Aside)
 
 
 def check_place(root: Path, out: str) -> None:
@@ -118,16 +121,6 @@ def of_suite(run: Run, suite: str) -> Run:
     return replace(run, suite=name, config=run.config.model_copy(update={"suite": name}))
 
 
-def keeps_whole_texts(run: Run) -> bool:
-    """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
-    responses = (item.result.response for item in run.results)
-    return any(
-        len(chunk.text) > STORED_TEXT and chunk.text_hash is None
-        for response in responses
-        for chunk in (response.chunks if response else ())
-    )
-
-
 def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     """Write `config.json`, `golden.jsonl` and `results.jsonl`; chunk texts are cut unless `full_text`."""
     config = {
@@ -145,28 +138,39 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
-    rows = (printable(dumps(_row(item, full_text=full_text)).decode()).encode() + b"\n" for item in run.results)
-    write_atomic(directory / "results.jsonl", b"".join(rows))
+    write_atomic(directory / "results.jsonl", result_rows.write(run.results, full_text=full_text))
 
 
-def write_aside(directory: Path, aside: Aside) -> None:
+def write_context(directory: Path, context: ReportContext) -> None:
     """Write `aside.json`, what reports tell that is not of the run itself."""
-    write_atomic(directory / "aside.json", dumps(aside, pretty=True))
+    stored = {
+        "places": context.source_lines,
+        "preview": context.preview,
+        "first_run": context.first_run,
+        "waivers_settled": context.expired_waivers_resolved,
+    }
+    write_atomic(directory / CONTEXT_FILE, dumps(stored, pretty=True))
 
 
-def read_aside(directory: Path) -> Aside:
+def read_context(directory: Path) -> ReportContext:
     """Read `aside.json`; an empty one when there is none.
 
     Raises:
         UsageError: when the file does not hold what it should.
     """
-    path = directory / "aside.json"
+    path = directory / CONTEXT_FILE
     if not path.exists():
-        return Aside()
+        return ReportContext()
     try:
-        return _ASIDE.validate_json(_bytes(path, path))
+        stored = _CONTEXT.validate_json(_bytes(path, path))
     except ValidationError as error:
         raise UsageError(f"{path}: {_first(error)}") from None
+    return ReportContext(
+        source_lines=stored.places,
+        preview=stored.preview,
+        first_run=stored.first_run,
+        expired_waivers_resolved=stored.waivers_settled,
+    )
 
 
 def _stored_config(run: Run) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
             f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
             hint="This is not a run directory of this version of raggate.",
         )
-    golden_path = named / "golden.jsonl"
+    golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
     cases = golden.load(_bytes(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
     try:
@@ -213,7 +217,7 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
             suite=str(stored["suite"]),
             started=str(stored["started"]),
             golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
-            results=_read_results(directory / "results.jsonl", named / "results.jsonl", cases),
+            results=result_rows.read(_bytes(directory / "results.jsonl", rows_path), str(rows_path), cases),
             config=known,
             provenance=provenance,
             fingerprint=_fingerprint(stored["fingerprint"]),
@@ -255,83 +259,6 @@ def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
     if not (isinstance(modes, list) and all(isinstance(mode, str) for mode in modes)):
         raise ValueError("fingerprint.modes: expected names")
     return dict(stored)
-
-
-def _read_results(path: Path, named: Path, cases: Golden) -> tuple[Labelled, ...]:
-    by_id = {case.id: case for case in cases.cases}
-    items = []
-    seen: dict[tuple[str, str], int] = {}
-    for number, line in enumerate(_bytes(path, named).split(b"\n"), 1):
-        if not line.strip():
-            continue
-        item = _read_row(line, f"{named}:{number}", by_id)
-        first = seen.setdefault((item.result.mode, item.case.id), number)
-        if first != number:
-            raise UsageError(f"{named}:{number}: {quoted(item.case.id)} stands already in line {first}")
-        items.append(item)
-    return tuple(items)
-
-
-def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
-    row = parse_object(line, place)
-    case = by_id.get(str(row.get("test_case_id")))
-    if case is None:
-        raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
-    try:
-        labels = _LABELS.validate_python(row.get("labels"))
-        result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "labels"
-        raise UsageError(f"{place}: not a result row: {cut(key)}: {first['msg']}") from None
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
-    try:
-        if result.response is not None:
-            bounded(result.response)
-    except ValueError as error:
-        raise UsageError(f"{place}: {error}") from None
-    if (result.response is None) == (result.failure is None):
-        raise UsageError(f"{place}: expected either a response or a failure")
-    chunks = result.response.chunks if result.response else ()
-    indices = [index for found in labels.matches for index in found]
-    positions = (*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts)
-    outside = any(not 0 <= position < len(chunks) for position in positions)
-    per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
-    if any(len(values) != len(chunks) for values in per_chunk) or outside:
-        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
-    if any(not 0 <= index < len(case.gold_supports) for index in indices):
-        raise UsageError(f"{place}: the labels name gold supports the case does not have")
-    return Labelled(case=case, result=result, labels=labels)
-
-
-def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
-    result, labels = item.result, item.labels
-    response = result.response
-    if response is not None and not full_text:
-        chunks = tuple(_cut(chunk) for chunk in response.chunks)
-        if chunks != response.chunks:
-            response, labels = replace(response, chunks=chunks), replace(labels, truncated=True)
-    return {
-        "test_case_id": item.case.id,
-        "mode": result.mode,
-        "question": item.case.question,
-        "result": {
-            "response": response,
-            "failure": result.failure,
-            "retries": result.retries,
-            "elapsed_ms": result.elapsed_ms,
-        },
-        "labels": labels,
-    }
-
-
-def _cut(chunk: Chunk) -> Chunk:
-    """Cut the text of a chunk; the hash of all of it stays, by which two texts that begin alike are told apart."""
-    if len(chunk.text) <= STORED_TEXT:
-        return chunk
-    whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
-    return replace(chunk, text=chunk.text[:STORED_TEXT] + "...", text_hash=whole)
 
 
 def _bytes(path: Path, named: Path) -> bytes:

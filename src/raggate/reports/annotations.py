@@ -121,7 +121,7 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
 
 def _place(flip: Flip, review: Review, changed: frozenset[str]) -> tuple[str | None, int | None]:
     """Give the gold note's line, else the question's in the golden set, else nothing."""
-    note = review.places.get(flip.case_id)
+    note = review.context.source_lines.get(flip.case_id)
     if note is not None and note.path not in changed:
         return note.path, note.line
     config = review.run.config

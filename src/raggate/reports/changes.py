@@ -75,7 +75,7 @@ def note_lines(changes: Sequence[str], *, most: int = SHOWN_NAMES) -> list[str]:
 
 def if_merged(review: Review) -> Section:
     """Write what the change's own configuration, questions, notes and baseline would mean; problems come first."""
-    preview = review.preview
+    preview = review.context.preview
     if preview is None or preview.empty:
         return Section(name="if merged", rank=3, variants=())
     # sorted is stable: settings keep their order otherwise

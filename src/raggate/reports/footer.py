@@ -24,7 +24,7 @@ NAMED = 3
 
 def next_steps(review: Review) -> Section:
     """Explain a first run, and what to do to have a gate after it."""
-    if not review.first_run:
+    if not review.context.first_run:
         return Section(name="what to do next", rank=2, variants=())
     asked = len({case.case_id for case in review.scorecard.cases})
     measured = f"{asked} {'question was' if asked == 1 else 'questions were'} asked and scored"
@@ -72,7 +72,8 @@ def _beyond_noise(row: Judged) -> bool:
 
 def reproduce(review: Review) -> Section:
     """Write the command that does the same on a laptop, to be copied; nothing where no command does."""
-    text = f"**Reproduce locally**\n\n{code_block(review.reproduce)}" if review.reproduce else ""
+    command = review.run.provenance.reproduce
+    text = f"**Reproduce locally**\n\n{code_block(command)}" if command else ""
     return Section(name="how to reproduce", rank=KEPT, variants=(text,))
 
 
@@ -121,10 +122,10 @@ def _age(review: Review, measured: str) -> str:
 
 def _trusted(review: Review, links: Links | None) -> str:
     lines = []
-    if review.against:
-        commit = commit_link(links, review.against)
+    if against := review.run.provenance.against:
+        commit = commit_link(links, against)
         held = review.comparison.baseline
-        own = held is not None and held.commit == review.against
+        own = held is not None and held.commit == against
         what = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
         lines.append(f"{what}: those of commit {commit}")
     if ignored := review.run.provenance.ignored:

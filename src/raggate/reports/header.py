@@ -61,7 +61,8 @@ def opening(review: Review) -> Section:
 
 def greeted(review: Review) -> bool:
     """Say whether a review is a first run with nothing wrong but the missing baseline."""
-    return review.first_run and {reason.code for reason in review.verdict.reasons} <= {"first-run", "no-baseline"}
+    codes = {reason.code for reason in review.verdict.reasons}
+    return review.context.first_run and codes <= {"first-run", "no-baseline"}
 
 
 def _sentences(verdict: Verdict, length: int) -> str:

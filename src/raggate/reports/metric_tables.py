@@ -138,7 +138,7 @@ def measured(review: Review) -> Section:
     return Section(
         name="what was measured",
         rank=4,
-        variants=(opened if review.first_run else folded("What was measured", text),),
+        variants=(opened if review.context.first_run else folded("What was measured", text),),
     )
 
 

@@ -88,7 +88,7 @@ def _item(flip: Flip, review: Review, links: Links | None) -> str:
     if flip.support is None:
         lines.append("expected: no answer")
     else:
-        address = source_address(links, review.places.get(flip.case_id))
+        address = source_address(links, review.context.source_lines.get(flip.case_id))
         lines.append(f"expected: {link(safe(flip.gold), address, links)}")
     if flip.displaced_by:
         lines.append(f"in its place: {safe(flip.displaced_by)}")

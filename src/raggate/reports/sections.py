@@ -32,7 +32,7 @@ def sections_of(
         footer.next_steps(review),
         header.log(review.run.log, file="api.log"),
         metric_tables.invariants(review),
-        header.waivers(review.waivers),
+        header.waivers(review.verdict.waivers),
         *_compared(review, links, now=now, full=full),
         header.warnings(review),
         footer.offer(review),

@@ -77,7 +77,7 @@ def _head(review: Review, console: Console) -> None:
         console.print(Text(log_line(f"{source}, {formatting.compared(review.comparison)}")), soft_wrap=True)
     ignored = review.run.provenance.ignored
     if ignored:
-        note = f"judged by commit {str(review.against)[:12]}; not used: {', '.join(ignored)}"
+        note = f"judged by commit {str(review.run.provenance.against)[:12]}; not used: {', '.join(ignored)}"
         console.print(Text(log_line(note, limit=300)), soft_wrap=True)
     if not formatting.undecided(review):
         console.print()

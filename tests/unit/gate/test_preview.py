@@ -13,7 +13,7 @@ from raggate.gate import baseline, preview
 from raggate.inputs.trusted import BaselineFile, Inputs
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
-from raggate.models.verdict import Aside, Preview
+from raggate.models.verdict import Preview, ReportContext
 from raggate.pipeline import run_directory
 from raggate.scoring import score
 
@@ -125,8 +125,8 @@ def test_what_loosens_the_gate(before: dict[str, Any], now: dict[str, Any], loos
 def test_what_loosens_survives_the_run_directory(tmp_path: Path) -> None:
     """A preview is read from a run directory as it was written, with what loosens the gate."""
     found = preview.changes(inputs(), inputs(config={"gate": {"tolerance": 0.1}}), DIRECTIONS)
-    run_directory.write_aside(tmp_path, Aside(preview=found))
-    assert run_directory.read_aside(tmp_path).preview == found
+    run_directory.write_context(tmp_path, ReportContext(preview=found))
+    assert run_directory.read_context(tmp_path).preview == found
     assert found.loosened == ("gate.tolerance",)
 
 

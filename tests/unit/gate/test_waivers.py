@@ -169,8 +169,8 @@ def test_rows_are_marked() -> None:
 def test_settled() -> None:
     """An expired waiver that the change itself removes or renews is a warning; the metric is judged without it."""
     old = waiver("2026-06-09")
-    assert codes(decided(make_comparison(SAME), old, waivers_settled=True)) == ("pass", [], ["waiver-expired"])
-    assert codes(decided(make_comparison(WORSE), old, waivers_settled=True)) == (
+    assert codes(decided(make_comparison(SAME), old, expired_waivers_resolved=True)) == ("pass", [], ["waiver-expired"])
+    assert codes(decided(make_comparison(WORSE), old, expired_waivers_resolved=True)) == (
         "regression",
         ["worse"],
         ["waiver-expired"],
@@ -279,7 +279,7 @@ def test_waived_case() -> None:
     row = next(row.delta for row in review.verdict.rows if (row.delta.metric, row.delta.slice) == ("hit_at_5", OVERALL))
     assert (row.baseline.value, row.current.value, row.baseline.n, row.current.n) == (1.0, 1.0, 9, 9)
     assert [(flip.case_id, flip.kind, flip.waived) for flip in review.comparison.flips] == [("q0", "broke", True)]
-    assert [one.state for one in review.waivers] == ["active"]
+    assert [one.state for one in review.verdict.waivers] == ["active"]
 
 
 def test_waived_case_does_not_count_against_a_floor() -> None:
@@ -292,7 +292,7 @@ def test_waived_case_does_not_count_against_a_floor() -> None:
     assert review.verdict.warnings[0].message.startswith(
         "question q0 (hybrid) is beyond a floor or ceiling and is left"
     )
-    assert [one.state for one in review.waivers] == ["active"]
+    assert [one.state for one in review.verdict.waivers] == ["active"]
 
 
 def test_other_cases_still_count() -> None:
@@ -314,7 +314,7 @@ def test_unused_waiver_of_a_case() -> None:
     """A waiver of a case that is as good as before is left over."""
     review = judged(set(), waiver(case="q0"))
     assert codes(review.verdict) == ("pass", [], ["waiver-unused"])
-    assert [one.state for one in review.waivers] == ["unused"]
+    assert [one.state for one in review.verdict.waivers] == ["unused"]
 
 
 def test_waiver_of_a_case_in_another_mode() -> None:

@@ -15,7 +15,7 @@ from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.other_systems import compat_scores
 from raggate.interop.systems import SYSTEMS
-from raggate.pipeline import run_directory
+from raggate.pipeline import result_rows, run_directory
 from raggate.scoring import score
 
 UNCOUNTED = {"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.7, "count": 50}}}}
@@ -68,5 +68,5 @@ def test_whole_texts_are_scored_whole(tmp_path: Path) -> None:
         again = run_directory.read(tmp_path)
         live = compat_scores(run, ["helloworld"], SYSTEMS, full_text=full_text)
         assert live["helloworld"]["hybrid"]["recall_at_k_avg"] == recall
-        assert run_directory.keeps_whole_texts(again) is full_text
+        assert result_rows.keeps_whole_texts(again) is full_text
         assert compat_scores(again, ["helloworld"], SYSTEMS, full_text=full_text) == live

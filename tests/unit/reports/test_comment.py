@@ -18,7 +18,7 @@ from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
 from raggate.reports.formatting import rank_change
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
-from reviews import HOSTILE, foreign, hostile, hostile_everywhere, passing, review
+from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
 
 OURS = "https://forge.example/team/notes-api/"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -162,16 +162,18 @@ class TestQuestions:
     def test_path_is_quoted(self) -> None:
         """Every segment of a path is percent-encoded, below the directory of the configuration."""
         found = review("placed")
-        places = {name: replace(place, path="a b/ü(1).md") for name, place in found.places.items()}
-        page = comment.render(replace(found, places=places), Publication(links=replace(LINKS, prefix="services/rag/")))
+        places = {name: replace(place, path="a b/ü(1).md") for name, place in found.context.source_lines.items()}
+        page = comment.render(
+            beside(found, source_lines=places), Publication(links=replace(LINKS, prefix="services/rag/"))
+        )
         assert f"]({OURS}blob/{COMMIT}/services/rag/a%20b/%C3%BC%281%29.md?plain=1#L7)" in page
 
     @pytest.mark.parametrize("path", ["../../../../evil/x", "a/../b.md", "a//b.md", "./a.md", "/etc/passwd", ""])
     def test_path_that_leaves_the_repository(self, path: str) -> None:
         """A path that a browser would shorten is not linked."""
         found = review("placed")
-        places = {name: replace(place, path=path) for name, place in found.places.items()}
-        assert "/blob/" not in comment.render(replace(found, places=places), LINKED)
+        places = {name: replace(place, path=path) for name, place in found.context.source_lines.items()}
+        assert "/blob/" not in comment.render(beside(found, source_lines=places), LINKED)
 
     def test_modes_are_told_where_there_are_several(self) -> None:
         """The mode stands with a question only where it tells something."""

@@ -9,13 +9,23 @@ from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
 from raggate.models.comparison import GoldenChanges
-from raggate.models.provenance import Provenance
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Reason, Review
 from raggate.reports import markdown, questions
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
-from reviews import BESIDE, HOSTILE, REVIEWS, foreign, hostile, passing, regression, review
+from reviews import (
+    BESIDE,
+    HOSTILE,
+    REVIEWS,
+    foreign,
+    from_elsewhere,
+    hostile,
+    passing,
+    regression,
+    reproduced_by,
+    review,
+)
 
 
 @pytest.mark.parametrize("name", REVIEWS | BESIDE)
@@ -78,7 +88,7 @@ class TestHostileText:
 @pytest.mark.parametrize("text", ["````sh", "a ```` b ``` c", "```\n# x"])
 def test_command_that_would_close_its_fence(text: str) -> None:
     """The fence is longer than any run of backticks in the command."""
-    page = markdown.render(replace(passing(), reproduce=text))
+    page = markdown.render(reproduced_by(passing(), text))
     assert [token.content for token in tokens(page) if token.type == "fence"] == [plain(text) + "\n"]
     assert list(problems(page)) == []
 
@@ -86,7 +96,7 @@ def test_command_that_would_close_its_fence(text: str) -> None:
 def test_command_can_be_copied() -> None:
     """The command to reproduce the run stands in the page as it is, whatever a Markdown reader makes of its parts."""
     command = "raggate check --against 'v1|<b>@team_x' --baseline 0123456789abcdef.json"
-    page = markdown.render(replace(passing(), reproduce=command))
+    page = markdown.render(reproduced_by(passing(), command))
     assert [token.content for token in tokens(page) if token.type == "fence"] == [command + "\n"]
 
 
@@ -190,7 +200,7 @@ def test_commit_of_the_trusted_inputs() -> None:
 def test_files_that_were_not_used() -> None:
     """The page names the files that the commit's own were read in place of, if there are any."""
     review = regression()
-    ignored = replace(review, run=replace(review.run, provenance=Provenance(ignored=("golden.jsonl", "notes/a.md"))))
+    ignored = replace(review, run=from_elsewhere(review.run, ignored=("golden.jsonl", "notes/a.md")))
     assert "Not used, because that commit's own count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
     assert "Not used" not in visible_lines(review)
 

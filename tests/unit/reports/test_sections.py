@@ -12,7 +12,7 @@ from raggate.models.verdict import Preview, Reason
 from raggate.reports import markdown, metric_tables, terminal
 from raggate.reports.markup import commit_link, link
 from rendered import visible
-from reviews import passing, review
+from reviews import beside, passing, review
 
 LINKS = Links(server="https://forge.example", repository="team/api")
 
@@ -27,7 +27,7 @@ def test_loosened_settings_come_first() -> None:
 def test_only_what_is_named_loosens() -> None:
     """The marks are those that the preview carries, however the values read."""
     settings = (("gate.tolerance", "0.05", "0.9"), ("waivers", "[]", "[{'metric': 'hit_at_5'}]"))
-    page = visible(markdown.render(replace(passing(), preview=Preview(settings=settings, loosened=("waivers",)))))
+    page = visible(markdown.render(beside(passing(), preview=Preview(settings=settings, loosened=("waivers",)))))
     assert page.count("(loosens the gate)") == 1
     assert page.index("waivers:") < page.index("(loosens the gate)") < page.index("gate.tolerance")
 
@@ -65,14 +65,14 @@ def test_problems_come_before_settings() -> None:
 
 def test_removed_baseline() -> None:
     """A change that removes the baseline is told what that means."""
-    page = markdown.render(replace(passing(), preview=Preview(baseline="removed")))
+    page = markdown.render(beside(passing(), preview=Preview(baseline="removed")))
     assert "nothing to compare with" in page
 
 
 def test_empty_preview() -> None:
     """A change that leaves the gate alone has no section for it."""
-    assert "If merged" not in markdown.render(replace(passing(), preview=Preview()))
-    assert "If merged" in markdown.render(replace(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
+    assert "If merged" not in markdown.render(beside(passing(), preview=Preview()))
+    assert "If merged" in markdown.render(beside(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
-from raggate.models.provenance import Provenance
 from raggate.models.verdict import Reason
 from raggate.reports import terminal
-from reviews import REVIEWS, hostile, passing, regression, review
+from reviews import REVIEWS, from_elsewhere, hostile, passing, regression, review
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -145,7 +144,7 @@ def test_markup_is_text() -> None:
 def test_files_that_were_not_used() -> None:
     """The screen names the commit that judges and the files that had no say, if there are any."""
     review = regression()
-    ignored = replace(review, run=replace(review.run, provenance=Provenance(ignored=("golden.jsonl", "notes/a.md"))))
+    ignored = replace(review, run=from_elsewhere(review.run, ignored=("golden.jsonl", "notes/a.md")))
     text = terminal.render(ignored, width=100, color=False)
     assert "judged by commit 0123456789ab; not used: golden.jsonl, notes/a.md\n" in text
     assert "not used" not in terminal.render(review, width=100, color=False)

@@ -1,0 +1,129 @@
+"""The rows of a run directory's `results.jsonl`: one per question and mode, labels beside the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.errors import UsageError
+from raggate.models.golden import Case, Golden
+from raggate.models.run import Chunk, Labelled, Labels, Result, Run
+from raggate.service.answer_limits import bounded
+from raggate.text.jsonio import dumps, parse_object, printable
+from raggate.text.quote import cut, quoted
+
+STORED_TEXT = 200
+"""Characters of a chunk's text that are kept on disk."""
+
+HASH_LENGTH = 32
+"""Characters of the hash of a text that is not kept whole."""
+
+_RESULT = TypeAdapter(Result)
+_LABELS = TypeAdapter(Labels)
+
+
+def keeps_whole_texts(run: Run) -> bool:
+    """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
+    responses = (item.result.response for item in run.results)
+    return any(
+        len(chunk.text) > STORED_TEXT and chunk.text_hash is None
+        for response in responses
+        for chunk in (response.chunks if response else ())
+    )
+
+
+def read(data: bytes, name: str, cases: Golden) -> tuple[Labelled, ...]:
+    """Read the content of a `results.jsonl`. Nothing in it is trusted.
+
+    Args:
+        data: the content.
+        name: what messages call the file.
+        cases: the golden set that the rows name cases of.
+
+    Raises:
+        UsageError: naming file and line, for a row that does not hold what it should.
+    """
+    by_id = {case.id: case for case in cases.cases}
+    items = []
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        item = _read_row(line, f"{name}:{number}", by_id)
+        first = seen.setdefault((item.result.mode, item.case.id), number)
+        if first != number:
+            raise UsageError(f"{name}:{number}: {quoted(item.case.id)} stands already in line {first}")
+        items.append(item)
+    return tuple(items)
+
+
+def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
+    row = parse_object(line, place)
+    case = by_id.get(str(row.get("test_case_id")))
+    if case is None:
+        raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
+    try:
+        labels = _LABELS.validate_python(row.get("labels"))
+        result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "labels"
+        raise UsageError(f"{place}: not a result row: {cut(key)}: {first['msg']}") from None
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
+    try:
+        if result.response is not None:
+            bounded(result.response)
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None
+    if (result.response is None) == (result.failure is None):
+        raise UsageError(f"{place}: expected either a response or a failure")
+    chunks = result.response.chunks if result.response else ()
+    indices = [index for found in labels.matches for index in found]
+    positions = (*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts)
+    outside = any(not 0 <= position < len(chunks) for position in positions)
+    per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
+    if any(len(values) != len(chunks) for values in per_chunk) or outside:
+        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
+    if any(not 0 <= index < len(case.gold_supports) for index in indices):
+        raise UsageError(f"{place}: the labels name gold supports the case does not have")
+    return Labelled(case=case, result=result, labels=labels)
+
+
+def write(results: Iterable[Labelled], *, full_text: bool) -> bytes:
+    """Give the content of a `results.jsonl`; chunk texts are cut unless `full_text`."""
+    rows = (dumps(_row(item, full_text=full_text)).decode() for item in results)
+    return b"".join(printable(row).encode() + b"\n" for row in rows)
+
+
+def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
+    result, labels = item.result, item.labels
+    response = result.response
+    if response is not None and not full_text:
+        chunks = tuple(_cut(chunk) for chunk in response.chunks)
+        if chunks != response.chunks:
+            response, labels = replace(response, chunks=chunks), replace(labels, truncated=True)
+    return {
+        "test_case_id": item.case.id,
+        "mode": result.mode,
+        "question": item.case.question,
+        "result": {
+            "response": response,
+            "failure": result.failure,
+            "retries": result.retries,
+            "elapsed_ms": result.elapsed_ms,
+        },
+        "labels": labels,
+    }
+
+
+def _cut(chunk: Chunk) -> Chunk:
+    """Cut the text of a chunk; the hash of all of it stays, by which two texts that begin alike are told apart."""
+    if len(chunk.text) <= STORED_TEXT:
+        return chunk
+    whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
+    return replace(chunk, text=chunk.text[:STORED_TEXT] + "...", text_hash=whole)
