@@ -104,12 +104,15 @@ def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
 
 
 def test_schemas(repository: Path) -> None:
-    """Every workflow and the action follow the schemas of GitHub."""
+    """Every workflow, the action and the forms of issues follow the schemas of GitHub."""
     workflows = sorted((repository / ".github" / "workflows").iterdir())
     assert len(workflows) >= 4
     run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
     run("check-jsonschema", "--builtin-schema", "vendor.github-actions", repository / "action.yml")
     run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ROOT / ".github" / "dependabot.yml")
+    forms = ROOT / ".github" / "ISSUE_TEMPLATE"
+    run("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", forms / "bug.yml", forms / "feature.yml")
+    run("check-jsonschema", "--builtin-schema", "vendor.github-issue-config", forms / "config.yml")
 
 
 def test_no_audit_finds_anything(repository: Path) -> None:

@@ -144,11 +144,12 @@ def _say_log(lines: Sequence[str], fence: Fence, *, more: str = "") -> None:
 
 def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
     """Say that raggate itself failed, and keep the details in a file, without the environment's secrets."""
+    from raggate.cli.crash_report import report
     from raggate.text.jsonio import write_atomic
     from raggate.text.redact import of_environment, redact
 
     secrets = of_environment(environment, environment)
-    details = redact("".join(traceback.format_exception(error)), secrets)
+    details = report(redact("".join(traceback.format_exception(error)), secrets))
     say(f"internal error: {type(error).__name__}: {redact(str(error), secrets)}")
     try:
         if CRASH_LOG.parent.is_symlink():

@@ -41,6 +41,8 @@ def prepare() -> None:
 
     A reader that has left is no error, on either stream. Standard error is never one: what cannot be said there changes
     no exit code. A full disk below standard output still is, because the report is then not where it was meant to be.
+
+    Click would end with 1 for a reader that has left: https://github.com/pallets/click/pull/1106.
     """
     _open_missing()
     sys.stdout = _forgiving(sys.stdout, sys.__stdout__, BrokenPipeError)

@@ -216,7 +216,8 @@ class _Wait:
         return self._last.state if self._last else None
 
     def _look(self, client: httpx.Client, wire: Wire) -> _Look:
-        # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set
+        # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set:
+        # https://github.com/encode/httpx/issues/1450
         client.base_url = base_url = self._started.base_url
         box: queue.SimpleQueue[_Look | BaseException] = queue.SimpleQueue()
 

@@ -124,7 +124,8 @@ def _node(data: bytes) -> yaml.Node | None:
         problem = getattr(error, "problem", None) or str(error)
         raise _Refused(mark.line + 1 if mark else None, f"not valid YAML: {cut(problem)}") from None
     except (ValueError, OverflowError) as error:
-        # PyYAML lets these through for numbers out of range in an escape or a directive
+        # PyYAML lets these through for numbers out of range in an escape or a directive:
+        # https://github.com/yaml/pyyaml/issues/634 and https://github.com/yaml/pyyaml/issues/843
         raise _Refused(None, f"not valid YAML: {error}") from None
     except RecursionError:
         raise _Refused(None, f"nested too deeply, expected at most {MAX_DEPTH} levels") from None

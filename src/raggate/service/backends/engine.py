@@ -76,7 +76,8 @@ def connected(
                 hint="raggate needs API 1.41, which is Docker 20.10 of December 2020.",
             )
         # HOME may hold what an earlier step of the job has put there, and credentials name programs to run. An entry
-        # that matches no registry keeps the library from reading them again.
+        # that matches no registry keeps the library from reading them again; it has no switch for that:
+        # https://github.com/docker/docker-py/issues/3070
         client._auth_configs = docker.auth.AuthConfig({"auths": {"registry.invalid": {}}})
         yield client
     finally:

@@ -1,6 +1,8 @@
 """A call of the engine that takes long -> its events, with an end however silent it is.
 
-The library waits for builds and pulls without any limit, whatever its client was told.
+The library waits for builds and pulls without any limit, whatever its client was told: on purpose for builds
+(https://github.com/docker/docker-py/pull/139), and a limit for pulls was not taken
+(https://github.com/docker/docker-py/pull/625).
 """
 
 from __future__ import annotations
