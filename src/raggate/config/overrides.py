@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from raggate.config.schema import Config
+from raggate.config.schema import PROGRAM_AND_ADAPTER, Config
 from raggate.config.service_settings import Api
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
@@ -67,6 +67,8 @@ class Overrides:
         if len(chosen) > 1:
             raise UsageError(f"{' and '.join(name for name, _ in chosen)}: expected at most one of them")
         ((name, value),) = chosen
+        if settings.api.program is not None:
+            raise UsageError(f"{name}: {PROGRAM_AND_ADAPTER}")
         if name != "api-url" and settings.api.container is None:
             raise UsageError(
                 f"{name} needs the section api.container in the configuration, which says at least the API's `port`",

@@ -22,6 +22,8 @@ from raggate.config.service_settings import Api, Name, RelativePath, Seconds, Se
 from raggate.errors import UsageError
 from raggate.text.yamlio import Document, explain, parse
 
+PROGRAM_AND_ADAPTER = "ask.adapter 'kebab' and the section api.program go together"
+
 Compat = Literal["helloworld"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
 
@@ -228,6 +230,12 @@ class Config(SettingsModel):
     """What must hold of the API's answers."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
     """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
+
+    @model_validator(mode="after")
+    def _program_with_its_adapter(self) -> Config:
+        if (self.ask.adapter == "kebab") != (self.api.program is not None):
+            raise ValueError(PROGRAM_AND_ADAPTER)
+        return self
 
     def asking_once(self) -> Config:
         """Give the same configuration, by which nothing is asked twice."""

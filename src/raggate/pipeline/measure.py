@@ -14,7 +14,6 @@ from typing import Any
 from raggate import __version__
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
-from raggate.config.service_settings import Program
 from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.gate import waivers, wording
 from raggate.gate.other_systems import compat_scores
@@ -36,8 +35,7 @@ from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
 from raggate.service import ask as suite
 from raggate.service import boot, build_context
-from raggate.service.adapters import ADAPTERS, Adapter, kebab
-from raggate.service.adapters.kebab import KebabSettings
+from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
 from raggate.text import deadlines, redact
 from raggate.text.jsonio import write_atomic
@@ -106,11 +104,9 @@ def _ask(
     for mode in settings.ask.modes:
         if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
             request.say(f"no question is for mode {mode}")
-    if settings.api.program is not None:
-        if settings.ask.repeat_sample:
-            request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
-        return _ask_program(settings.api.program, request, inputs, found.results, secrets), ()
-    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings.ask, tuple(settings.vault), request.environment)
+    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, request.root, request.environment)
+    if settings.ask.repeat_sample and not adapter.repeatable:
+        request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
     place = _place(request, inputs, directory, secrets, found.images.append)
     ready = boot.up(
         settings.api,
@@ -128,11 +124,12 @@ def _ask(
             found.results.append(without(result))
             progress.advance(done, total, errors.failed)
 
-        outcome = suite.ask_all(inputs.golden.cases, adapter, api, settings.ask, on_result=keep)
-        found.results[:] = map(without, outcome.results)
-        if not outcome.stopped:
-            found.repeated = _ask_again(inputs, adapter, api, outcome.results)
-        stopped = outcome.stopped or suite.ended_early(api)
+        questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
+        asked = adapter.ask(questions, api, on_result=keep)
+        found.results[:] = map(without, asked.results)
+        if not asked.stopped and adapter.repeatable:
+            found.repeated = _ask_again(inputs, adapter, api, asked.results)
+        stopped = asked.stopped or suite.ended_early(api)
         if not stopped:
             return None, errors.lines
         return redact.redact_cut(stopped, secrets), api.log_tail()
@@ -151,7 +148,7 @@ def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence
     questions = [(cases[result.case_id], result.mode) for result in first]
     if not questions:
         return None
-    again = suite.ask(questions, adapter, api, inputs.config.ask, on_result=lambda *_: None)
+    again = adapter.ask(questions, api, on_result=lambda *_: None)
     return repeats.compare(first, again.results)
 
 
@@ -189,41 +186,6 @@ def _place(
 def _questions(inputs: Inputs) -> int:
     """Count what is asked, every mode by itself."""
     return sum(asked_in(case.modes, mode) for case in inputs.golden.cases for mode in inputs.config.ask.modes)
-
-
-def _ask_program(
-    program: Program, request: Request, inputs: Inputs, results: list[Result], secrets: tuple[str, ...]
-) -> str | None:
-    """Ask by a program that is run for the questions; every result goes into `results` at once."""
-    ask, cases = inputs.config.ask, inputs.golden.cases
-    passed = {name: request.environment[name] for name in program.pass_env if name in request.environment}
-    total = _questions(inputs)
-    without = _without(secrets, inputs.vault)
-    with request.progress() as progress:
-
-        def keep(result: Result) -> None:
-            results.append(without(result))
-            progress.advance(len(results), total, sum(one.failure is not None for one in results))
-
-        asked = KebabSettings(
-            command=tuple(program.run),
-            config=request.root / program.config if program.config else None,
-            root=request.root,
-            environment={**passed, **program.env},
-            modes=tuple(ask.modes),
-            k=ask.k,
-            answers=not ask.retrieval_only,
-            bulk=program.bulk,
-            concurrency=ask.concurrency,
-            timeout=ask.total_timeout,
-            max_bytes=ask.max_body_bytes,
-            give_up_after=ask.give_up_after,
-            on_result=keep,
-        )
-        results[:] = map(without, kebab.ask_all(cases, asked))
-    aborted = (one.failure for one in results if one.failure is not None and one.failure.kind == "aborted")
-    first = next(aborted, None)
-    return first.message if first is not None else None
 
 
 def _secrets(request: Request, settings: Config) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_truste
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.scoring import score
-from raggate.service.adapters import ADAPTERS, PROGRAM_ADAPTER
+from raggate.service.adapters import ADAPTERS
 
 
 @contextmanager
@@ -54,10 +54,8 @@ def source_of(request: Request) -> InputSource:
 
 def check_names(settings: Config, name: str) -> None:
     """Check what the configuration names of the shelves, which `config` does not know."""
-    if (settings.ask.adapter == PROGRAM_ADAPTER) != (settings.api.program is not None):
-        raise UsageError(f"{name}: ask.adapter {PROGRAM_ADAPTER!r} and the section api.program go together")
-    if settings.ask.adapter not in {*ADAPTERS, PROGRAM_ADAPTER}:
-        known = ", ".join((*ADAPTERS, PROGRAM_ADAPTER))
+    if settings.ask.adapter not in ADAPTERS:
+        known = ", ".join(ADAPTERS)
         raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
     metrics = score.directions(settings.score.k)
     for metric, rule in settings.gate.metrics.items():

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
+from typing import Protocol
 from urllib.parse import urlencode
 
 import httpx
@@ -20,7 +21,6 @@ from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Call, Started
 from raggate.service import signals
-from raggate.service.adapters import Adapter
 from raggate.service.answer_limits import bounded
 from raggate.service.misses import Miss, lost, miss
 from raggate.text import jsonio
@@ -48,7 +48,7 @@ _RETRIED_STATUS = frozenset((502, 503))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AskResult:
     """What came of asking: one result per question, by mode and then by case, whatever order they came in.
 
     `stopped` says in a sentence why not everything was asked; the questions left over are failures of kind `aborted`.
@@ -60,7 +60,28 @@ class Outcome:
     wall_s: float
 
 
-def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask, *, on_result: OnResult) -> Outcome:
+class HttpProtocol(Protocol):
+    """Turns a case into an HTTP call and a body into a response. It does no I/O."""
+
+    def call(self, case: Case, mode: str) -> Call:
+        """Give the HTTP call that asks one case in one mode."""
+
+    def parse(self, body: bytes, case: Case) -> Response:
+        """Read a 200 body.
+
+        Raises:
+            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
+        """
+
+
+def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[tuple[Case, str]]:
+    """Give every case in every mode, by mode and then by case; a case that names modes only in those of them."""
+    return [(case, mode) for mode in dict.fromkeys(modes) for case in cases if asked_in(case.modes, mode)]
+
+
+def ask_all(
+    cases: Sequence[Case], adapter: HttpProtocol, api: Started, settings: Ask, *, on_result: OnResult
+) -> AskResult:
     """Ask every case in every mode; a case that names modes only in those of them that the settings have.
 
     Args:
@@ -71,14 +92,12 @@ def ask_all(cases: Sequence[Case], adapter: Adapter, api: Started, settings: Ask
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it
             raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
     """
-    modes = dict.fromkeys(settings.modes)
-    questions = [(case, mode) for mode in modes for case in cases if asked_in(case.modes, mode)]
-    return ask(questions, adapter, api, settings, on_result=on_result)
+    return ask(questions_of(cases, settings.modes), adapter, api, settings, on_result=on_result)
 
 
 def ask(
-    questions: Sequence[tuple[Case, str]], adapter: Adapter, api: Started, settings: Ask, *, on_result: OnResult
-) -> Outcome:
+    questions: Sequence[tuple[Case, str]], adapter: HttpProtocol, api: Started, settings: Ask, *, on_result: OnResult
+) -> AskResult:
     """Ask these cases, each in the mode beside it, as `ask_all` does."""
     start = time.perf_counter()
     signals.check()
@@ -88,7 +107,7 @@ def ask(
             asyncio.run(suite.run())
     if suite.interrupt:
         raise suite.interrupt
-    return Outcome(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
+    return AskResult(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
 
 
 def ended_early(api: Started) -> str | None:
@@ -108,7 +127,7 @@ class _Suite:
     def __init__(
         self,
         questions: list[tuple[Case, str]],
-        adapter: Adapter,
+        adapter: HttpProtocol,
         api: Started,
         settings: Ask,
         on_result: OnResult,

@@ -68,7 +68,7 @@ def up(
     """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
 
     Args:
-        api: the settings; with `url` nothing is started or stopped.
+        api: the settings; with `url` nothing is started or stopped, and with `program` nothing is waited for either.
         place: where a backend works.
         index_state: asks the API how its index stands.
         expected: what a complete index holds.
@@ -83,6 +83,10 @@ def up(
         UsageError: when the settings do not let anything be started.
         CannotTell: when the build fails, the API ends, or it is not ready in time, with the reason and its last output.
     """
+    if api.program is not None:
+        # it is run for each question, and is nothing in between
+        yield _Elsewhere("")
+        return
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, place, say, start))
         wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace, clock=clock)

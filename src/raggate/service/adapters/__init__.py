@@ -1,47 +1,47 @@
-"""How to speak to an API. An adapter is one class; add its file and one line to ADAPTERS."""
+"""How to speak to what is asked. An adapter is one file; add it and one line to ADAPTERS."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import httpx
 
-from raggate.config.schema import Ask
+from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
-from raggate.models.run import Response
-from raggate.models.service import Call, IndexState
+from raggate.models.service import IndexState, Started
 from raggate.service.adapters.ask import AskAdapter
+from raggate.service.adapters.kebab import KebabAdapter
 from raggate.service.adapters.mapped import MappedAdapter
+from raggate.service.adapters.over_http import OverHttp
+from raggate.service.ask import AskResult, OnResult
 
 
 class Adapter(Protocol):
-    """Turns cases into HTTP calls and bodies into responses. It does no I/O of its own but in `index_state`."""
+    """Asks the questions of a run. One that makes HTTP calls is an `HttpAdapter` in `OverHttp`."""
 
-    def call(self, case: Case, mode: str) -> Call:
-        """Give the HTTP call that asks one case in one mode."""
-
-    def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body.
-
-        Raises:
-            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
-        """
+    @property
+    def repeatable(self) -> bool:
+        """Whether a few questions are asked a second time, to tell whether they are answered alike."""
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask the API how its index stands.
+        """Ask how the index stands of what was brought up; not called where nothing has to be.
 
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
         """
 
+    def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
+        """Ask these cases, each in the mode beside it, and call `on_result` with each result from the same thread."""
 
-ADAPTERS: dict[str, Callable[[Ask, Sequence[str], Mapping[str, str]], Adapter]] = {
-    "ask": lambda settings, vault_names, _: AskAdapter(settings, vault_names),
-    "mapped": MappedAdapter,
+
+ADAPTERS: dict[str, Callable[[Config, Path, Mapping[str, str]], Adapter]] = {
+    "ask": lambda config, _root, _environment: OverHttp(AskAdapter(config.ask, tuple(config.vault)), config.ask),
+    "mapped": lambda config, _root, environment: OverHttp(
+        MappedAdapter(config.ask, tuple(config.vault), environment), config.ask
+    ),
+    "kebab": KebabAdapter,
 }
-"""Each is made of the settings, the vaults' names in configuration order, and raggate's own environment."""
-
-PROGRAM_ADAPTER = "kebab"
-"""The one that runs a program for the questions and speaks no HTTP: `adapters.kebab.ask_all`."""
+"""Each is made of the configuration, its directory, and raggate's own environment."""

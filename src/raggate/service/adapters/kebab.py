@@ -10,17 +10,23 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from raggate.config.retrieval_modes import asked_in
+import httpx
+
+from raggate.config.schema import PROGRAM_AND_ADAPTER, Config
+from raggate.config.service_settings import Readiness
+from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
+from raggate.models.service import IndexState, Started
 from raggate.service import signals
 from raggate.service.adapters import kebab_process, kebab_wire
 from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
+from raggate.service.ask import AskResult, OnResult, questions_of
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
@@ -77,7 +83,61 @@ def ask_all(cases: Sequence[Case], settings: KebabSettings) -> list[Result]:
         One result per question, by mode and then by case. Questions that were not asked any more are failures of kind
         `aborted`. No process is left, also when this is interrupted.
     """
-    return _Asking(cases, settings).run()
+    return _Asking(questions_of(cases, settings.modes), settings).run()
+
+
+class KebabAdapter:
+    """Asks by the program of `api.program`, which is run for the questions. Nothing has to be up before that.
+
+    Args:
+        config: the configuration, with `api.program`.
+        root: its directory, in which the program runs.
+        environment: raggate's own; only what `api.program.pass_env` names is handed on.
+
+    Raises:
+        UsageError: without `api.program`.
+    """
+
+    repeatable = False
+
+    def __init__(self, config: Config, root: Path, environment: Mapping[str, str]) -> None:
+        program, ask = config.api.program, config.ask
+        if program is None:
+            raise UsageError(PROGRAM_AND_ADAPTER)
+        passed = {name: environment[name] for name in program.pass_env if name in environment}
+        self._settings = KebabSettings(
+            command=tuple(program.run),
+            config=root / program.config if program.config else None,
+            root=root,
+            environment={**passed, **program.env},
+            modes=tuple(ask.modes),
+            k=ask.k,
+            answers=not ask.retrieval_only,
+            bulk=program.bulk,
+            concurrency=ask.concurrency,
+            timeout=ask.total_timeout,
+            max_bytes=ask.max_body_bytes,
+            give_up_after=ask.give_up_after,
+        )
+
+    def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
+        """Say that it is ready, as it is run for each question."""
+        return IndexState(healthy=True, indexing=False)
+
+    def ask(self, questions: Sequence[tuple[Case, str]], _api: Started, *, on_result: OnResult) -> AskResult:
+        """Ask these cases, each in the mode beside it."""
+        start = time.perf_counter()
+        done = 0
+
+        def keep(result: Result) -> None:
+            nonlocal done
+            done += 1
+            on_result(result, done, len(questions))
+
+        results = _Asking(questions, replace(self._settings, on_result=keep)).run()
+        failures = (result.failure for result in results if result.failure is not None)
+        aborted = next((failure.message for failure in failures if failure.kind == "aborted"), None)
+        return AskResult(results=tuple(results), stopped=aborted, wall_s=time.perf_counter() - start)
 
 
 Question = tuple[str, Case]
@@ -87,13 +147,12 @@ _Outcome = Response | Failure
 class _Asking:
     """The questions of one run, and the processes that are under way."""
 
-    def __init__(self, cases: Sequence[Case], settings: KebabSettings) -> None:
+    def __init__(self, questions: Sequence[tuple[Case, str]], settings: KebabSettings) -> None:
         self._settings = settings
         self._stop = threading.Event()
         self._streak = 0
         self._why = "not asked"
-        modes = dict.fromkeys(settings.modes)
-        self._questions = [(mode, case) for mode in modes for case in cases if asked_in(case.modes, mode)]
+        self._questions = [(mode, case) for case, mode in questions]
         self._results: dict[int, Result] = {}
 
     def run(self) -> list[Result]:
