@@ -27,7 +27,7 @@ from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Result
 from raggate.pipeline import run_directory
 from raggate.scoring import score
-from raggate.service.adapters import ADAPTERS
+from raggate.service.adapters.ask import AskAdapter
 from raggate.service.answer_limits import bounded
 from raggate.text import anchors, yamlio
 
@@ -165,7 +165,7 @@ def test_yaml(text: str) -> None:
 @example(in_json(ANSWER).replace(b'"text": "a"', b'"text": "&#' + b"1" * 5_000 + b';"'))
 def test_answers(body: bytes) -> None:
     """Any body is an answer that can be labelled and held against the notes, or breaks the protocol."""
-    adapter = ADAPTERS["ask"](Ask(retrieval_only=False), ("v",), {})
+    adapter = AskAdapter(Ask(retrieval_only=False), ("v",))
     with soon(ValueError):
         response = bounded(adapter.parse(body, CASE))
         result = Result(case_id="q", mode="hybrid", response=response, failure=None, retries=0, elapsed_ms=1.0)
@@ -270,7 +270,7 @@ def test_golden_sets_and_notes(line: bytes, note: str) -> None:
 
 def test_what_is_spoiled_was_good(stored: Path, tmp_path: Path) -> None:
     """What the tests above spoil is accepted as it is, so that they spoil something."""
-    adapter = ADAPTERS["ask"](Ask(retrieval_only=False), ("v",), {})
+    adapter = AskAdapter(Ask(retrieval_only=False), ("v",))
     assert bounded(adapter.parse(in_json(ANSWER), CASE)).chunks
     assert golden.load(in_json(GOLDEN), "g.jsonl").cases
     for name, content in (("config.json", CONFIG), ("golden.jsonl", GOLDEN), ("results.jsonl", ROW)):

@@ -22,7 +22,7 @@ from raggate.config.service_settings import Api, Name, RelativePath, Seconds, Se
 from raggate.errors import UsageError
 from raggate.text.yamlio import Document, explain, parse
 
-PROGRAM_AND_ADAPTER = "ask.adapter 'kebab' and the section api.program go together"
+PROGRAM_AND_ADAPTER = "expected the section api.program with ask.adapter 'kebab', and with no other: they go together"
 
 Compat = Literal["helloworld"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]

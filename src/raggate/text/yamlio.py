@@ -145,7 +145,9 @@ def sentence(path: Path, problem: Mapping[str, Any], known_keys: tuple[str, ...]
         return f"unknown key {quoted(key)}; {advice}"
     if problem["type"] == "missing":
         return f"key {quoted(key)} is missing"
-    return f"{cut(key)}: {_expectation(problem)}; found {one_line(problem['input'], limit=80)}"
+    # the whole document is no value to show
+    value = f"; found {one_line(problem['input'], limit=80)}" if path else ""
+    return f"{cut(key)}: {_expectation(problem)}{value}"
 
 
 def one_line(value: object, *, limit: int) -> str:
