@@ -92,3 +92,40 @@ def test_nothing_is_excused_that_is_not_there() -> None:
         tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
         bodies = [function for function in functions(tree) if function.name == name]
         assert any(list(parsed_sentences(body)) for body in bodies), f"{module}: {name}"
+
+
+WRITERS = {
+    "text/numbers.py": "the rule itself",
+    "interop/kebab/metrics.py": "kebab's 32-bit floats, by the digits that it writes",
+    "interop/kebab/report.py": "kebab's report, rounded as kebab rounds",
+    "interop/helloworld/compare.py": "the lines of the note system's scripts",
+    "interop/substrate/gate.py": "the lines of the search-improver's check",
+    "interop/substrate/metrics.py": "the search-improver's own means, bit for bit",
+    "reports/plot.py": "marks of an axis beyond a thousand, by digits that count",
+    "action/main.py": "a moment in whole seconds, read by the post step alone",
+}
+"""The modules that give a number its decimals, and why."""
+
+
+def decimals_set(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Find where a float is given its decimals: a format that names a float's type, or a rounding to decimals."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
+            spec = "".join(str(part.value) for part in node.format_spec.values if isinstance(part, ast.Constant))
+            if spec and spec[-1] in "eEfFgG%":
+                yield node.lineno, spec
+        elif isinstance(node, ast.Call) and name_of(node.func) == "round" and len(node.args) > 1:
+            yield node.lineno, "round"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_numbers_are_written_in_one_way(module: str) -> None:
+    """No module but one gives a number its decimals, apart from those that write another tool's own text."""
+    places = list(decimals_set(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))))
+    assert bool(places) == (module in WRITERS), f"{module}: {places}: text/numbers.py has how numbers are written"
+
+
+@pytest.mark.parametrize("code", ['f"{x:.4f}"', 'f"{x:+.1%}"', 'f"{x:g}"', 'f"{x:>{width}.3f}"', "round(x, 3)"])
+def test_decimals_that_are_set_are_seen(code: str) -> None:
+    """Each way to give a number its decimals is one that the rule sees."""
+    assert list(decimals_set(ast.parse(code)))

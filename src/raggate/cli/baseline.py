@@ -305,6 +305,6 @@ def _number_of_cases(value: MetricValue) -> str:
 
 
 def _figure(value: float | None) -> str:
-    from raggate.text.jsonio import written
+    from raggate.text.numbers import written
 
     return written(value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.interop.options import FiniteRange
-from raggate.text.jsonio import written
+from raggate.text.numbers import written
 
 if TYPE_CHECKING:
     from raggate.labels.models import Interval

@@ -14,7 +14,7 @@ from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import FiniteRange
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
-from raggate.text.jsonio import written
+from raggate.text.numbers import percent, written
 
 if TYPE_CHECKING:
     from raggate.labels.models import Joined, LabelDelta, LabelScores, MetricScore, Task
@@ -240,7 +240,7 @@ def _say_joined(joined: Joined, directory: Path) -> None:
     click.echo(f"  {'unjudged_at_k':29} {number(joined.unjudged_share)}")
     for query, share in worst:
         if share > 0:
-            click.echo(log_line(f"    {share:.0%} unjudged: {query}", limit=160))
+            click.echo(log_line(f"    {percent(share)} unjudged: {query}", limit=160))
     for consequence, queries in (
         ("have no labels at all and are not scored", joined.unlabelled),
         ("are labelled, but the run does not have them", joined.absent),
@@ -288,7 +288,9 @@ def _failing(joined: Joined) -> str:
     asked, limit = len(joined.values["ndcg_at_k"]), Gate().max_error_rate
     if len(joined.failed) <= limit * asked + EPSILON:
         return ""
-    return f"{len(joined.failed)} of the {asked} calls for labelled queries failed, more than the allowed {limit:.0%}"
+    return (
+        f"{len(joined.failed)} of the {asked} calls for labelled queries failed, more than the allowed {percent(limit)}"
+    )
 
 
 def _say_doubts(doubts: Sequence[str]) -> bool:

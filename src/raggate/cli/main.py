@@ -120,7 +120,7 @@ def score(directory: Path, golden_file: Path | None) -> None:
     """Score a run directory again and rewrite its metrics.json."""
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
-    from raggate.text.jsonio import written
+    from raggate.text.numbers import written
 
     _, scorecard = rerun.score(directory, golden_file, SYSTEMS)
     for mode, slices in scorecard.slices.items():

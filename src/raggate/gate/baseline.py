@@ -15,7 +15,8 @@ from raggate.gate.bare_metrics import Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import Accepted, Baseline, Lowered
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.text.jsonio import STORED_DECIMALS, dumps, loads, rounded
+from raggate.text.jsonio import dumps, loads
+from raggate.text.numbers import STORED_DECIMALS, rounded
 
 SCHEMA = "raggate/baseline/1"
 MAX_BYTES = 256 << 20

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.text.jsonio import dumps, written
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import written
 from raggate.text.quote import cut, quoted
 
 _WHOLE = re.compile(rb"\.0(?=[,\]}])")

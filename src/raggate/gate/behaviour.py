@@ -9,6 +9,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.scorecard import Operations
 from raggate.models.verdict import Reason
 from raggate.scoring.repeats import Repeated
+from raggate.text.numbers import fixed
 
 FOLDERS_MS = 100.0
 """Median milliseconds of folder selection from which on a language model may be behind it."""
@@ -27,7 +28,7 @@ def _paid_for(operations: Operations) -> Iterator[Reason]:
     rate = operations.rates.get("unasked_answer_rate")
     if rate is not None and rate.value:
         times = operations.latency.get("generation_ms", {})
-        took = f" (generation p50 {times['p50']:.0f} ms)" if times.get("p50") else ""
+        took = f" (generation p50 {fixed(times['p50'], 0)} ms)" if times.get("p50") else ""
         message = (
             f"the API generated an answer in {round(rate.value * rate.n)} of {wording.count(rate.n, 'call')}{took} "
             "although only retrieval was asked for: it does not honour retrieval_only, and every run costs what its "
@@ -37,8 +38,8 @@ def _paid_for(operations: Operations) -> Iterator[Reason]:
     folders = operations.latency.get("folder_selection_ms", {})
     if folders.get("p50", 0.0) >= FOLDERS_MS:
         message = (
-            f"choosing folders took p50 {folders['p50']:.0f} ms: a language model may rank them, which costs one of "
-            "its calls for each question and may come out otherwise each time; give the API a stub of it in `env`"
+            f"choosing folders took p50 {fixed(folders['p50'], 0)} ms: a language model may rank them, which costs one "
+            "of its calls for each question and may come out otherwise each time; give the API a stub of it in `env`"
         )
         yield Reason(code="slow-folders", message=message)
 

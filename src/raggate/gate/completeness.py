@@ -13,6 +13,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
 from raggate.models.verdict import Judged, Reason
 from raggate.scoring import answer_fields
+from raggate.text.numbers import setting
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -210,7 +211,9 @@ def thinner(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Itera
         if row.status in {"worse", "below floor"}:
             continue
         if others.drop > row.allowed + EPSILON:
-            message = f"{wording.shortfall(row.delta, others)}, allowed {row.allowed:g}; by so few it may be chance"
+            message = (
+                f"{wording.shortfall(row.delta, others)}, allowed {setting(row.allowed)}; by so few it may be chance"
+            )
             yield Reason(code="uncompared", message=message)
     new = [
         wording.name(row.delta)

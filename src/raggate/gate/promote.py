@@ -19,7 +19,7 @@ from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
-from raggate.text.jsonio import written
+from raggate.text.numbers import setting, written
 from raggate.text.quote import cut, quoted
 
 ALLOW = '--allow-regression --reason "..."'
@@ -311,6 +311,6 @@ def _beyond_limits(rows: Sequence[Replacement], gate: Gate) -> Iterator[Reason]:
         higher = row.after.direction == "higher"
         limit = None if rule is None else rule.floor if higher else rule.ceiling
         if limit is not None and value is not None and not (1 if higher else -1) * (value - limit) >= -EPSILON:
-            bound = f"its {'floor' if higher else 'ceiling'} {limit:g}"
+            bound = f"its {'floor' if higher else 'ceiling'} {setting(limit)}"
             said = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
             yield Reason(code="beyond-limit", message=f"{said}, which the next check fails for")

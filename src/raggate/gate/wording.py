@@ -8,7 +8,7 @@ from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.scorecard import OVERALL, Operations
 from raggate.models.verdict import Judged, Outcome, Reason
 from raggate.models.waiver import Waived
-from raggate.text.jsonio import written
+from raggate.text.numbers import setting, written
 from raggate.text.quote import cut
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
@@ -21,10 +21,10 @@ def change(row: Judged) -> str:
     """Say how a metric went from one value to another, and what was allowed."""
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
-        return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {row.allowed or 0.0:g}"
+        return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {setting(row.allowed or 0.0)}"
     return (
         f"{name(row.delta)} went from {written(before)} to {written(after)} "
-        f"({written(row.delta.delta or 0.0, sign=True)}, allowed {row.allowed or 0.0:g})"
+        f"({written(row.delta.delta or 0.0, sign=True)}, allowed {setting(row.allowed or 0.0)})"
     )
 
 
@@ -48,7 +48,7 @@ def beyond(row: Judged) -> str:
     limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
     whole = row.delta.whole
     over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
-    return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {row.floor:g}"
+    return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
 
 
 def failures(operations: Operations, allowed: float) -> str:
@@ -57,7 +57,7 @@ def failures(operations: Operations, allowed: float) -> str:
     kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
     told = [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
     told += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
-    return f"{' and '.join(told)}, more than the allowed share of {allowed:g}{failing(operations.said)}"
+    return f"{' and '.join(told)}, more than the allowed share of {setting(allowed)}{failing(operations.said)}"
 
 
 def failing(said: str) -> str:
@@ -69,7 +69,7 @@ def failing(said: str) -> str:
 def crept(row: Judged, total: float, since: str) -> str:
     """Say by how much a metric got worse in steps that were each small enough to be accepted."""
     way = "down" if row.delta.current.direction == "higher" else "up"
-    allowed = f"{row.allowed or 0.0:g}"
+    allowed = setting(row.allowed or 0.0)
     return (
         f"{name(row.delta)} has crept {way} {written(total)}{f' since {since}' if since else ''} in accepted steps "
         f"of at most {allowed} each, more than the allowed {allowed}"

@@ -25,6 +25,7 @@ from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.text.dates import days_between
 from raggate.text.escape import plain
+from raggate.text.numbers import fixed, setting
 
 EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
 """What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
@@ -165,8 +166,8 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     begun = record.get("run_started_at") or record.get("created_at")
     age = days_between(begun, selector.now)
     if selector.max_age_days is not None and (age is None or age > selector.max_age_days):
-        shown = "of unknown age" if age is None else f"{age:.1f} days old"
-        raise _refusal(selector, f"it is {shown}; at most {selector.max_age_days:g} days are taken", hint=_SAME)
+        shown = "of unknown age" if age is None else f"{fixed(age, 1)} days old"
+        raise _refusal(selector, f"it is {shown}; at most {setting(selector.max_age_days)} days are taken", hint=_SAME)
 
 
 def _check_commit(github: GitHub, record: Mapping[str, Any], selector: RunSelector) -> None:

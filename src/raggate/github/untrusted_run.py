@@ -19,6 +19,7 @@ from raggate.models.provenance import Provenance
 from raggate.models.publication import RunFailure
 from raggate.models.run import Labelled, Result, Run
 from raggate.scoring.repeats import KEY, Repeated
+from raggate.text.numbers import fixed
 
 if TYPE_CHECKING:
     from raggate.inputs.trusted import Inputs
@@ -169,7 +170,9 @@ def _refuse_wild_numbers(claimed: Run) -> None:
 def _refuse_beyond(most: float, name: str, values: Iterable[float]) -> None:
     # not a number is in no range
     if any(not 0 <= value <= most for value in values):
-        raise CannotTell(f"the artifact cannot be read: results.jsonl: {name}: expected a number from 0 to {most:.0f}")
+        raise CannotTell(
+            f"the artifact cannot be read: results.jsonl: {name}: expected a number from 0 to {fixed(most, 0)}"
+        )
 
 
 def _plain_coverage(result: Result) -> Result:

@@ -17,6 +17,7 @@ from raggate.inputs import golden, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.golden import Golden, Vault
 from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+from raggate.text.numbers import fixed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,7 @@ def _read_all(
     cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
     seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
-    late = f"{cases.name}: its questions could not be held against the notes within {seconds:.3g} s"
+    late = f"{cases.name}: its questions could not be held against the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         golden.check_anchors(cases, notes)
     check_must_pass_asked(cases, settings.ask.modes)

@@ -69,7 +69,8 @@ def _json(evaluation: Evaluation) -> bytes:
     from dataclasses import asdict
     from functools import cache
 
-    from raggate.text.jsonio import STORED_DECIMALS, dumps, rounded
+    from raggate.text.jsonio import dumps
+    from raggate.text.numbers import STORED_DECIMALS, rounded
 
     @cache
     def stored(value: float | None) -> float | None:
@@ -119,6 +120,6 @@ def _table(evaluation: Evaluation) -> list[str]:
 
 
 def _formatted(value: float | None) -> str:
-    from raggate.text.jsonio import written
+    from raggate.text.numbers import written
 
     return written(value)

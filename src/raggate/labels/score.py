@@ -20,6 +20,7 @@ from raggate.labels.models import METRICS, Joined, Judgment, LabelScores, Metric
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.text.anchors import fold
 from raggate.text.escape import plain
+from raggate.text.numbers import percent
 
 J = TypeVar("J", bound=Judgment)
 
@@ -306,6 +307,6 @@ def _caveat(missing: int, total: int, k: int, unjudged: Unjudged, limit: float) 
         return ""
     done = "they count as irrelevant" if unjudged == "irrelevant" else "they were taken out of the lists"
     return (
-        f"{missing} of the {total} chunks in the first {k} ({missing / total:.0%}, limit {limit:.0%}) have no label, "
-        f"and {done}: these numbers say little about the run until more of them are judged."
+        f"{missing} of the {total} chunks in the first {k} ({percent(missing / total)}, limit {percent(limit)}) have "
+        f"no label, and {done}: these numbers say little about the run until more of them are judged."
     )

@@ -39,6 +39,7 @@ from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
 from raggate.text import deadlines, redact
 from raggate.text.jsonio import write_atomic
+from raggate.text.numbers import rounded
 
 _INDEX = {"index_version": "index_version", "chunker_version": "chunker_version", "chunks": "chunks_embedded"}
 """What a fingerprint says of the index -> where the API tells it."""
@@ -262,7 +263,7 @@ def _finished(
         blank,
         results=tuple(notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered),
         fingerprint={**blank.fingerprint, **index},
-        duration_s=round(time.monotonic() - begin, 3),
+        duration_s=rounded(time.monotonic() - begin, 3),
         stopped=stopped,
         log=log,
     )

@@ -10,7 +10,7 @@ from raggate.reports import formatting
 from raggate.reports.budget import Section
 from raggate.reports.markup import folded, listed, said, table
 from raggate.text.escape import markdown as safe
-from raggate.text.jsonio import written
+from raggate.text.numbers import written
 
 SHOWN_SETTINGS = 40
 SHOWN_NAMES = 30

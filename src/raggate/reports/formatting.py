@@ -10,7 +10,7 @@ from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_A
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import Judged, Reason, Review
 from raggate.scoring.repeats import Repeated
-from raggate.text.jsonio import written
+from raggate.text.numbers import fixed, setting, written
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
@@ -158,8 +158,10 @@ def allowed(row: Judged) -> str:
     """Write what the policy allows: the tolerance, and the limit if there is one."""
     if row.allowed is None:
         return "–"
-    limit = "" if row.floor is None else f", {'≥' if row.delta.current.direction == 'higher' else '≤'} {row.floor:g}"
-    return f"{row.allowed:g}{limit}"
+    limit = (
+        "" if row.floor is None else f", {'≥' if row.delta.current.direction == 'higher' else '≤'} {setting(row.floor)}"
+    )
+    return f"{setting(row.allowed)}{limit}"
 
 
 def cases(delta: Delta) -> str:
@@ -248,7 +250,7 @@ def operations_line(scorecard: Scorecard) -> str:
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
         times = operations.latency.get(step)
         if times:
-            parts.append(f"{label} p50 {times['p50']:.0f} ms, p95 {times['p95']:.0f} ms")
+            parts.append(f"{label} p50 {fixed(times['p50'], 0)} ms, p95 {fixed(times['p95'], 0)} ms")
     coverage = operations.coverage or {}
     if "docs_processed" in coverage:
         parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")

@@ -8,7 +8,8 @@ from typing import Any
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.repeats import Repeated
-from raggate.text.jsonio import dumps, rounded
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import rounded
 
 SCHEMA = "raggate/metrics/1"
 

@@ -12,7 +12,7 @@ from math import ceil, floor, isfinite, log10
 
 from raggate.models.scorecard import Direction
 from raggate.text.escape import plain
-from raggate.text.jsonio import written
+from raggate.text.numbers import fixed, rounded, setting, written
 
 MAX_SERIES = 12
 """Of one plot. More are counted in a note and not drawn."""
@@ -120,7 +120,8 @@ def _text(foreign: str, limit: int = 100) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+    """Write a coordinate."""
+    return setting(rounded(value, 1))
 
 
 def _figure(value: float) -> str:
@@ -211,9 +212,9 @@ def _grid(low: float, high: float, step: float, right: float) -> Iterator[str]:
             break
         y = _number(_height(min(value, high), low, high))
         kind = "grid" if number else "axis"
-        written = f"{value + 0.0:.{decimals}f}" if abs(value) < 1e6 else f"{value:.3g}"
+        label = fixed(value, decimals) if abs(value) < 1e6 else f"{value:.3g}"
         yield f'<path class="{kind}" d="M{_LEFT} {y}H{_number(right)}"/>'
-        yield f'<text class="soft value" x="{_LEFT - 8}" y="{y}" dy="4" text-anchor="end">{written}</text>'
+        yield f'<text class="soft value" x="{_LEFT - 8}" y="{y}" dy="4" text-anchor="end">{label}</text>'
 
 
 def _dates(moments: Sequence[Moment], places: Sequence[float]) -> Iterator[str]:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
+from raggate.text.numbers import fixed
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -64,7 +66,7 @@ def _bar(stream: TextIO) -> Bar:
         """Questions per second."""
 
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:.0f}/s" if task.speed else "")
+            return Text(f"{fixed(task.speed, 0)}/s" if task.speed else "")
 
     return Progress(
         TextColumn("asking"),

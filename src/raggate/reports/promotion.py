@@ -16,7 +16,7 @@ from raggate.reports import formatting
 from raggate.reports.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.markup import commit_link, folded, heading_alert, link, listed, said, table
 from raggate.text.escape import markdown as safe
-from raggate.text.jsonio import written
+from raggate.text.numbers import written
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""

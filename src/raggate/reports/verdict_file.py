@@ -9,7 +9,8 @@ from raggate.models.comparison import Finding, Flip
 from raggate.models.verdict import Judged, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
-from raggate.text.jsonio import dumps, rounded
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import rounded
 
 SCHEMA = "raggate/verdict/1"
 

@@ -25,6 +25,7 @@ from raggate.service.answer_limits import bounded
 from raggate.service.misses import Miss, lost, miss
 from raggate.text import jsonio
 from raggate.text.escape import plain
+from raggate.text.numbers import setting
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""
@@ -243,7 +244,7 @@ class _Suite:
                     retries += 1
         except TimeoutError:
             elapsed = elapsed if found else time.perf_counter() - start
-            message = f"no answer within {settings.total_timeout:g} s"
+            message = f"no answer within {setting(settings.total_timeout)} s"
             if isinstance(found, Miss):
                 message += f"; before that: {found.failure.message}"
             found = miss("timeout", message)
@@ -281,9 +282,9 @@ class _Suite:
                     await reply.extensions["network_stream"].aclose()
                 await reply.aclose()
         except httpx.ConnectTimeout:
-            return miss("timeout", f"no connection within {settings.connect_timeout:g} s")
+            return miss("timeout", f"no connection within {setting(settings.connect_timeout)} s")
         except httpx.TimeoutException:
-            return miss("timeout", f"no byte for {settings.read_timeout:g} s")
+            return miss("timeout", f"no byte for {setting(settings.read_timeout)} s")
         except httpx.TransportError as error:
             return lost(error)
         if not whole:

@@ -23,6 +23,7 @@ from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.growth import Expected, Growth
 from raggate.service.transport import MAX_BODY_BYTES, Exchange, Wire
 from raggate.text.escape import log_line, plain
+from raggate.text.numbers import fixed, setting
 
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
@@ -213,7 +214,7 @@ class _Wait:
                     break
                 self._give_up_if_hopeless(look, now)
                 if now >= news:
-                    self._say(log_line(f"waiting for {now - self._begun:.0f} s: {self._situation()}"))
+                    self._say(log_line(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}"))
                     news = now + self._pace.news
                 self._pause(now + self._pace.poll)
         self._announce()
@@ -267,7 +268,7 @@ class _Wait:
             raise CannotTell(f"the API {ended.message} before it was ready", hint=hint, log=log)
         if self._clock.now() >= self._deadline + late:
             raise CannotTell(
-                f"the API was not ready after {self._ready.timeout:g} s: {self._situation()}",
+                f"the API was not ready after {setting(self._ready.timeout)} s: {self._situation()}",
                 hint=self._hint(),
                 log=self._started.log_tail(),
             )
@@ -280,7 +281,8 @@ class _Wait:
         self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
         if now - self._hopeless_since >= self._pace.patience:
             raise CannotTell(
-                f"the API cannot become ready: {look.exchange.answer()}, and has done so for {self._pace.patience:g} s",
+                f"the API cannot become ready: {look.exchange.answer()}, and has done so for "
+                f"{setting(self._pace.patience)} s",
                 hint=f"Is `api.ready.health_path` ({plain(self._ready.health_path)}) a path of this API? "
                 f"`api.ready.index_path` can be null.",
                 log=self._started.log_tail(),
@@ -322,7 +324,7 @@ class _Wait:
         return documents + chunks
 
     def _hint(self) -> str:
-        longer = f"If it only needs longer, raise `api.ready.timeout` ({self._ready.timeout:g} s now)."
+        longer = f"If it only needs longer, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
         if self._api.url is not None:
             return (
                 "An API given by `api.url` must be started before raggate and be reachable from where raggate runs "
@@ -340,7 +342,7 @@ class _Wait:
         state = self._last.state if self._last else None
         if state is None:
             return
-        text = f"the API is up after {self._clock.now() - self._begun:.1f} s: {self._count(state)}"
+        text = f"the API is up after {fixed(self._clock.now() - self._begun, 1)} s: {self._count(state)}"
         if state.documents is not None and state.documents < self._expected.documents:
-            text += f"; the index is incomplete, but has not changed for {self._ready.settle:g} s"
+            text += f"; the index is incomplete, but has not changed for {setting(self._ready.settle)} s"
         self._say(log_line(f"{text}; {state.detail}" if state.detail else text))

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from raggate.errors import CannotTell
+from raggate.text.numbers import fixed
 
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 """No space, a quota that is used up, and a file that would be larger than the process may make it."""
@@ -41,4 +42,4 @@ def _space_left(path: Path | None) -> str:
         disk = os.statvfs(place)
     except OSError:
         return ""
-    return f"; {disk.f_bavail * disk.f_frsize / (1 << 20):.1f} MiB and {disk.f_favail} files are left there"
+    return f"; {fixed(disk.f_bavail * disk.f_frsize / (1 << 20), 1)} MiB and {disk.f_favail} files are left there"

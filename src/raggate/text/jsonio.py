@@ -1,11 +1,10 @@
-"""JSON bytes in and out of files: strict reading, atomic writing, one rounding rule."""
+"""JSON bytes in and out of files: strict reading, atomic writing."""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
-from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,6 @@ import orjson
 
 from raggate.errors import UsageError
 from raggate.text import disk
-
-SHOWN_DECIMALS = 4
-"""Decimals in metrics.json and reports. Comparisons use unrounded values."""
-
-STORED_DECIMALS = 12
-"""Decimals in baselines: far below the 1e-9 by which a boundary must be crossed."""
-
-_WHOLE = 2**53  # from here on a float has no decimals
-
-
-def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
-    """Round half away from zero, on the shortest decimal that prints the float (so 0.00005 rounds up)."""
-    if not abs(value) < _WHOLE:
-        return value
-    step = Decimal(1).scaleb(-decimals)
-    return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
-
-
-def written(value: float | None, *, sign: bool = False) -> str:
-    """Write a measured value for people: 4 decimals, half away from zero; a dash where there is none."""
-    if value is None:
-        return "–"
-    return f"{rounded(value):+.4f}" if sign else f"{rounded(value):.4f}"
 
 
 def dumps(value: object, *, pretty: bool = False) -> bytes:

@@ -14,6 +14,7 @@ import yaml
 from raggate.errors import UsageError
 from raggate.text.deadlines import within
 from raggate.text.nearest import nearest
+from raggate.text.numbers import rounded, setting
 from raggate.text.quote import cut, quoted
 
 MAX_BYTES = 64 << 10
@@ -98,7 +99,8 @@ class _Refused(Exception):
 def _read(data: bytes) -> tuple[Any, dict[Path, int], dict[Path, str]] | _Refused:
     seconds = START_S + S_PER_MIB * len(data) / (1 << 20)
     try:
-        with within(seconds, UsageError(f"not read within {seconds:.2g} s, which no YAML of its size needs")):
+        shown = setting(rounded(seconds, 2))
+        with within(seconds, UsageError(f"not read within {shown} s, which no YAML of its size needs")):
             reader = _Reader()
             node = _node(data)
             return (None if node is None else reader.read(node, ())), reader.lines, reader.texts

@@ -1,4 +1,4 @@
-"""JSON and numbers: strict in, byte-stable out, one rounding rule, files whole or not at all."""
+"""JSON: strict in, byte-stable out, files whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import time
-from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
@@ -15,92 +14,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from raggate.text import jsonio
-
-
-@pytest.mark.parametrize(
-    ("value", "decimals", "expected"),
-    [
-        pytest.param(0.12345, 4, 0.1235, id="half goes up, although the float lies below it"),
-        pytest.param(0.00005, 4, 0.0001, id="smallest half"),
-        pytest.param(0.000049999, 4, 0.0, id="below a half"),
-        pytest.param(-0.12345, 4, -0.1235, id="half goes away from zero"),
-        pytest.param(2.5, 0, 3.0, id="not to even"),
-        pytest.param(1.005, 2, 1.01, id="the decimal people see decides"),
-        pytest.param(1 / 3, 4, 0.3333, id="a third"),
-        pytest.param(0.1 + 0.2, 12, 0.3, id="stored precision drops the noise of sums"),
-        pytest.param(7, 4, 7.0, id="whole number"),
-        pytest.param(1e300, 4, 1e300, id="too large to have decimals"),
-        pytest.param(-1e17, 12, -1e17, id="too large for the stored decimals"),
-        pytest.param(math.inf, 4, math.inf, id="infinity stays"),
-    ],
-)
-def test_rounded(value: float, decimals: int, expected: float) -> None:
-    """Rounding is half away from zero on the shortest decimal of the float."""
-    assert jsonio.rounded(value, decimals) == expected
-
-
-def test_rounded_has_no_negative_zero() -> None:
-    """A small negative number rounds to plain zero, so that no report shows -0.0."""
-    assert math.copysign(1, jsonio.rounded(-0.00001)) == 1
-
-
-def test_rounded_keeps_nan() -> None:
-    """NaN is not hidden by rounding."""
-    assert math.isnan(jsonio.rounded(math.nan))
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([jsonio.SHOWN_DECIMALS, 12]))
-def test_rounded_is_near_and_stable(value: float, decimals: int) -> None:
-    """Rounding moves a number by at most half a step, is symmetric, and a second time changes nothing."""
-    once = jsonio.rounded(value, decimals)
-    distance = abs(Decimal(repr(once)) - Decimal(repr(value)))
-    # beyond 2^53 / 10^decimals the floats themselves lie further apart than a step
-    assert distance <= max(Decimal("0.5").scaleb(-decimals), Decimal(math.ulp(value)))
-    assert jsonio.rounded(once, decimals) == once
-    assert jsonio.rounded(-value, decimals) == -once
-
-
-@given(st.integers(-(10**9), 10**9))
-def test_rounded_halves_go_away_from_zero(steps: int) -> None:
-    """Every exact half of a step goes to the neighbour further from zero."""
-    half = Decimal(2 * steps + (1 if steps >= 0 else -1)) / Decimal(20_000)
-    expected = float(half.quantize(Decimal("0.0001"), rounding=ROUND_HALF_UP))
-    assert jsonio.rounded(float(half)) == expected
-    assert abs(expected) > abs(float(half))
-
-
-@pytest.mark.parametrize(
-    ("value", "sign", "expected"),
-    [
-        (0.03125, False, "0.0313"),
-        (-0.03125, True, "-0.0313"),
-        (0.00005, True, "+0.0001"),
-        (1, False, "1.0000"),
-        (0.0, True, "+0.0000"),
-        (None, False, "–"),
-        (None, True, "–"),
-    ],
-)
-def test_written(value: float | None, expected: str, *, sign: bool) -> None:
-    """A value is written with 4 decimals, half away from zero, and a dash where there is none."""
-    assert jsonio.written(value, sign=sign) == expected
-
-
-@given(value=st.floats(-1, 1), sign=st.booleans())
-def test_written_is_rounded(value: float, *, sign: bool) -> None:
-    """What people read and what programs read is the same number."""
-    assert float(jsonio.written(value, sign=sign)) == jsonio.rounded(value)
-
-
-def test_nothing_else_writes_values() -> None:
-    """No module but this one sets decimals of measured values, apart from those that write another tool's own text."""
-    package = Path(jsonio.__file__).parent
-    writers = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if re.search(r":[+>]?[0-9]*\.[34]f", path.read_text(encoding="utf-8"))
-    }
-    assert {name for name in writers if name.split("/")[0] not in {"compat", "formats"}} == {"jsonio.py"}
 
 
 def test_dumps_is_byte_stable() -> None:

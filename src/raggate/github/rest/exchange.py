@@ -16,6 +16,7 @@ from raggate import __version__
 from raggate.errors import UsageError
 from raggate.github.rest.failures import GitHubError
 from raggate.text.escape import plain
+from raggate.text.numbers import fixed
 
 API_VERSION = "2022-11-28"
 """What the requests are written for. Servers from Enterprise Server 3.9 on know it, earlier ones ignore the header."""
@@ -174,7 +175,7 @@ class Connection:
             if not bad and size > limit:
                 raise GitHubError(f"GitHub's answer is larger than {limit} bytes", status=response.status_code)
             if self._clock() > end:
-                raise httpx.ReadTimeout(f"the answer is not complete after {REQUEST_S:.0f} seconds")
+                raise httpx.ReadTimeout(f"the answer is not complete after {fixed(REQUEST_S, 0)} seconds")
         return b"".join(pieces)[:_ERROR_BYTES] if bad else b"".join(pieces)
 
 

@@ -14,6 +14,7 @@ from raggate.github.rest.failures import GitHubError, advice, graphql_failure, p
 from raggate.github.rest.retry import MOST_RETRIES, Attempt, GiveUp, Wait, ambiguous, decide
 from raggate.github.runner.secrets import redact
 from raggate.text.escape import plain
+from raggate.text.numbers import setting
 
 BETWEEN_WRITES_S = 1.0
 BETWEEN_NOTIFICATIONS_S = 3.0
@@ -174,8 +175,8 @@ class Tries:
     def _wait(self, call: Call, wait: Wait, number: int) -> None:
         self._left_s -= wait.seconds
         self._say(
-            f"GitHub: {call.request.method} {plain(call.path)} again in {wait.seconds:g} s because of {wait.reason} "
-            f"(retry {number} of {MOST_RETRIES})"
+            f"GitHub: {call.request.method} {plain(call.path)} again in {setting(wait.seconds)} s because of "
+            f"{wait.reason} (retry {number} of {MOST_RETRIES})"
         )
         self._sleep(wait.seconds)
 
@@ -190,9 +191,11 @@ class Tries:
         wait = decision if isinstance(decision, Wait) else decision.wait
         asked = wait is not None and wait.asked
         if asked and wait is not None:
-            parts.append(f"It asks to wait {wait.seconds:g} s because of {wait.reason}")
+            parts.append(f"It asks to wait {setting(wait.seconds)} s because of {wait.reason}")
         if isinstance(decision, Wait):
-            parts.append(f"Of the time to wait, {self._left_s:g} s are left and {decision.seconds:g} s are needed")
+            parts.append(
+                f"Of the time to wait, {setting(self._left_s)} s are left and {setting(decision.seconds)} s are needed"
+            )
         elif wait is not None:
             parts.append(f"It was tried {failure.attempt.number} times")
         if uncertain:

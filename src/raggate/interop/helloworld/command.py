@@ -13,7 +13,7 @@ from raggate.interop.helloworld.terminal import comparison_lines, score_table
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
-from raggate.text.jsonio import written
+from raggate.text.numbers import setting, written
 
 if TYPE_CHECKING:
     from raggate.interop.helloworld.compare import Level, RunComparison, Thresholds
@@ -256,7 +256,7 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regression
         delta = regression.delta
         click.echo(
             f"REGRESSION {delta.metric}: {written(delta.baseline)} → {written(delta.new)} "
-            f"({written(delta.delta, sign=True)}, allowed {regression.threshold:g})"
+            f"({written(delta.delta, sign=True)}, allowed {setting(regression.threshold)})"
         )
     if regressions and not allow_regressions:
         return ExitCode.REGRESSION

@@ -24,6 +24,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Labelled, Reference, Response, Result, Run
 from raggate.text.escape import plain
 from raggate.text.jsonio import parse_object
+from raggate.text.numbers import rounded
 
 STORED_TEXT = 200
 """Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
@@ -164,7 +165,7 @@ def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
             **{name: files.config[name] for name in _SETTINGS if files.config.get(name) is not None},
             **{name: coverage[name] for name in ("index_version", "chunker_version") if name in coverage},
         },
-        duration_s=round(sum(result.elapsed_ms for _, result in results) / 1000, 3),
+        duration_s=rounded(sum(result.elapsed_ms for _, result in results) / 1000, 3),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from raggate.text.escape import log_line
-from raggate.text.jsonio import written
+from raggate.text.numbers import fixed, written
 
 if TYPE_CHECKING:
     from raggate.interop.helloworld.compare import MetricDelta, RowFlip, RunComparison
@@ -61,7 +61,7 @@ def comparison_lines(comparison: RunComparison) -> Iterator[str]:
 
 
 def _delta_line(delta: MetricDelta) -> str:
-    percent = "" if delta.delta_pct is None else f", {delta.delta_pct:+.1f}%"
+    percent = "" if delta.delta_pct is None else f", {fixed(delta.delta_pct, 1, sign=True)}%"
     change = f"{written(delta.delta, sign=True)}{percent}"
     return f"{delta.metric:32} {written(delta.baseline)} → {written(delta.new)} ({change})"
 

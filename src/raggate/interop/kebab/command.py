@@ -11,7 +11,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
-from raggate.text.jsonio import written
+from raggate.text.numbers import fixed, written
 
 if TYPE_CHECKING:
     from raggate.interop.kebab.golden import GoldenFile
@@ -94,7 +94,7 @@ def aggregate(
         return
     for name, value in metrics.flat(values).items():
         whole = name in {"total_queries", "failed_queries"}
-        click.echo(f"{name:24} " + ("null" if value is None else f"{value:.0f}" if whole else written(value)))
+        click.echo(f"{name:24} " + ("null" if value is None else fixed(value, 0) if whole else written(value)))
 
 
 @kebab.command()

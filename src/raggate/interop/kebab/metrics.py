@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from raggate.text.numbers import setting
+
 Row = Mapping[str, Any]
 Aggregate = dict[str, Any]
 
@@ -222,7 +224,7 @@ def _is_number(value: object) -> bool:
 
 
 def _formatted(value: float | None) -> str:
-    return "null" if value is None else f"{value:g}"
+    return "null" if value is None else setting(value)
 
 
 def _hits_within(row: Row, expected: Iterable[str], k: int) -> int:

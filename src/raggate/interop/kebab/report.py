@@ -93,6 +93,7 @@ def _value(values: Mapping[str, Any], name: str, k: str | None) -> float | None:
     return None if value is None else single(value)
 
 
+# bit for bit what kebab writes, which rounds the float and not its shortest decimal
 def _number(value: float | None) -> str:
     return "—" if value is None else f"{value:.4f}"
 

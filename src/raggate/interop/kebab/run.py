@@ -21,6 +21,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Labelled, Reference, Response, Result, Run
 from raggate.text.anchors import written
 from raggate.text.escape import plain
+from raggate.text.numbers import rounded
 
 DEFAULT_MODE = "hybrid"
 CUTOFFS = (1, 3, 5, 10)
@@ -79,7 +80,7 @@ def to_run(stored: StoredRun, golden: Golden, label: Label, *, k: int | None = N
             "golden": golden.hash,
             **_versions(stored),
         },
-        duration_s=round(sum(result.elapsed_ms for _, result in results) / 1000, 3),
+        duration_s=rounded(sum(result.elapsed_ms for _, result in results) / 1000, 3),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from raggate.errors import ExitCode
 from raggate.interop.kebab.metrics import ANSWER_LEVEL, LOWER_IS_BETTER, METRICS, TOLERANCE, flat
+from raggate.text.numbers import fixed, percent, setting
 
 MAX_DROP = 0.05
 MAX_ERROR_RATE = 0.02
@@ -51,7 +52,7 @@ def _unmeasured(report: Mapping[str, Any]) -> list[str]:
         if not total:
             reasons.append(f"run {side} holds no query")
         elif failed / total > MAX_ERROR_RATE:
-            reasons.append(f"{failed} of {total} queries of run {side} failed, at most {MAX_ERROR_RATE:.0%} may")
+            reasons.append(f"{failed} of {total} queries of run {side} failed, at most {percent(MAX_ERROR_RATE)} may")
     common = report["raggate"]["common"]
     if reasons:
         return reasons
@@ -82,7 +83,7 @@ def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
         if change is not None:
             worse = change if name in LOWER_IS_BETTER else -change
             if worse > max_drop + TOLERANCE:
-                reasons.append(f"{name} is worse by {worse:.4f}, allowed is {max_drop:g}")
+                reasons.append(f"{name} is worse by {fixed(worse, 4)}, allowed is {setting(max_drop)}")
     return reasons
 
 

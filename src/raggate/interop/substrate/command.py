@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.interop.options import FiniteRange
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
+from raggate.text.numbers import setting
 
 if TYPE_CHECKING:
     from raggate.interop.substrate.gate import Comparison
@@ -241,7 +242,7 @@ def results(directory: Path, out: Path | None) -> None:
 
 
 def _say_comparison(comparison: Comparison) -> None:
-    from raggate.text.jsonio import written
+    from raggate.text.numbers import written
 
     names = ("Mode", "Difficulty", "Metric")
     click.echo(f"{_columns(names)} {'Baseline':>9} {'Current':>9} {'Delta':>9}  Status")
@@ -262,11 +263,11 @@ def _say_comparison(comparison: Comparison) -> None:
 
 
 def _say_table(table: Table) -> None:
-    from raggate.text.jsonio import written
+    from raggate.text.numbers import written
 
     for mode, buckets in table.items():
         for name, bucket in buckets.items():
-            click.echo(log_line(f"{mode} {name}: {bucket.get('count') or 0:g} queries"))
+            click.echo(log_line(f"{mode} {name}: {setting(bucket.get('count') or 0)} queries"))
             for metric, value in bucket.items():
                 if metric != "count":
                     click.echo(f"  {log_line(metric, limit=_NAME):24} {written(value):>8}")

@@ -79,6 +79,7 @@ class Limit:
     def __str__(self) -> str:
         """Write it as their check does: `bm25/easy/hit_at_1: 60.0% < 70.0%`."""
         sign = "<" if self.direction == "higher" else ">"
+        # rounded as theirs is: to even
         outcome = "not measured" if self.value is None else f"{self.value:.1%} {sign} {self.limit:.1%}"
         return f"{self.mode}/{self.bucket}/{self.metric}: {outcome}"
 

@@ -10,6 +10,7 @@ import httpx
 from raggate.service.adapters.health import is_unhealthy
 from raggate.text import jsonio
 from raggate.text.escape import plain
+from raggate.text.numbers import setting
 
 _NOT_OFFERED = frozenset((404, 405, 501))
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
@@ -73,5 +74,5 @@ def fetch(
             if len(pieces) > limit:
                 break
             if time.monotonic() > deadline:
-                raise httpx.ReadTimeout(f"{path}: the answer was not complete within {seconds:g} s")
+                raise httpx.ReadTimeout(f"{path}: the answer was not complete within {setting(seconds)} s")
         return response.status_code, bytes(pieces[:limit])

@@ -29,6 +29,7 @@ from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult, questions_of
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
+from raggate.text.numbers import setting
 
 BULK = 100
 """The most questions that one `search --bulk` takes."""
@@ -305,7 +306,7 @@ def _checked(response: Response, code: int) -> Response:
 def _failure(ended: Ended, settings: KebabSettings, *, fine: tuple[int, ...] = (0,)) -> Failure | None:
     """Say why a process failed: it was killed, it says so itself, or its exit code is none of the fine ones."""
     if ended.cut == "timeout":
-        return Failure(kind="timeout", message=f"no end within {settings.timeout:g} s for each question")
+        return Failure(kind="timeout", message=f"no end within {setting(settings.timeout)} s for each question")
     if ended.cut == "size":
         return Failure(kind="body", message=f"it printed more than {settings.max_bytes} bytes for each question")
     if ended.cut == "stopped":

@@ -18,6 +18,7 @@ from raggate.service.backends import event_stream
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.service.backends.processes import Log
 from raggate.text.escape import plain
+from raggate.text.numbers import setting
 
 BUILT = "raggate.built"
 """Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
@@ -58,7 +59,7 @@ def build(client: Client, settings: Build, *, key: str, place: Place) -> str:
             )
         except event_stream.Late:
             raise CannotTell(
-                f"{key}.build: the image was not built after {settings.timeout:g} s (`build.timeout`)",
+                f"{key}.build: the image was not built after {setting(settings.timeout)} s (`build.timeout`)",
                 hint="The whole output is in build.log of the run directory.",
                 log=log.tail(),
             ) from None

@@ -18,6 +18,7 @@ from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Child, Family, Log
 from raggate.text.escape import plain
+from raggate.text.numbers import setting
 
 _PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
 _AT_ONCE = 10.0
@@ -177,7 +178,7 @@ def _build(family: Family, plan: _Plan, timeout: float, log: Log) -> None:
         ended = child.wait(end - time.monotonic())
         if ended is None:
             raise CannotTell(
-                f"{step} was not finished after {timeout:g} s, the time of all build steps together",
+                f"{step} was not finished after {setting(timeout)} s, the time of all build steps together",
                 hint="Raise `api.command.build_timeout`, or build before raggate runs.",
                 log=log.tail(),
             )

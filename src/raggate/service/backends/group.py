@@ -22,6 +22,7 @@ from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log
 from raggate.service.backends.surroundings import Own
 from raggate.text.escape import log_line, plain
+from raggate.text.numbers import setting
 
 _POLL = 0.1
 _PROBE_SECONDS = 2.0
@@ -247,7 +248,7 @@ def _wait_for(name: str, ready: ServiceReady, service: Running, address: str | N
             return
         if time.monotonic() >= end:
             raise CannotTell(
-                f"the service {name!r} was not ready after {ready.timeout:g} s: {problem}",
+                f"the service {name!r} was not ready after {setting(ready.timeout)} s: {problem}",
                 hint=f"It must listen on 0.0.0.0. Its whole output is in {name}.log of the run directory.",
                 log=service.log.tail(),
             )

@@ -13,6 +13,7 @@ from raggate.models.service import Place
 from raggate.service.backends import builds, event_stream, pull_errors
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.text.escape import plain
+from raggate.text.numbers import setting
 
 _TRIES = 3
 _PULL_SECONDS = 600.0
@@ -119,8 +120,8 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
             _pull_once(client, name, end)
         except event_stream.Late:
             raise CannotTell(
-                f"{key}.image: {name!r} could not be pulled: nothing was heard of it for {_SILENCE:g} s, or it was not "
-                f"finished after {_PULL_SECONDS:g} s",
+                f"{key}.image: {name!r} could not be pulled: nothing was heard of it for {setting(_SILENCE)} s, or it "
+                f"was not finished after {setting(_PULL_SECONDS)} s",
                 hint="Does its registry answer? Try again later, or pull it in a step before.",
             ) from None
         except engine_errors(_PullError) as error:

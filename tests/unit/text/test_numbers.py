@@ -1,0 +1,113 @@
+"""Numbers: one rounding rule, half away from zero, for whatever is written."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from raggate.text import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "expected"),
+    [
+        pytest.param(0.12345, 4, 0.1235, id="half goes up, although the float lies below it"),
+        pytest.param(0.00005, 4, 0.0001, id="smallest half"),
+        pytest.param(0.000049999, 4, 0.0, id="below a half"),
+        pytest.param(-0.12345, 4, -0.1235, id="half goes away from zero"),
+        pytest.param(2.5, 0, 3.0, id="not to even"),
+        pytest.param(1.005, 2, 1.01, id="the decimal people see decides"),
+        pytest.param(1 / 3, 4, 0.3333, id="a third"),
+        pytest.param(0.1 + 0.2, 12, 0.3, id="stored precision drops the noise of sums"),
+        pytest.param(7, 4, 7.0, id="whole number"),
+        pytest.param(1e300, 4, 1e300, id="too large to have decimals"),
+        pytest.param(-1e17, 12, -1e17, id="too large for the stored decimals"),
+        pytest.param(math.inf, 4, math.inf, id="infinity stays"),
+    ],
+)
+def test_rounded(value: float, decimals: int, expected: float) -> None:
+    """Rounding is half away from zero on the shortest decimal of the float."""
+    assert numbers.rounded(value, decimals) == expected
+
+
+def test_rounded_has_no_negative_zero() -> None:
+    """A small negative number rounds to plain zero, so that no report shows -0.0."""
+    assert math.copysign(1, numbers.rounded(-0.00001)) == 1
+
+
+def test_rounded_keeps_nan() -> None:
+    """NaN is not hidden by rounding."""
+    assert math.isnan(numbers.rounded(math.nan))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([numbers.SHOWN_DECIMALS, 12]))
+def test_rounded_is_near_and_stable(value: float, decimals: int) -> None:
+    """Rounding moves a number by at most half a step, is symmetric, and a second time changes nothing."""
+    once = numbers.rounded(value, decimals)
+    distance = abs(Decimal(repr(once)) - Decimal(repr(value)))
+    # beyond 2^53 / 10^decimals the floats themselves lie further apart than a step
+    assert distance <= max(Decimal("0.5").scaleb(-decimals), Decimal(math.ulp(value)))
+    assert numbers.rounded(once, decimals) == once
+    assert numbers.rounded(-value, decimals) == -once
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_rounded_halves_go_away_from_zero(steps: int) -> None:
+    """Every exact half of a step goes to the neighbour further from zero."""
+    half = Decimal(2 * steps + (1 if steps >= 0 else -1)) / Decimal(20_000)
+    expected = float(half.quantize(Decimal("0.0001"), rounding=ROUND_HALF_UP))
+    assert numbers.rounded(float(half)) == expected
+    assert abs(expected) > abs(float(half))
+
+
+@pytest.mark.parametrize(
+    ("value", "sign", "expected"),
+    [
+        (0.03125, False, "0.0313"),
+        (-0.03125, True, "-0.0313"),
+        (0.00005, True, "+0.0001"),
+        (1, False, "1.0000"),
+        (0.0, True, "+0.0000"),
+        (None, False, "–"),
+        (None, True, "–"),
+    ],
+)
+def test_written(value: float | None, expected: str, *, sign: bool) -> None:
+    """A value is written with 4 decimals, half away from zero, and a dash where there is none."""
+    assert numbers.written(value, sign=sign) == expected
+
+
+@given(value=st.floats(-1, 1), sign=st.booleans())
+def test_written_is_rounded(value: float, *, sign: bool) -> None:
+    """What people read and what programs read is the same number."""
+    assert float(numbers.written(value, sign=sign)) == numbers.rounded(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "expected"),
+    [(0.5, 0, "1"), (2.5, 0, "3"), (1.25, 1, "1.3"), (-0.04, 1, "0.0"), (12, 1, "12.0"), (0.28125, 4, "0.2813")],
+)
+def test_fixed(value: float, decimals: int, expected: str) -> None:
+    """A half goes away from zero at any number of decimals, and none is left out."""
+    assert numbers.fixed(value, decimals) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.285, "29%"), (0.005, "1%"), (0.125, "13%"), (1, "100%"), (0.0, "0%"), (0.0049, "0%")]
+)
+def test_percent(share: float, expected: str) -> None:
+    """A share is rounded as it is written down, not as the float a hundred times as large would be."""
+    assert numbers.percent(share) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.03, "0.03"), (5.0, "5"), (0.1234567, "0.1234567"), (1234567.0, "1234567"), (0.0, "0"), (1e-05, "1e-05")],
+)
+def test_setting(value: float, expected: str) -> None:
+    """What somebody set is told with every digit of it, and no other."""
+    assert numbers.setting(value) == expected
