@@ -14,7 +14,6 @@ from typing import Any
 from raggate.errors import UsageError
 from raggate.interop.golden_formats import FORMATS, Format, Options, read_pragmata, rows_of
 from raggate.interop.golden_rows import Note, Row, differences
-from raggate.labels.score import consolidate
 from raggate.models.golden import Case
 from raggate.text.escape import plain
 
@@ -78,7 +77,7 @@ def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], t
         UsageError: when it cannot be read, or there is no case in it.
     """
     if name == PRAGMATA:
-        return read_pragmata(source, options, consolidate)
+        return read_pragmata(source, options)
     reader = FORMATS[name](options)
     native, notes = reader.load(source)
     cases = reader.decode(native)

@@ -22,8 +22,8 @@ from raggate.interop.substrate import golden as substrate_golden
 from raggate.interop.substrate.golden import QuerySet
 from raggate.interop.trec_beir import beir, golden_graded
 from raggate.interop.trec_beir.golden_graded import Graded, Unit
-from raggate.labels.metrics import grade
 from raggate.labels.models import RetrievalJudgment
+from raggate.labels.score import consolidate
 from raggate.models.golden import Case
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, write_atomic
@@ -151,7 +151,7 @@ class _Kebab(_OneFile):
         return native, tuple(note("", "", "dropped", text) for text in native.ignored)
 
     def decode(self, native: GoldenFile) -> tuple[Case, ...]:
-        return kebab_golden.to_cases(native, golden.complete, unlabelled=self.options.unlabelled)
+        return kebab_golden.to_cases(native, unlabelled=self.options.unlabelled)
 
     def encode(self, cases: Sequence[Case]) -> GoldenFile:
         # without labels an entry is one to refuse there, whatever it says of itself
@@ -183,7 +183,7 @@ class _Substrate(_OneFile):
         )
 
     def decode(self, native: QuerySet) -> tuple[Case, ...]:
-        return substrate_cases.to_cases(native, golden.complete)[0]
+        return substrate_cases.to_cases(native)[0]
 
     def encode(self, cases: Sequence[Case]) -> QuerySet:
         native = substrate_cases.from_cases(cases)[0]
@@ -211,7 +211,7 @@ class _SubstrateArray(_Substrate):
 
 class _Graded(_OneFile):
     def decode(self, native: Graded) -> tuple[Case, ...]:
-        return golden_graded.to_cases(native, golden.complete, self.options.unit)
+        return golden_graded.to_cases(native, self.options.unit)
 
     def encode(self, cases: Sequence[Case]) -> Graded:
         return golden_graded.from_cases(cases, self.options.unit)
@@ -270,13 +270,12 @@ FORMATS: dict[str, Callable[[Options], Format]] = {
 """What can be read and written."""
 
 
-def read_pragmata(path: Path, options: Options, consolidate: Any) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
+def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
     """Read retrieval labels of the annotation taxonomy, a CSV file or a directory of them, as cases.
 
     Args:
         path: the file or directory.
         options: with `records`, if there are any.
-        consolidate: `raggate.labels.score.consolidate`, which makes one judgment of several annotators'.
 
     Raises:
         UsageError: naming file and line; for records, which hold no labels; and for no retrieval labels at all.
@@ -297,9 +296,10 @@ def read_pragmata(path: Path, options: Options, consolidate: Any) -> tuple[tuple
     records: tuple[CanonicalRecord, ...] = ()
     if options.records is not None:
         records = pragmata_records.read_records(read_bytes(options.records), str(options.records))
-    cases, notes = pragmata_golden.to_cases(consolidate(judgments), records, grade=grade, complete=golden.complete)
+    units = consolidate(judgments)
+    cases, notes = pragmata_golden.to_cases(units, records)
     aside = []
-    if len(consolidate(judgments)) < len(judgments):
+    if len(units) < len(judgments):
         aside.append(note("", "annotator_id", "dropped", "several annotators: the majority of each label counts"))
     if discarded := sum(len(sheet.discarded) for sheet in sheets):
         aside.append(note("", "response_status", "dropped", f"{discarded} rows that were discarded"))

@@ -36,7 +36,7 @@ def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = Fals
     """
     files = reader.read(directory)
     cases = _asked(files, _load(golden_file, say, lenient=lenient), say)
-    run = reader.to_run(files, cases, lambda case, result, cut: score.label(case, result, truncated=cut))
+    run = reader.to_run(files, cases)
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
 
 

@@ -8,7 +8,7 @@ missing, as `results.jsonl` is kept out of git.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from raggate.errors import UsageError
 from raggate.interop.helloworld.shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
 from raggate.interop.json_shapes import check
 from raggate.models.golden import Case, Golden
-from raggate.models.run import Chunk, Failure, Labelled, Reference, Response, Result, Run
+from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
+from raggate.scoring.score import label
 from raggate.text.escape import plain
 from raggate.text.jsonio import parse_object
 from raggate.text.numbers import rounded
@@ -36,8 +37,6 @@ _SETTINGS = ("rerank_weights", "folder_mode", "llm_model", "embedding_model")
 
 MODE = "hybrid"
 """What their one way of retrieving is called here."""
-
-Label = Callable[[Case, Result, bool], Labelled]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +127,12 @@ def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> tuple[Case,
     return golden.cases[: until + max(failed - (until - len(positions)), 0)]
 
 
-def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
+def to_run(files: RunFiles, golden: Golden) -> Run:
     """Make a raggate run of theirs, so that it can be scored again and compared.
 
     Args:
         files: the files of the run; rows of cases that the golden set does not have are left out.
         golden: the cases that were asked. One without a row becomes a failed call.
-        label: how a result is labelled: case, result, and whether texts were cut.
 
     Raises:
         UsageError: for a run without rows.
@@ -150,7 +148,7 @@ def to_run(files: RunFiles, golden: Golden, label: Label) -> Run:
         suite="default",
         started=_started(files),
         golden=golden,
-        results=tuple(label(case, result, truncated(rows.get(case.id, {}))) for case, result in results),
+        results=tuple(label(case, result, truncated=truncated(rows.get(case.id, {}))) for case, result in results),
         config=ImportedConfig(
             system="helloworld",
             settings=files.config,

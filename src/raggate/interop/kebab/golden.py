@@ -6,7 +6,7 @@ What one side cannot say is named, never dropped silently.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import UsageError
+from raggate.inputs.golden import complete
 from raggate.models.golden import Case
 from raggate.text import yamlio
 from raggate.text.escape import plain
@@ -139,14 +140,11 @@ def write_golden(queries: Iterable[GoldenQuery]) -> bytes:
     return text.encode()
 
 
-def to_cases(
-    golden: GoldenFile, complete: Callable[[Case], Case], *, unlabelled: Unlabelled = "refuse-to-guess"
-) -> tuple[Case, ...]:
+def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") -> tuple[Case, ...]:
     """Make raggate cases.
 
     Args:
         golden: the queries.
-        complete: `raggate.inputs.golden.complete`, which adds supports and the hash.
         unlabelled: what a query is that has no labels and does not say `answerable`. `refusal` is kebab's own
             convention, `skip` leaves it out, the default asks for a decision.
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
-from raggate.inputs import golden as raggate_golden
 from raggate.inputs.trusted import read_file
 from raggate.interop.kebab import export
 from raggate.interop.kebab import golden as kebab_golden
@@ -21,7 +20,6 @@ from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
 from raggate.models.run import Run
-from raggate.scoring import score
 from raggate.text.escape import log_line
 
 ROWS = "per_query.jsonl"
@@ -130,11 +128,11 @@ def imported(run: StoredRun, asked: GoldenFile, *, unlabelled: Unlabelled, k: in
     Raises:
         UsageError: for queries that would have to be guessed, rows of several modes, or another k than the run's.
     """
-    cases = list(kebab_golden.to_cases(asked, raggate_golden.complete, unlabelled=unlabelled))
+    cases = list(kebab_golden.to_cases(asked, unlabelled=unlabelled))
     if not cases:
         raise UsageError(f"{asked.name}: no query is left that says what a right answer is")
     measured = Golden(name=asked.name, cases=tuple(cases), hash=digest(cases))
-    return kebab_run.to_run(run, measured, score.label, k=k)
+    return kebab_run.to_run(run, measured, k=k)
 
 
 def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:

@@ -7,7 +7,7 @@ query whose answer failed. Whoever needs them keeps the rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,8 @@ from raggate.config.schema import Score
 from raggate.errors import UsageError
 from raggate.interop.kebab.rows import StoredRun
 from raggate.models.golden import Case, Golden
-from raggate.models.run import Chunk, Failure, Labelled, Reference, Response, Result, Run
+from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
+from raggate.scoring.score import label
 from raggate.text.anchors import written
 from raggate.text.escape import plain
 from raggate.text.numbers import rounded
@@ -35,16 +36,13 @@ UNKNOWN = "unknown"
 _RUN_ID = re.compile(r"run_(0[0-9a-f]{11})7[0-9a-f]{19}")
 VERSIONS = ("chunker_version", "index_version")
 
-Label = Callable[[Case, Result], Labelled]
 
-
-def to_run(stored: StoredRun, golden: Golden, label: Label, *, k: int | None = None) -> Run:
+def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
     """Make a raggate run, so that it can be scored and compared as any other.
 
     Args:
         stored: the run; rows of queries that the golden set does not have are left out.
         golden: the cases. One without a row becomes a failed call.
-        label: `raggate.scoring.score.label`.
         k: how many hits were asked for, where the run does not say; without it the deepest rank is taken for that.
 
     Raises:

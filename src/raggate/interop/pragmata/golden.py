@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from raggate.inputs.golden import complete
 from raggate.interop.golden_rows import Note, note
 from raggate.interop.pragmata.records import CanonicalRecord
+from raggate.labels.metrics import grade
 from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case, Support
 from raggate.text.anchors import fold
@@ -14,19 +16,13 @@ MISLEADING = "misleading"
 
 
 def to_cases(
-    judgments: Iterable[RetrievalJudgment],
-    records: Sequence[CanonicalRecord],
-    *,
-    grade: Callable[[Mapping[str, bool]], int],
-    complete: Callable[[Case], Case],
+    judgments: Iterable[RetrievalJudgment], records: Sequence[CanonicalRecord]
 ) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
     """Make a case of each judged query. Its id is the record's; one without a relevant chunk is one to abstain from.
 
     Args:
         judgments: one for each chunk.
         records: the canonical records, for document ids and languages; found by the text of the query.
-        grade: the graded relevance of a chunk's labels, 0 for not relevant.
-        complete: `raggate.inputs.golden.complete`.
 
     Returns:
         The cases in the order of the file, and what was dropped.

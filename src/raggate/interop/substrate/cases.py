@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from raggate.inputs.golden import complete
 from raggate.interop.substrate.golden import Query, QuerySet
 from raggate.models.golden import Case, Support
 from raggate.text.escape import plain
-
-Complete = Callable[[Case], Case]
-"""What gives a case its derived parts: `raggate.inputs.golden.complete`."""
 
 _NOTE = ".md"
 _INTENT = "intent="
@@ -33,7 +31,7 @@ _UNSAID = (
 )
 
 
-def to_cases(queries: QuerySet, complete: Complete) -> tuple[tuple[Case, ...], tuple[str, ...]]:
+def to_cases(queries: QuerySet) -> tuple[tuple[Case, ...], tuple[str, ...]]:
     """Make cases of queries. Intent and scenario become the tags `intent=...` and `scenario=...`.
 
     A document whose name ends in `.md` is a note by its path, and becomes a support of the whole note.

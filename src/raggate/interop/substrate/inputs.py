@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
-from raggate.inputs.golden import complete
 from raggate.interop.substrate import floors as floor_tables
 from raggate.interop.substrate import gate, records
 from raggate.interop.substrate import metrics as substrate_metrics
@@ -23,7 +22,6 @@ from raggate.models.golden import Golden
 from raggate.models.scorecard import Direction
 from raggate.pipeline import run_directory
 from raggate.scoring.metrics import METRICS
-from raggate.scoring.score import label
 from raggate.text.escape import plain
 
 Row = Mapping[str, Any]
@@ -223,5 +221,5 @@ def limits(
 
 
 def _with_texts(queries: QuerySet, rows: Sequence[Row], documents: Mapping[str, Document]) -> Sequence[Row]:
-    cases, _ = to_cases(queries, complete)
-    return with_texts(rows, Golden(name="queries.json", cases=cases, hash=digest(list(cases))), label, documents)
+    cases, _ = to_cases(queries)
+    return with_texts(rows, Golden(name="queries.json", cases=cases, hash=digest(list(cases))), documents)

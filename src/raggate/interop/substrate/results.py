@@ -8,7 +8,7 @@ Their scripts write nothing about the text of a result; what raggate adds for it
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -25,11 +25,11 @@ from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Labelled, Response, Result, Run
+from raggate.scoring.score import label
 from raggate.text.anchors import elements, fold
 from raggate.text.escape import plain
 
 Row = Mapping[str, Any]
-Label = Callable[[Case, Result], Labelled]
 
 STORED_TEXT = 200
 """Characters of a body that are written."""
@@ -127,7 +127,7 @@ def from_run(run: Run) -> tuple[dict[str, Any], ...]:
     return tuple(_row(item) for item in run.results)
 
 
-def with_texts(rows: Sequence[Row], golden: Golden, label: Label, corpus: Mapping[str, Document]) -> list[Row]:
+def with_texts(rows: Sequence[Row], golden: Golden, corpus: Mapping[str, Document]) -> list[Row]:
     """Give rows whose results tell `heading_only` and `body_text`, from the titles and bodies of the corpus.
 
     Results that tell them already, and documents that the corpus does not have, stay as they are.
@@ -135,10 +135,9 @@ def with_texts(rows: Sequence[Row], golden: Golden, label: Label, corpus: Mappin
     Args:
         rows: checked rows.
         golden: the cases, for the words of the questions.
-        label: how a result is labelled.
         corpus: the documents by id.
     """
-    run = to_run(rows, golden, label, corpus=corpus)
+    run = to_run(rows, golden, corpus=corpus)
     labelled = {(item.case.question, item.result.mode): item for item in run.results}
     stems = {_stem(doc_id) for doc_id in corpus}
     result = []
@@ -159,7 +158,6 @@ def with_texts(rows: Sequence[Row], golden: Golden, label: Label, corpus: Mappin
 def to_run(
     rows: Sequence[Row],
     golden: Golden,
-    label: Label,
     *,
     run_id: str = "imported",
     started: str = "",
@@ -173,7 +171,6 @@ def to_run(
     Args:
         rows: checked rows.
         golden: the cases; rows of other queries are left out.
-        label: how a result is labelled.
         run_id: the name of the run.
         started: when it began, ISO 8601.
         corpus: the documents by id, for titles and texts.
@@ -185,7 +182,7 @@ def to_run(
         for case in golden.cases:
             if asked_in(case.modes, mode):
                 row = by_key.get((case.question, mode))
-                results.append(_labelled(case, mode, row, label, corpus or {}))
+                results.append(_labelled(case, mode, row, corpus or {}))
     return Run(
         run_id=run_id,
         suite="default",
@@ -197,7 +194,7 @@ def to_run(
     )
 
 
-def _labelled(case: Case, mode: str, row: Row | None, label: Label, corpus: Mapping[str, Document]) -> Labelled:
+def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Document]) -> Labelled:
     failure = Failure(kind="aborted", message="no row in results.jsonl") if row is None else None
     entries: Sequence[Row] = row["results"] if row else ()
     expected = {_stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *_documents(case))}

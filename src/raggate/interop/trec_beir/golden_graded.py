@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from raggate.errors import UsageError
+from raggate.inputs.golden import complete
 from raggate.interop.golden_rows import Note, note
 from raggate.interop.trec_beir import beir, trec
 from raggate.interop.trec_beir.atomic_stream import write_whole
@@ -94,12 +95,11 @@ def write_beir(graded: Graded, folder: Path, split: str) -> None:
             (scratch / part).replace(folder / part)
 
 
-def to_cases(graded: Graded, complete: Callable[[Case], Case], unit: Unit) -> tuple[Case, ...]:
+def to_cases(graded: Graded, unit: Unit) -> tuple[Case, ...]:
     """Make a case of each query that is judged. One without a relevant document is one to abstain from.
 
     Args:
         graded: the queries.
-        complete: `raggate.inputs.golden.complete`, which adds supports and the hash.
         unit: what the files call a document.
     """
     return tuple(

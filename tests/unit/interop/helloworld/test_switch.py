@@ -33,8 +33,8 @@ from raggate.interop.helloworld import write
 from raggate.interop.helloworld.baseline import bare_metrics
 from raggate.interop.helloworld.summary import summary
 from raggate.interop.systems import SYSTEMS
-from raggate.models.golden import Case, Golden, Vault
-from raggate.models.run import Labelled, Result, Run
+from raggate.models.golden import Golden, Vault
+from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate.scoring.metrics.answers import citation_presence_rate
@@ -93,11 +93,6 @@ METRICS = (
 )
 
 
-def label(case: Case, result: Result, cut: bool) -> Labelled:
-    """Label as scoring does."""
-    return score.label(case, result, truncated=cut)
-
-
 def load(directory: Path, cases: Any = CASES) -> Golden:
     """Write and read a golden set."""
     return golden.load(write_golden(directory, cases).read_bytes(), "eval_set.jsonl")
@@ -105,7 +100,7 @@ def load(directory: Path, cases: Any = CASES) -> Golden:
 
 def imported(directory: Path, **fields: Any) -> Run:
     """Write a run of theirs and read it as one of raggate."""
-    return reader.to_run(reader.read(write_run(directory, **fields)), load(directory), label)
+    return reader.to_run(reader.read(write_run(directory, **fields)), load(directory))
 
 
 # --- inputs
@@ -218,7 +213,7 @@ def test_inputs_failed_calls_have_no_row(tmp_path: Path, present: list[str], fai
     files = reader.read(write_run(tmp_path, rows=[row for row in ROWS if row["test_case_id"] in present]))
     cases = load(tmp_path)
     asked = reader.asked_cases(files, cases, failed)
-    run = reader.to_run(files, replace(cases, cases=asked), label)
+    run = reader.to_run(files, replace(cases, cases=asked))
     assert ["failed" if item.result.failure else "ok" for item in run.results] == expected
 
 

@@ -37,7 +37,7 @@ from raggate.interop.kebab.rows import StoredRun, read_row, read_rows, write_row
 from raggate.interop.kebab.run import to_run
 from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.run import Reference
-from raggate.scoring.score import label, score
+from raggate.scoring.score import score
 
 YAML = b"""\
 # a comment
@@ -203,7 +203,7 @@ def test_rows_with_anything_in_a_key(key: str, value: Any) -> None:
     except UsageError:
         return
     assert metrics.aggregate([result], {"q1": query("q1", must_contain=("x",))})["total_queries"] == 1
-    run = to_run(stored_run(result), make_golden(make_case("q1")), label)
+    run = to_run(stored_run(result), make_golden(make_case("q1")))
     assert len(run.results) == 1
     assert json.loads(write_rows([result])) == result
 
@@ -216,7 +216,7 @@ def test_ids_that_look_like_numbers() -> None:
 
 def test_cases() -> None:
     """Labelled queries become answerable cases that raggate's own golden format can hold."""
-    cases = kebab_golden.to_cases(read(YAML), raggate_golden.complete)
+    cases = kebab_golden.to_cases(read(YAML))
     assert [support.chunk_id for support in cases[0].gold_supports] == ["c1"]
     assert [support.doc_id for support in cases[1].gold_supports] == ["d2", "d1"]
     written = b"".join(raggate_golden.write_case(case) for case in cases)
@@ -229,10 +229,10 @@ def test_unlabelled_queries_need_a_decision() -> None:
         "- {id: a, query: x}\n- {id: b, query: y, answerable: false}\n- {id: c, query: z, must_contain: [z]}\n"
     )
     with pytest.raises(UsageError, match="1 queries have no labels and do not say whether to refuse them: a"):
-        kebab_golden.to_cases(content, raggate_golden.complete)
-    refused = kebab_golden.to_cases(content, raggate_golden.complete, unlabelled="refusal")
+        kebab_golden.to_cases(content)
+    refused = kebab_golden.to_cases(content, unlabelled="refusal")
     assert [case.answerable for case in refused] == [False, False, True]
-    assert [case.id for case in kebab_golden.to_cases(content, raggate_golden.complete, unlabelled="skip")] == [
+    assert [case.id for case in kebab_golden.to_cases(content, unlabelled="skip")] == [
         "b",
         "c",
     ]
@@ -248,17 +248,15 @@ def test_unlabelled_queries_need_a_decision() -> None:
 def test_contradictions(entry: str, problem: str) -> None:
     """A query that says one thing and is labelled for another is refused."""
     with pytest.raises(UsageError, match=problem):
-        kebab_golden.to_cases(read(f"- {{id: q, query: x, {entry}}}"), raggate_golden.complete)
+        kebab_golden.to_cases(read(f"- {{id: q, query: x, {entry}}}"))
 
 
 def test_cases_back() -> None:
     """A case that kebab can say comes back equal; of another it is told what is lost."""
-    cases = kebab_golden.to_cases(read(YAML), raggate_golden.complete)
+    cases = kebab_golden.to_cases(read(YAML))
     pairs = [kebab_golden.from_case(case) for case in cases]
     assert [lost for _, lost in pairs] == [(), ()]
-    again = kebab_golden.to_cases(
-        replace(read(YAML), queries=tuple(query for query, _ in pairs)), raggate_golden.complete
-    )
+    again = kebab_golden.to_cases(replace(read(YAML), queries=tuple(query for query, _ in pairs)))
     assert again == cases
     rich = make_case("q9", tags=("t",), must_pass=True, k=3, category="reasoning")
     assert kebab_golden.from_case(rich)[1] == ("gold_supports", "tags", "category", "must_pass", "k")
@@ -311,12 +309,10 @@ def test_run() -> None:
     """Raggate's own scoring works on a run of theirs, and agrees with their numbers where definitions do."""
     rows, queries = three_queries()
     cases = [
-        raggate_golden.complete(
-            kebab_golden.to_cases(read(kebab_golden.write_golden([query])), raggate_golden.complete)[0]
-        )
+        raggate_golden.complete(kebab_golden.to_cases(read(kebab_golden.write_golden([query])))[0])
         for query in queries.values()
     ]
-    run = to_run(stored_run(*rows), make_golden(*cases), label)
+    run = to_run(stored_run(*rows), make_golden(*cases))
     values = score(run, (1, 3, 5, 10)).slices["lexical"]["overall"]
     assert [values[f"hit_at_{k}"].value for k in (1, 3, 5, 10)] == [1 / 3, 1 / 3, 2 / 3, 2 / 3]
     assert values["mrr_at_10"].value == pytest.approx(1.25 / 3)
@@ -338,7 +334,7 @@ def test_answers_of_a_run() -> None:
         row("q1", answer=answer("no", grounded=False, paths=())),
         row("q2", hit(1, "c", "d"), error="llm down"),
     ]
-    given, refused, failed, missing = (item.result for item in to_run(stored_run(*rows), golden, label).results)
+    given, refused, failed, missing = (item.result for item in to_run(stored_run(*rows), golden).results)
     assert given.response is not None
     assert (given.response.answer, given.response.grounded, given.response.abstained) == ("yes", True, False)
     assert given.response.references[0].rel_path == "docs/d1.md"
@@ -354,9 +350,9 @@ def test_rows_of_a_run() -> None:
     """Rows that are made of a run and read again give the same run."""
     golden = make_golden(*(make_case(f"q{number}") for number in range(3)))
     rows = (row("q0", hit(1, "c", "d"), hit(2, "e", "d"), answer=answer("yes")), row("q1"), row("q2", error="x"))
-    run = to_run(stored_run(*rows), golden, label)
+    run = to_run(stored_run(*rows), golden)
     again = read_rows(write_rows(to_rows(run, "lexical")), "f")
-    assert to_run(stored_run(*again), golden, label).results == run.results
+    assert to_run(stored_run(*again), golden).results == run.results
 
 
 def test_rows_are_read_by_kebab() -> None:
@@ -407,7 +403,7 @@ def test_unknown_places_are_no_spans() -> None:
 def test_runs_of_several_modes(rows: tuple[dict[str, Any], ...]) -> None:
     """A run of no mode or of several is refused."""
     with pytest.raises(UsageError, match="expected rows of one retrieval mode"):
-        to_run(stored_run(*rows), make_golden(make_case()), label)
+        to_run(stored_run(*rows), make_golden(make_case()))
 
 
 @pytest.fixture

@@ -90,9 +90,9 @@ def test_golden_set() -> None:
     with pytest.raises(UsageError, match=f"missing doc_ids: {D1}; missing chunk_ids: {C1}"):
         kebab_golden.check_ids(content.queries, {D2}, set())
     with pytest.raises(UsageError, match="whether to refuse them: q3"):
-        kebab_golden.to_cases(content, lambda case: case)
+        kebab_golden.to_cases(content)
     refusing = kebab_golden.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
-    assert [case.answerable for case in kebab_golden.to_cases(refusing, lambda case: case)] == [True, True, False]
+    assert [case.answerable for case in kebab_golden.to_cases(refusing)] == [True, True, False]
     by_id = {query.id: query for query in content.queries}
     assert metrics.aggregate(rows(), by_id)["refusal_correctness"] == 1.0
 

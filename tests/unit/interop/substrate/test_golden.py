@@ -138,7 +138,7 @@ def test_corpus(tmp_path: Path) -> None:
 def test_queries_become_cases() -> None:
     """A query becomes a case with its modes, difficulty and documents; an id is made of its text where it has none."""
     query = Query(query="Where?", expected_docs=("a",), difficulty="hard", retriever_types=("bm25",), notes="why")
-    (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
+    (case,), dropped = to_cases(QuerySet(queries=(query,)))
     assert (case.question, case.difficulty, case.modes) == ("Where?", "hard", ("bm25",))
     assert case.gold_supports == (Support(rel_path="", doc_id="a"),)
     assert case.id.startswith("q-")
@@ -148,7 +148,7 @@ def test_queries_become_cases() -> None:
 def test_graded_queries_survive_the_golden_set_file() -> None:
     """Graded documents become supports by their id, or as notes by their path, with a grade, which the file keeps."""
     query = Query(query="Where?", expected_docs=("a.md",), relevance={"a.md": 3, "b": 1, "c.md": 0})
-    (case,), dropped = to_cases(QuerySet(queries=(query,)), golden.complete)
+    (case,), dropped = to_cases(QuerySet(queries=(query,)))
     assert case.gold_supports == (Support(rel_path="a.md", grade=3), Support(rel_path="", doc_id="b"))
     assert dropped == (f"{case.id}: 1 documents judged not relevant",)
     assert golden.load(golden.write_case(case), "eval_set.jsonl").cases == (case,)
@@ -165,7 +165,7 @@ def test_every_converted_case_is_a_valid_one() -> None:
         Query(query="Who?", expected_docs=("a",), retriever_types=("bm25",), intent="navigational", scenario="s"),
         Query(query="Who?", expected_docs=("b",), retriever_types=("vector",)),
     )
-    cases, dropped = to_cases(QuerySet(queries=queries), golden.complete)
+    cases, dropped = to_cases(QuerySet(queries=queries))
     data = b"".join(golden.write_case(case) for case in cases)
     assert golden.load(data, "eval_set.jsonl").cases == cases
     assert len(dropped) == 1
@@ -245,10 +245,9 @@ def test_results_become_a_run(tmp_path: Path) -> None:
                 Query(query="Not here?", expected_docs=("b",), retriever_types=("vector",)),
             )
         ),
-        golden.complete,
     )
     rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [ROW]))
-    run = substrate_results.to_run(rows, make_golden(*cases), score.label)
+    run = substrate_results.to_run(rows, make_golden(*cases))
     hit, failed = run.results
     assert (hit.result.mode, hit.labels.matches) == ("bm25", ((0,),))
     assert hit.result.response is not None
@@ -259,7 +258,7 @@ def test_results_become_a_run(tmp_path: Path) -> None:
 
 def test_corpus_tells_what_a_heading_is(tmp_path: Path) -> None:
     """With the corpus a result whose title meets the question and whose body does not is heading-only."""
-    cases, _ = to_cases(QuerySet(queries=(Query(query="sourdough starter", expected_docs=("b",)),)), golden.complete)
+    cases, _ = to_cases(QuerySet(queries=(Query(query="sourdough starter", expected_docs=("b",)),)))
     row = {"query": "sourdough starter", "mode": "fts", "results": []}
     row["results"] = [{"rank": rank, "doc_id": f"{name}.md"} for rank, name in enumerate("abc", 1)]
     corpus = {
@@ -267,7 +266,7 @@ def test_corpus_tells_what_a_heading_is(tmp_path: Path) -> None:
         "b": Document(doc_id="b", title="Bread", body="# Bread\n\nFeed the starter."),
     }
     rows = substrate_results.read_results(put(tmp_path / "results.jsonl", [row]))
-    (completed,) = substrate_results.with_texts(rows, make_golden(*cases), score.label, corpus)
+    (completed,) = substrate_results.with_texts(rows, make_golden(*cases), corpus)
     assert [entry.get("heading_only") for entry in completed["results"]] == [True, False, None]
     assert [entry.get("body_text") for entry in completed["results"]] == ["\nNothing yet.", "\nFeed the starter.", None]
 
