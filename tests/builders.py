@@ -11,7 +11,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest, with_hash
 from raggate.models.comparison import Comparison, Delta, Finding, Flip
 from raggate.models.golden import Case, Golden, Support
-from raggate.models.run import Chunk, Failure, Labelled, Labels, Response, Result, Run
+from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Response, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Operations, Scorecard
 from raggate.scoring.score import label
 
@@ -68,7 +68,7 @@ def make_result(case_id: str = "q1", *chunks: Chunk, **fields: Any) -> Result:
     return Result(case_id=case_id, **{**defaults, **fields})
 
 
-def make_labelled(case: Case | None = None, result: Result | None = None, **labels: Any) -> Labelled:
+def make_labelled(case: Case | None = None, result: Result | None = None, **labels: Any) -> LabelledResult:
     """Label a result as scoring does, then replace single fields of the labels."""
     case = case or make_case()
     item = label(case, result or make_result(case.id, make_chunk()))
@@ -81,7 +81,7 @@ def make_ranked(
     grades: Sequence[int] = (1,),
     groups: Sequence[Sequence[int]] | None = None,
     duplicates: Sequence[int] = (),
-) -> Labelled:
+) -> LabelledResult:
     """Build a labelled result from what its metrics depend on: per rank the supports it matches, and their grades."""
     case = make_case(
         gold_supports=tuple(make_support(f"{index}.md", grade=grade) for index, grade in enumerate(grades)),
@@ -94,7 +94,7 @@ def make_ranked(
         bodiless=(False,) * len(matches),
         duplicates=tuple(duplicates),
     )
-    return Labelled(case=case, result=result, labels=labels)
+    return LabelledResult(case=case, result=result, labels=labels)
 
 
 def make_config(**keys: Any) -> Config:
@@ -103,7 +103,7 @@ def make_config(**keys: Any) -> Config:
     return Config.model_validate({**needed, **keys})
 
 
-def make_run(*results: Labelled, **fields: Any) -> Run:
+def make_run(*results: LabelledResult, **fields: Any) -> Run:
     """Build a run; its golden set holds the cases of the results, each once."""
     cases = {item.case.id: item.case for item in results}
     defaults = {

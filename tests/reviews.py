@@ -31,10 +31,10 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, Finding, GoldenChanges
 from raggate.models.golden import Case
 from raggate.models.provenance import Provenance
-from raggate.models.run import Chunk, Labelled, Run
+from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import Preview, Reason, ReportContext, Review, SourceLine
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 from raggate.pipeline import check
 from raggate.scoring.score import directions, score
 
@@ -68,7 +68,9 @@ def gold_of(case: Case, index: int = 0) -> Chunk:
     return make_chunk(f"gold-{case.id}-{index}", rel_path=support.rel_path, heading_path=heading, vault="work")
 
 
-def answer(case: Case, *chunks: Chunk, elapsed_ms: float = 12.0, mode: str = "hybrid", **response: Any) -> Labelled:
+def answer(
+    case: Case, *chunks: Chunk, elapsed_ms: float = 12.0, mode: str = "hybrid", **response: Any
+) -> LabelledResult:
     """Build the answer to a question, with ranks and falling scores filled in."""
     ranked = (replace(chunk, rank=rank, score_final=1 / rank) for rank, chunk in enumerate(chunks, 1))
     full = make_response(*ranked, **{"latency": {"retrieval_ms": 4.0}, "coverage": COVERAGE, **response})
@@ -87,7 +89,7 @@ def judged_by(run: Run, *, golden: str, ignored: tuple[str, ...]) -> Run:
     return replace(run, config=config, provenance=replace(run.provenance, ignored=ignored))
 
 
-def run_of(items: Sequence[Labelled], **fields: Any) -> Run:
+def run_of(items: Sequence[LabelledResult], **fields: Any) -> Run:
     """Build a finished run of these answers."""
     fingerprint = {**FINGERPRINT, **fields.pop("fingerprint", {})}
     fields.setdefault("provenance", Provenance(reproduce="raggate check --against origin/main"))
@@ -149,7 +151,7 @@ PAIR = make_case(
 TRICK = make_case("q40", question="What is the admiral's shoe size?", answerable=False, vaults=("work",))
 
 
-def good() -> list[Labelled]:
+def good() -> list[LabelledResult]:
     """Answer all questions well, but for q21, whose passage is not found."""
     items = [answer(case, gold_of(case), *others(4)) for case in QUESTIONS]
     items[21] = answer(QUESTIONS[21], *others())
@@ -158,7 +160,7 @@ def good() -> list[Labelled]:
     return items
 
 
-def worse() -> list[Labelled]:
+def worse() -> list[LabelledResult]:
     """Answer so that questions break in every way there is, and one is fixed."""
     items = good()
     found = {number: gold_of(QUESTIONS[number]) for number in (1, 3, 5, 7, 9, 21)}
@@ -419,11 +421,11 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
     )
 
 
-def waiver(**fields: Any) -> Waived:
+def waiver(**fields: Any) -> WaiverStatus:
     """Build a waiver of a metric."""
     given = {"metric": None if "case" in fields else "hit_at_5", "case": None, "mode": None, "owner": "search team"}
     given |= {"reason": "the new chunker is on its way", "expires": "2026-12-01", "state": "active", "days_left": 40}
-    return Waived(**{**given, **fields})
+    return WaiverStatus(**{**given, **fields})
 
 
 def waived() -> Review:

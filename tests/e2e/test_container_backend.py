@@ -30,7 +30,7 @@ from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program,
 from raggate.config.schema import Ask
 from raggate.config.service_settings import Api, CommandBackend, ContainerBackend, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place
+from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, container, images
@@ -96,7 +96,7 @@ def run(engine: Any) -> Iterator[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path, run: str) -> Place:
+def place(tmp_path: Path, run: str) -> Workspace:
     """Give two vaults with three notes, an empty run directory, and an environment full of secrets."""
     vaults = {"personal": tmp_path / "vault" / "personal", "work": tmp_path / "vault" / "work"}
     for directory in vaults.values():
@@ -106,7 +106,7 @@ def place(tmp_path: Path, run: str) -> Place:
     (vaults["work"] / "Oncall.md").write_text("# Oncall\n\nThe pager rotates on Mondays.\n")
     (tmp_path / "out").mkdir()
     environment = {**os.environ, **SECRETS, "GITHUB_RUN_ID": run, "GITHUB_JOB": "gate"}
-    return Place(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
+    return Workspace(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def inspected(engine: Any, run: str, suffix: str = "-api") -> dict[str, Any]:
     return attributes
 
 
-def failure(settings: ContainerBackend, place: Place, *, timeout: float = 10) -> CannotTell:
+def failure(settings: ContainerBackend, place: Workspace, *, timeout: float = 10) -> CannotTell:
     """Boot what does not come up and give the error."""
     api = Api(container=settings, ready=Readiness(timeout=timeout, settle=0.3))
     adapter = AskAdapter(Ask(), list(place.vaults))
@@ -285,7 +285,7 @@ class TestGate:
 class TestProfile:
     """What an API finds when it looks around."""
 
-    def test_as_inspected(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+    def test_as_inspected(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """The engine says what was promised: no privilege, no capability, no host path, bounded resources."""
         with container.start(settings(), place):
             state = inspected(engine, run)
@@ -311,7 +311,7 @@ class TestProfile:
         assert config["Labels"]["raggate.job"] == "gate"
         assert (config["Labels"]["raggate.attempt"], config["Labels"]["raggate.run"]) == ("1", run)
 
-    def test_as_seen_from_inside(self, settings: Any, place: Place) -> None:
+    def test_as_seen_from_inside(self, settings: Any, place: Workspace) -> None:
         """The API has no capability, no secret, no socket and no file it may change but those in /tmp."""
         own = settings(env={"MINE": "{port} {vault.work}"})
         with container.start(own, place) as api:
@@ -336,19 +336,19 @@ class TestProfile:
             "chown /tmp/mine: operation not permitted",
         }
 
-    def test_no_network(self, settings: Any, place: Place) -> None:
+    def test_no_network(self, settings: Any, place: Workspace) -> None:
         """The API reaches neither an address outside nor a resolver."""
         with container.start(settings(), place) as api:
             assert listening(api.base_url).json()["resolve"] != "done"
             for address in ("1.1.1.1:443", "169.254.169.254:80"):
                 assert listening(api.base_url, "/reach", address=address).text != "done"
 
-    def test_unknown_names_are_not_waited_for(self, settings: Any, place: Place) -> None:
+    def test_unknown_names_are_not_waited_for(self, settings: Any, place: Workspace) -> None:
         """Without egress a look-up that nobody can answer fails by itself, long before a client gives up."""
         with container.start(settings(), place) as api:
             assert listening(api.base_url, "/lookup").text.startswith("true ")
 
-    def test_only_egress_leads_out(self, settings: Any, place: Place, neighbour: str) -> None:
+    def test_only_egress_leads_out(self, settings: Any, place: Workspace, neighbour: str) -> None:
         """Another machine is reached with `egress`, and by the same API not without."""
         reached = {}
         for egress in (True, False):
@@ -357,7 +357,7 @@ class TestProfile:
         assert reached[True] == "done"
         assert "timeout" in reached[False] or "unreachable" in reached[False]
 
-    def test_egress_on_demand(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+    def test_egress_on_demand(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """With `egress` the network is an ordinary one, and that is said."""
         said: list[str] = []
         relaxed = dataclasses.replace(place, say=said.append)
@@ -366,14 +366,14 @@ class TestProfile:
             listening(api.base_url)
         assert [line for line in said if "egress: true" in line]
 
-    def test_fork_bomb(self, settings: Any, place: Place) -> None:
+    def test_fork_bomb(self, settings: Any, place: Workspace) -> None:
         """A fork bomb gets no further than the limit."""
         with container.start(settings(pids=64), place) as api:
             said = listening(api.base_url, "/bomb").text
         count = re.search(r"(\d+) resource temporarily unavailable", said)
         assert (count and int(count[1]) < 64) or "failed to create new OS thread" in said
 
-    def test_relaxations_work(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+    def test_relaxations_work(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """Each relaxed limit is what the container gets."""
         more = {"user": "0:0", "read_only": False, "tmpfs": ["/scratch"], "cap_add": ["CHOWN"], "memory": "64m"}
         with container.start(settings(**more, cpus=0.5, pids=99), place) as api:
@@ -385,7 +385,7 @@ class TestProfile:
         assert found["write_root"] == "done"
         assert "read-only file system" in found["write_vault"]
 
-    def test_volumes_of_the_image_stay_in_memory(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+    def test_volumes_of_the_image_stay_in_memory(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """A volume that the image declares is no way to the disk."""
         with container.start(settings("volume"), place) as api:
             assert "- tmpfs tmpfs" in next(
@@ -397,7 +397,7 @@ class TestProfile:
 class TestVaults:
     """The copies of the vaults."""
 
-    def test_names_and_folders(self, settings: Any, place: Place) -> None:
+    def test_names_and_folders(self, settings: Any, place: Workspace) -> None:
         """Names in any script, long paths, empty folders, empty files and links arrive as they are."""
         vault = place.vaults["personal"]
         (vault / "empty").mkdir()
@@ -421,7 +421,7 @@ class TestVaults:
         assert len(found["big.bin"]) == 600_001
         assert found["link.md"] == found["Packing.md"] == "# Packing\n\nTake a towel.\n"
 
-    def test_a_link_out_of_the_vault(self, settings: Any, place: Place) -> None:
+    def test_a_link_out_of_the_vault(self, settings: Any, place: Workspace) -> None:
         """A link that leads out of the vault is refused by name, and never followed."""
         (place.vaults["work"] / "passwd").symlink_to("/etc/passwd")
         with (
@@ -430,7 +430,7 @@ class TestVaults:
         ):
             pass
 
-    def test_many_files(self, settings: Any, place: Place) -> None:
+    def test_many_files(self, settings: Any, place: Workspace) -> None:
         """Ten thousand notes are copied within seconds."""
         for number in range(100):
             folder = place.vaults["work"] / f"folder {number}"
@@ -448,7 +448,7 @@ class TestVaults:
 class TestReadiness:
     """APIs that do not come up, and ones that go down."""
 
-    def test_exit(self, settings: Any, place: Place) -> None:
+    def test_exit(self, settings: Any, place: Workspace) -> None:
         """An API that exits ends the wait within two seconds, with code and last words."""
         begun = time.monotonic()
         error = failure(settings(command=["exit"]), place, timeout=60)
@@ -456,25 +456,25 @@ class TestReadiness:
         assert error.log[-1] == "fatal: no settings"
         assert time.monotonic() - begun < 5, "start, notice within 2 s, and teardown"
 
-    def test_unhealthy(self, settings: Any, place: Place) -> None:
+    def test_unhealthy(self, settings: Any, place: Workspace) -> None:
         """A failing health check of the image ends the wait, with what it said."""
         error = failure(settings("sick", command=["never"]), place, timeout=60)
         assert "was found unhealthy by its image's health check (sick of it)" in error.message
 
-    def test_never_listening(self, settings: Any, place: Place) -> None:
+    def test_never_listening(self, settings: Any, place: Workspace) -> None:
         """An API that never listens is not ready in time, and told to listen on all addresses."""
         error = failure(settings(command=["never"]), place, timeout=1)
         assert "it is not listening" in error.message
         assert "port 9000 of all addresses" in error.hint
 
-    def test_no_such_program(self, settings: Any, place: Place, built: dict[str, str], engine: Any) -> None:
+    def test_no_such_program(self, settings: Any, place: Workspace, built: dict[str, str], engine: Any) -> None:
         """An image whose program cannot be executed says so."""
         (place.root / "Dockerfile").write_text('FROM scratch\nCOPY Dockerfile /\nCMD ["/none"]\n')
         made = ContainerBackend.model_validate({"build": {}, "port": 9000})
         error = failure(made, place)
         assert "the container 'api' could not be started" in error.message or "exited with code 127" in error.message
 
-    def test_killed_from_outside(self, engine: Any, settings: Any, place: Place, run: str) -> None:
+    def test_killed_from_outside(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """An API that is killed while it serves is noticed at once."""
         with container.start(settings(), place) as api:
             listening(api.base_url)
@@ -485,7 +485,7 @@ class TestReadiness:
                 time.sleep(0.01)
             assert api.died().message == "was killed by SIGKILL"
 
-    def test_a_deaf_api_is_stopped(self, settings: Any, place: Place) -> None:
+    def test_a_deaf_api_is_stopped(self, settings: Any, place: Workspace) -> None:
         """An API that ignores SIGTERM is gone three seconds after the end."""
         with container.start(settings(command=["deaf"]), place) as api:
             listening(api.base_url, "/api/health")
@@ -497,7 +497,7 @@ class TestReadiness:
 class TestServices:
     """Containers that the API needs."""
 
-    def test_by_name(self, settings: Any, place: Place, built: dict[str, str]) -> None:
+    def test_by_name(self, settings: Any, place: Workspace, built: dict[str, str]) -> None:
         """A service is up before the API, which reaches it by its name; both logs are kept."""
         service = {
             "image": built["notes"],
@@ -513,7 +513,7 @@ class TestServices:
             assert listening(api.base_url, "/reach", address="second:9000").text == "done"
         assert "listening" in (place.out / "notes.log").read_text()
 
-    def test_that_fails(self, settings: Any, place: Place, built: dict[str, str]) -> None:
+    def test_that_fails(self, settings: Any, place: Workspace, built: dict[str, str]) -> None:
         """A service that ends is named, with its last words, and the API is never started."""
         services = {"store": {"image": built["hostile"], "command": ["exit"], "ready": {"tcp": 9000}}}
         with (
@@ -523,7 +523,7 @@ class TestServices:
             pass
         assert caught.value.log == ("fatal: no settings",)
 
-    def test_that_is_never_ready(self, settings: Any, place: Place, built: dict[str, str]) -> None:
+    def test_that_is_never_ready(self, settings: Any, place: Workspace, built: dict[str, str]) -> None:
         """A service that is not ready in time is named, with what it answers."""
         ready = {"http": {"port": 9000, "path": "/api/health"}, "timeout": 1}
         services = {"store": {"image": built["hostile"], "command": ["deaf"], "ready": ready}}
@@ -533,7 +533,9 @@ class TestServices:
         ):
             pass
 
-    def test_that_dies_later(self, engine: Any, settings: Any, place: Place, built: dict[str, str], run: str) -> None:
+    def test_that_dies_later(
+        self, engine: Any, settings: Any, place: Workspace, built: dict[str, str], run: str
+    ) -> None:
         """A service that dies while the API runs is the reason that is given."""
         services = {"store": {"image": built["hostile"], "ready": {"tcp": 9000}}}
         with container.start(settings(services=services), place) as api:
@@ -575,7 +577,7 @@ class TestServicesOfACommand:
 
         return make
 
-    def test_reached_from_the_process(self, engine: Any, forward: Any, place: Place, run: str) -> None:
+    def test_reached_from_the_process(self, engine: Any, forward: Any, place: Workspace, run: str) -> None:
         """The API reaches its service, which is hardened as ever, at this machine alone, and both go together."""
         with command.start(forward(), place) as api:
             found = listening(api.base_url).json()
@@ -592,19 +594,19 @@ class TestServicesOfACommand:
         assert all(state["ReadonlyRootfs"] and state["CapDrop"] == ["ALL"] for state in states)
         assert (place.out / "store.log").exists()
 
-    def test_services_reach_each_other_alone(self, forward: Any, place: Place, neighbour: str) -> None:
+    def test_services_reach_each_other_alone(self, forward: Any, place: Workspace, neighbour: str) -> None:
         """A service reaches another by its name; no other machine answers it, and no other name is known."""
         with command.start(forward(), place) as api:
             assert listening(api.base_url, "/reach", address="second:9000").text == "done"
             assert listening(api.base_url, "/reach", address=neighbour).text != "done"
             assert listening(api.base_url).json()["resolve"] != "done"
 
-    def test_a_port_without_anybody(self, forward: Any, place: Place) -> None:
+    def test_a_port_without_anybody(self, forward: Any, place: Workspace) -> None:
         """A service that never listens is not ready, though the engine takes connections in its place."""
         with pytest.raises(CannotTell, match="the service 'store' was not ready after 1 s"):
             command.start(forward(command=["never"], ready={"tcp": 9000, "timeout": 1}), place).__enter__()
 
-    def test_that_dies_later(self, engine: Any, forward: Any, place: Place, run: str) -> None:
+    def test_that_dies_later(self, engine: Any, forward: Any, place: Workspace, run: str) -> None:
         """A service that dies while the process lives is the reason that is given."""
         with command.start(forward(), place) as api:
             listening(api.base_url)
@@ -631,7 +633,7 @@ class TestServicesOfACommand:
 class TestImages:
     """Images that are built, pulled or missing."""
 
-    def test_build(self, place: Place) -> None:
+    def test_build(self, place: Workspace) -> None:
         """An image is built from the repository, with its output in build.log, and runs."""
         context = place.root / "app"
         context.mkdir()
@@ -644,7 +646,7 @@ class TestImages:
         assert re.fullmatch("sha256:[0-9a-f]{64}", "".join(known))
         assert "COPY program /p" in (place.out / "build.log").read_text()
 
-    def test_failing_build(self, place: Place) -> None:
+    def test_failing_build(self, place: Workspace) -> None:
         """A build that fails is shown with its last lines."""
         (place.root / "Dockerfile").write_text("FROM scratch\nCOPY missing /\n")
         made = ContainerBackend.model_validate({"build": {}, "port": 9000})
@@ -656,26 +658,26 @@ class TestImages:
         ("build", "message"),
         [({"context": "none"}, "not a directory of the repository"), ({"dockerfile": "No"}, "there is no 'No'")],
     )
-    def test_nothing_to_build(self, place: Place, build: dict[str, str], message: str) -> None:
+    def test_nothing_to_build(self, place: Workspace, build: dict[str, str], message: str) -> None:
         """A context or Dockerfile that is not there is a usage error."""
         made = ContainerBackend.model_validate({"build": build, "port": 9000})
         with pytest.raises(UsageError, match=message):
             container.start(made, place).__enter__()
 
-    def test_context_that_leads_out(self, place: Place, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_context_that_leads_out(self, place: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
         """A context that is a link out of the repository is refused."""
         (place.root / "app").symlink_to(tmp_path_factory.mktemp("outside"))
         made = ContainerBackend.model_validate({"build": {"context": "app"}, "port": 9000})
         with pytest.raises(UsageError, match="not a directory of the repository"):
             container.start(made, place).__enter__()
 
-    def test_missing_and_not_to_be_pulled(self, place: Place) -> None:
+    def test_missing_and_not_to_be_pulled(self, place: Workspace) -> None:
         """A missing image that may not be pulled is named."""
         made = ContainerBackend.model_validate({"image": "raggate-no-such:1", "port": 9000, "pull": "never"})
         with pytest.raises(CannotTell, match="there is no image 'raggate-no-such:1' on this machine"):
             container.start(made, place).__enter__()
 
-    def test_registry_that_does_not_answer(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_registry_that_does_not_answer(self, place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
         """A registry that does not answer is tried three times."""
         pauses: list[int] = []
         monkeypatch.setattr(images, "_pause", pauses.append)
@@ -762,7 +764,7 @@ class TestLostEngine:
     @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
     @pytest.mark.parametrize("quietly", [False, True])
     def test_it_is_said_and_nothing_hangs(
-        self, engine: Any, settings: Any, place: Place, run: str, tmp_path: Path, *, quietly: bool
+        self, engine: Any, settings: Any, place: Workspace, run: str, tmp_path: Path, *, quietly: bool
     ) -> None:
         """The loss is a death with its reason, what cannot be removed is said, and neither takes long."""
         relay = Relay(tmp_path / "relay.sock")
@@ -860,7 +862,7 @@ class TestInterrupts:
             alive = sorted(leftovers(engine, runs["alive"]))
             with container.start(
                 ContainerBackend.model_validate(deaf["container"]),
-                Place(root=gate.root, out=gate.root, vaults={}, environment=gate.environment, in_action=True),
+                Workspace(root=gate.root, out=gate.root, vaults={}, environment=gate.environment, in_action=True),
             ):
                 assert sorted(leftovers(engine, runs["killed"])) == sorted(left)
             code, out, err = gate.check(notes(built))
@@ -896,7 +898,7 @@ class TestNeighbour:
         yield neighbour
         neighbour.remove(force=True)
 
-    def test_it_is_not_taken_for_raggate(self, settings: Any, place: Place, shared: Any) -> None:
+    def test_it_is_not_taken_for_raggate(self, settings: Any, place: Workspace, shared: Any) -> None:
         """It never joins the network of the API."""
         with container.start(settings(), place) as api:
             listening(api.base_url)
@@ -969,7 +971,7 @@ class TestRepeatedBuilds:
             for image in seen[-1]:
                 engine.images.remove(image, force=True)
 
-    def test_an_image_in_use_stays(self, engine: Any, place: Place, built: dict[str, str]) -> None:
+    def test_an_image_in_use_stays(self, engine: Any, place: Workspace, built: dict[str, str]) -> None:
         """What another run has just built by the same settings is not taken away from it."""
         made = []
         with contextlib.ExitStack() as stack:

@@ -65,7 +65,7 @@ def ask(
     *,
     on_result: Callable[[Result, int, int], None] | None = None,
     **settings: Any,
-) -> suite.Outcome:
+) -> suite.AskResult:
     """Ask some cases with settings that do not make a test wait."""
     started = FakeStarted(api.base_url) if isinstance(api, FakeAskApi) else api
     started = FakeStarted(started) if isinstance(started, str) else started
@@ -85,7 +85,7 @@ def failure(script: Script, **settings: Any) -> tuple[Failure, Result, FakeAskAp
     return result.failure, result, api
 
 
-def texts(outcome: suite.Outcome) -> list[tuple[str, str, str]]:
+def texts(outcome: suite.AskResult) -> list[tuple[str, str, str]]:
     """Give case, mode and the text of the only chunk of every answered question."""
     return [(r.case_id, r.mode, r.response.chunks[0].text) for r in outcome.results if r.response]
 

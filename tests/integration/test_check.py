@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from project import Project, make_project, processes_with
-from raggate.models.service import Place, Started
+from raggate.models.service import Started, Workspace
 from raggate.pipeline import run_directory
 from raggate.service.backends import BACKENDS
 
@@ -844,7 +844,7 @@ def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatc
     image = f"notes-api@sha256:{'a' * 64}"
     start = BACKENDS["command"]
 
-    def contained(settings: Any, place: Place) -> AbstractContextManager[Started]:
+    def contained(settings: Any, place: Workspace) -> AbstractContextManager[Started]:
         place.identified(image)
         return start(settings, place)
 

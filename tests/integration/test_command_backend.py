@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from raggate.config.schema import Ask
 from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place
+from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, processes
@@ -99,7 +99,7 @@ def tag() -> Iterator[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> Workspace:
     """Give two vaults with three notes and an empty run directory."""
     vaults = {"personal": tmp_path / "vault" / "personal", "work": tmp_path / "vault" / "work"}
     for directory in vaults.values():
@@ -114,7 +114,7 @@ def place(tmp_path: Path) -> Place:
         "SEARCH_KEY": "sk-1",
         "HOME": str(tmp_path),
     }
-    return Place(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
+    return Workspace(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def settings(tag: str) -> Callable[..., CommandBackend]:
 
 
 @pytest.fixture
-def bring_up(place: Place):
+def bring_up(place: Workspace):
     """Give a function that boots the fake API with the real adapter and collects what is said."""
 
     def up(settings: CommandBackend, *, timeout: float = 15, settle: float = 0.3, expected: int = 3):
@@ -322,7 +322,7 @@ class TestPlaceholders:
         first = command._plan(made, place, 80, {}).environment
         assert re.fullmatch(r"[a-z][a-z0-9_]{0,30}", first["COLLECTION"])
         assert first["OTHER"] == f"notes-{first['COLLECTION']}"
-        again = Place(root=place.root, out=place.out, vaults=place.vaults, environment=place.environment)
+        again = Workspace(root=place.root, out=place.out, vaults=place.vaults, environment=place.environment)
         assert command._plan(made, again, 80, {}).environment["COLLECTION"] != first["COLLECTION"]
 
     def test_no_port_at_all(self, place):
@@ -333,7 +333,7 @@ class TestPlaceholders:
     @given(text=st.text(st.sampled_from("{}ab.$port%\n\0é"), max_size=12))
     def test_never_crashes(self, text):
         """Any text with braces is taken or refused as a usage error."""
-        place = Place(root=Path("/r"), out=Path("/o"), vaults={"a": Path("/v")}, environment={})
+        place = Workspace(root=Path("/r"), out=Path("/o"), vaults={"a": Path("/v")}, environment={})
         made = CommandBackend(run=["x"], env={"T": text, "P": "{port}"})
         try:
             filled = command._plan(made, place, 80, {}).environment["T"]
@@ -610,7 +610,7 @@ class TestSignals:
     """Signals to a raggate that runs as a process of its own."""
 
     @pytest.fixture
-    def parent(self, place: Place) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    def parent(self, place: Workspace) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         """Give a function that starts a raggate and waits until it says so."""
         started: list[subprocess.Popen[str]] = []
 

@@ -24,7 +24,7 @@ from raggate.gate.invariants import check_answers
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
-from raggate.models.run import Chunk, Labelled, Reference, Run
+from raggate.models.run import Chunk, LabelledResult, Reference, Run
 from raggate.pipeline import check, run_directory
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import score
@@ -73,7 +73,7 @@ def chunks(draw: st.DrawFn) -> Chunk:
 
 
 @st.composite
-def answers(draw: st.DrawFn, case_id: str) -> Labelled:
+def answers(draw: st.DrawFn, case_id: str) -> LabelledResult:
     """Draw a case and what became of it."""
     answerable = draw(st.booleans())
     supports = (

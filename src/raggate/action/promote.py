@@ -26,7 +26,7 @@ from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
 from raggate.inputs import sources
 from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
 from raggate.interop.systems import SYSTEMS
-from raggate.models.promotion import Proposal
+from raggate.models.promotion import BaselineCandidate
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.run import Run
@@ -217,7 +217,7 @@ def _selector(
 
 
 def _context(
-    event: Event, branch: TargetBranch, trusted: Inputs, proposal: Proposal, evidence: Evidence
+    event: Event, branch: TargetBranch, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence
 ) -> report.PromotionContext:
     settings = trusted.config
     links = Links(
@@ -247,7 +247,7 @@ def _change(
     event: Event,
     branch: TargetBranch,
     trusted: Inputs,
-    proposal: Proposal,
+    proposal: BaselineCandidate,
     context: report.PromotionContext,
 ) -> Change:
     path = branch.path(trusted.config)
@@ -283,7 +283,7 @@ def _signed(context: report.PromotionContext, commit: commits.Committed | None) 
     return replace(context, unsigned=unsigned, opened=False)
 
 
-def _page(inputs: Mapping[str, str], proposal: Proposal, context: report.PromotionContext) -> str:
+def _page(inputs: Mapping[str, str], proposal: BaselineCandidate, context: report.PromotionContext) -> str:
     return secrets.redact(report.render(proposal, replace(context, opened=False)), (inputs["github-token"],))
 
 

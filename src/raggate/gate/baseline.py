@@ -13,7 +13,7 @@ from raggate.errors import FileError
 from raggate.gate import bare_metrics, baseline_integrity
 from raggate.gate.bare_metrics import Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
-from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded
@@ -71,7 +71,7 @@ _ADAPTER = TypeAdapter(_Stored)
 def write(
     scorecard: Scorecard,
     provenance: dict[str, Any],
-    accepted: Mapping[str, Mapping[str, Accepted]] | None = None,
+    accepted: Mapping[str, Mapping[str, RatchetEntry]] | None = None,
 ) -> bytes:
     """Serialise a scorecard: sorted keys, 12 decimals, one line per case, per slice and per accepted metric."""
     aggregates = {
@@ -169,7 +169,7 @@ def _expected(systems: Sequence[OtherSystem]) -> str:
     return f"schema {SCHEMA!r} or a metrics file with {' or '.join(repr(key) for key in keys)}"
 
 
-def _accepted_out(entry: Accepted) -> dict[str, Any]:
+def _accepted_out(entry: RatchetEntry) -> dict[str, Any]:
     stored = {
         "best": _fixed(entry.best),
         "drops": _fixed(entry.drops),
@@ -180,13 +180,13 @@ def _accepted_out(entry: Accepted) -> dict[str, Any]:
     return stored if entry.moved is None else {**stored, "moved": _lowered_out(entry.moved)}
 
 
-def _lowered_out(low: Lowered) -> dict[str, Any]:
+def _lowered_out(low: AcceptedDrop) -> dict[str, Any]:
     return {"on": low.on, "from": _fixed(low.before), "to": _fixed(low.after), "reason": low.reason, "by": low.by}
 
 
-def _accepted_in(entry: _StoredAccepted) -> Accepted:
+def _accepted_in(entry: _StoredAccepted) -> RatchetEntry:
     low, moved = entry["lowered"], entry.get("moved")
-    return Accepted(
+    return RatchetEntry(
         best=entry["best"],
         drops=entry["drops"],
         since=entry["since"],
@@ -195,8 +195,8 @@ def _accepted_in(entry: _StoredAccepted) -> Accepted:
     )
 
 
-def _lowered_in(low: _StoredLowered) -> Lowered:
-    return Lowered(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"])
+def _lowered_in(low: _StoredLowered) -> AcceptedDrop:
+    return AcceptedDrop(on=low["on"], before=low["from"], after=low["to"], reason=low["reason"], by=low["by"])
 
 
 _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raggate.models.golden import Case, Support
 from raggate.models.metric_names import FALSE_ABSTENTION_RATE
-from raggate.models.run import Chunk, Failure, Labelled, Response
+from raggate.models.run import Chunk, Failure, LabelledResult, Response
 from raggate.scoring.metrics import METRICS
 from raggate.text.anchors import covers, in_scope, inside_folder
 
@@ -22,7 +22,7 @@ class Asked:
     is in the vaults, as `vault/rel_path`; empty when that is not known.
     """
 
-    item: Labelled
+    item: LabelledResult
     metric: str
     before: int | None
     after: int | None
@@ -52,13 +52,13 @@ def cause(asked: Asked) -> str:
     return folders or (_absent(asked, missing, found) if asked.after is None else _found(asked, len(found)))
 
 
-def unmatched(item: Labelled) -> tuple[Support, ...]:
+def unmatched(item: LabelledResult) -> tuple[Support, ...]:
     """Give the gold supports that no chunk matches."""
     met = {index for matches in item.labels.matches for index in matches}
     return tuple(support for index, support in enumerate(item.case.gold_supports) if index not in met)
 
 
-def ranked(item: Labelled) -> list[tuple[int, Chunk]]:
+def ranked(item: LabelledResult) -> list[tuple[int, Chunk]]:
     """Give the chunks that hold a rank, all but repeated ones, each with its position in the answer."""
     response, dropped = item.result.response, set(item.labels.duplicates)
     chunks = response.chunks if response else ()

@@ -17,7 +17,7 @@ from raggate.models.metric_names import (
     at_depth,
     family,
 )
-from raggate.models.run import Labelled, Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
 
 
@@ -81,7 +81,7 @@ def find_fallen(
     )
 
 
-def _fallen(item: Labelled, old: CaseScore | None, new: CaseScore, metric: str, notes: Collection[str]) -> Flip:
+def _fallen(item: LabelledResult, old: CaseScore | None, new: CaseScore, metric: str, notes: Collection[str]) -> Flip:
     grouped = family(metric) == RECALL_ALL
     after = new.rank_all if grouped else new.rank
     before = None if old is None else old.rank_all if grouped else old.rank
@@ -108,7 +108,7 @@ def _notes(run: Run) -> Collection[str]:
     return notes if isinstance(notes, Mapping) else ()
 
 
-def _aborted(item: Labelled) -> bool:
+def _aborted(item: LabelledResult) -> bool:
     return item.result.failure is not None and item.result.failure.kind == "aborted"
 
 
@@ -117,7 +117,7 @@ def _order(flip: Flip) -> tuple[object, ...]:
     return (flip.kind, not flip.must_pass, best or 0, flip.mode, flip.case_id)
 
 
-def _flip(old: CaseScore, new: CaseScore, item: Labelled, flip_at: int, notes: Collection[str]) -> Flip | None:
+def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, notes: Collection[str]) -> Flip | None:
     case = item.case
     before, after = old.rank, new.rank
     if not case.answerable:
@@ -158,7 +158,7 @@ def _within(rank: int | None, depth: int) -> bool:
     return rank is not None and rank <= depth
 
 
-def _wanted(item: Labelled, metric: str, after: int | None) -> tuple[Support, ...]:
+def _wanted(item: LabelledResult, metric: str, after: int | None) -> tuple[Support, ...]:
     """Give the supports to look for: those that are missing from an incomplete group, else all."""
     if not item.case.answerable:
         return ()
@@ -174,7 +174,7 @@ def _gold(case: Case, supports: Sequence[Support]) -> str:
     return place(supports[0], case) + more
 
 
-def _displaced(item: Labelled, before: int | None) -> str | None:
+def _displaced(item: LabelledResult, before: int | None) -> str | None:
     response = item.result.response
     if before is None or response is None:
         return None

@@ -11,7 +11,7 @@ from raggate.config.invariant_settings import Invariants
 from raggate.gate import wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
-from raggate.models.run import Labelled, Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.text.quote import cut, quoted
 
@@ -68,7 +68,7 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _answered(run: Run) -> Iterator[tuple[str, Labelled, Any]]:
+def _answered(run: Run) -> Iterator[tuple[str, LabelledResult, Any]]:
     for item in run.results:
         if item.result.response is not None:
             yield f"{item.case.id} ({item.result.mode})", item, item.result.response

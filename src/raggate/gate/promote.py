@@ -13,7 +13,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline, compare, completeness, ratchet, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
-from raggate.models.promotion import NOTES, Proposal, Replacement
+from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason
@@ -94,7 +94,7 @@ def proposal(
     *,
     incomparable: tuple[str, ...] = (),
     unreadable: str = "",
-) -> Proposal:
+) -> BaselineCandidate:
     """Say what the baseline will be once a run that was measured well enough is promoted, and what that changes.
 
     Args:
@@ -128,7 +128,7 @@ def proposal(
     known = _provenance(run, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
     accepted = ratchet.advance(changes, comparison, gate, promotion)
-    return Proposal(
+    return BaselineCandidate(
         data=baseline.write(scorecard, known, accepted),
         provenance=known,
         comparison=comparison,
@@ -153,7 +153,7 @@ def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
         )
 
 
-def table(proposed: Proposal) -> list[str]:
+def table(proposed: BaselineCandidate) -> list[str]:
     """Set the values before and after side by side, one line per gated metric, for a terminal."""
     names = [log_line(wording.name(row.change)) for row in proposed.rows]
     width = max((len(name) for name in names), default=0)
@@ -181,7 +181,7 @@ def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, A
     return {**provenance(run), **kept, "previous": present.provenance.get("previous")}
 
 
-def replacements(comparison: Comparison, gate: Gate) -> Iterator[Replacement]:
+def replacements(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
     """Set the gated metrics over all cases of the present baseline beside those of the run, in every mode of either."""
     stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
     paired = {(row.mode, row.metric): row for row in comparison.deltas if row.slice == OVERALL}
@@ -197,10 +197,10 @@ def replacements(comparison: Comparison, gate: Gate) -> Iterator[Replacement]:
                 yield replace(row, sunk=ratchet.sinks(row, comparison, gate))
 
 
-def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> Replacement:
+def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> MetricChange:
     """Choose what decides: the shared cases, or the means where too few are shared to speak for the metric."""
     before, after = means.baseline, means.current
-    whole = Replacement(before=before, after=after, change=means, shared=False)
+    whole = MetricChange(before=before, after=after, change=means, shared=False)
     held = comparison.baseline
     if paired is None or held is None:
         return whole
@@ -243,7 +243,7 @@ def _not_asked(run: Run) -> Iterator[str]:
         yield f"{count} of {of} cases not asked{f' in mode {cut(mode)}' if several else ''}"
 
 
-def _down(rows: Sequence[Replacement], comparison: Comparison) -> Iterator[Reason]:
+def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reason]:
     for row in rows:
         if row.down:
             values = f"{written(row.change.baseline.value)} → {written(row.change.current.value)}"
@@ -260,7 +260,7 @@ def _down(rows: Sequence[Replacement], comparison: Comparison) -> Iterator[Reaso
         yield Reason(code="retired-cases", message=message)
 
 
-def _over(row: Replacement, comparison: Comparison) -> str:
+def _over(row: MetricChange, comparison: Comparison) -> str:
     """Say what a change is over where that is not simply the cases of both sides."""
     held = comparison.baseline
     if row.same_cases or held is None or row.after.n == 0 or row.before.n == 0:
@@ -304,7 +304,7 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
         yield Reason(code="starts-over", message=f"the present baseline cannot be read: {unreadable}")
 
 
-def _beyond_limits(rows: Sequence[Replacement], gate: Gate) -> Iterator[Reason]:
+def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:
     """Name what will be beyond its floor or ceiling: promoting it cannot make a check green."""
     for row in rows:
         rule, value = gate.rule(row.change.metric), row.after.value

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from raggate.config.schema import Gate
-from raggate.models.baseline import Accepted, Lowered
+from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
-from raggate.models.promotion import Replacement
+from raggate.models.promotion import MetricChange
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue
 from raggate.models.verdict import Judged
 from raggate.text.dates import day
@@ -44,7 +44,7 @@ class Creep:
     adds: bool
 
 
-def creeping(rows: Sequence[Judged], accepted: Mapping[str, Mapping[str, Accepted]]) -> Iterator[Creep]:
+def creeping(rows: Sequence[Judged], accepted: Mapping[str, Mapping[str, RatchetEntry]]) -> Iterator[Creep]:
     """Find the gated metrics over all cases that crept beyond their tolerance without being worse by it at once."""
     for row in rows:
         delta = row.delta
@@ -64,7 +64,7 @@ def _lost(delta: Delta) -> float:
     return max(0.0, -gain(delta), delta.uncompared.drop if delta.uncompared is not None else 0.0)
 
 
-def sinks(row: Replacement, comparison: Comparison, gate: Gate) -> bool:
+def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
     """Say whether a promotion makes the mean worse by more than is tolerated, at once or with what was given up.
 
     Both means are over all cases of their day, so this sees what is lost among questions that are not the same.
@@ -85,8 +85,8 @@ def gain(delta: Delta) -> float:
 
 
 def advance(
-    rows: Sequence[Replacement], comparison: Comparison, gate: Gate, promotion: Promotion
-) -> dict[str, dict[str, Accepted]]:
+    rows: Sequence[MetricChange], comparison: Comparison, gate: Gate, promotion: Promotion
+) -> dict[str, dict[str, RatchetEntry]]:
     """Say what will have been accepted of every gated metric once the run is the baseline.
 
     Of one that is not gated any more it stays as it was: it counts again when the metric does.
@@ -111,7 +111,7 @@ def advance(
     return result
 
 
-def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, Accepted]]:
+def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, RatchetEntry]]:
     held = comparison.baseline.accepted if comparison.baseline is not None else {}
     kept = {
         mode: {metric: entry for metric, entry in metrics.items() if gate.rule(metric) is None}
@@ -120,7 +120,7 @@ def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, Accepted
     return {mode: metrics for mode, metrics in kept.items() if metrics}
 
 
-def _before(comparison: Comparison, mode: str, metric: str) -> Accepted | None:
+def _before(comparison: Comparison, mode: str, metric: str) -> RatchetEntry | None:
     """Give what is accepted so far; the baseline's own value where it keeps nothing yet."""
     baseline = comparison.baseline
     if baseline is None:
@@ -131,18 +131,18 @@ def _before(comparison: Comparison, mode: str, metric: str) -> Accepted | None:
     stored = baseline.scorecard.slices.get(mode, {}).get(OVERALL, {}).get(metric)
     if stored is None or not _known(stored):
         return None
-    return Accepted(best=stored.value or 0.0, drops=0.0, since=day(baseline.provenance.get("measured")) or "")
+    return RatchetEntry(best=stored.value or 0.0, drops=0.0, since=day(baseline.provenance.get("measured")) or "")
 
 
 def _step(
-    entry: Accepted | None, row: Replacement, tolerance: float, promotion: Promotion, changed: str
-) -> Accepted | None:
+    entry: RatchetEntry | None, row: MetricChange, tolerance: float, promotion: Promotion, changed: str
+) -> RatchetEntry | None:
     if row.vanished or not _known(row.after):
         # it applies to no case any more, or to others: what was accepted stays until it is measured again
         return entry
     value = row.after.value or 0.0
     if entry is None:
-        return Accepted(best=value, drops=0.0, since=promotion.on)
+        return RatchetEntry(best=value, drops=0.0, since=promotion.on)
     if not isfinite(row.gain):
         return entry
     lost = _lost(row.change) if row.shared else -row.gain
@@ -163,20 +163,20 @@ def _step(
     return replace(entry, drops=0.0) if held else _begun(entry, row, promotion, changed)
 
 
-def _lowered(entry: Accepted, row: Replacement, lost: float, promotion: Promotion) -> Accepted:
+def _lowered(entry: RatchetEntry, row: MetricChange, lost: float, promotion: Promotion) -> RatchetEntry:
     """Record a lower value; both ends are over the same cases where such decided, and else the means."""
     ends = (row.change.baseline, row.change.current) if lost <= -row.gain + EPSILON else (row.before, row.after)
     before, after = (end.value or 0.0 for end in ends)
-    low = Lowered(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
+    low = AcceptedDrop(on=promotion.on, before=before, after=after, reason=promotion.reason, by=promotion.by)
     return replace(entry, best=after, lowered=low)
 
 
-def _begun(entry: Accepted, row: Replacement, promotion: Promotion, changed: str) -> Accepted:
+def _begun(entry: RatchetEntry, row: MetricChange, promotion: Promotion, changed: str) -> RatchetEntry:
     """Begin at the new value; where that is worse than what was accepted, other questions are why, and it is said."""
     value = row.after.value or 0.0
     moved = entry.moved
     if _worse(value, entry.best, row):
-        moved = Lowered(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
+        moved = AcceptedDrop(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
     return replace(entry, best=value, drops=0.0, since=promotion.on, moved=moved)
 
 
@@ -186,11 +186,11 @@ def _changes(golden: GoldenChanges) -> str:
     return f"other questions: {told}" if told else "other questions"
 
 
-def _worse(value: float, than: float, row: Replacement) -> bool:
+def _worse(value: float, than: float, row: MetricChange) -> bool:
     return _behind(value, than, row) > EPSILON
 
 
-def _behind(value: float, than: float, row: Replacement) -> float:
+def _behind(value: float, than: float, row: MetricChange) -> float:
     return than - value if row.after.direction == "higher" else value - than
 
 

@@ -24,11 +24,11 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
-from raggate.models.verdict import Judged, Outcome, Reason, Verdict
-from raggate.models.waiver import Waived
+from raggate.models.verdict import Judged, Reason, Verdict, VerdictKind
+from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
 
-_EXIT_CODES: dict[Outcome, ExitCode] = {
+_EXIT_CODES: dict[VerdictKind, ExitCode] = {
     "pass": ExitCode.PASS,
     "regression": ExitCode.REGRESSION,
     "cannot tell": ExitCode.CANNOT_TELL,
@@ -46,7 +46,7 @@ def decide(
     interrupted: bool = False,
     first_run: bool = False,
     started: str = "",
-    waived: Sequence[Waived] = (),
+    waived: Sequence[WaiverStatus] = (),
     expired_waivers_resolved: bool = False,
 ) -> Verdict:
     """Decide.
@@ -67,7 +67,7 @@ def decide(
     told = _used(comparison, complaints, waived, stopped)
     complaints += _left_over(told, settled=expired_waivers_resolved)
     warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
-    clauses: tuple[tuple[Outcome, list[Reason]], ...] = (
+    clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error"))),
         ("cannot tell", list(completeness.smaller_index(comparison, same_chunker=True))),
@@ -123,9 +123,11 @@ def _warnings(
     yield from (item.reason for item in complaints if not item.red)
 
 
-def _first(clauses: Sequence[tuple[Outcome, list[Reason]]], *, interrupted: bool) -> tuple[Outcome, list[Reason]]:
+def _first(
+    clauses: Sequence[tuple[VerdictKind, list[Reason]]], *, interrupted: bool
+) -> tuple[VerdictKind, list[Reason]]:
     """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
-    first: Outcome = next((name for name, reasons in clauses if reasons), "pass")
+    first: VerdictKind = next((name for name, reasons in clauses if reasons), "pass")
     # what else is wrong is told too, after the clause that decided
     reasons = [reason for name, found in clauses if name == first for reason in found]
     reasons += [reason for name, found in clauses if name != first for reason in found]
@@ -185,13 +187,13 @@ class _Complaint:
 
     reason: Reason
     red: bool = True
-    waiver: Waived | None = None
+    waiver: WaiverStatus | None = None
     row: Judged | None = None
     missed: tuple[tuple[str, str], str] | None = None
 
 
 def _complaints(
-    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]
 ) -> list[_Complaint]:
     return [
         *_must_pass(comparison, gate, waived),
@@ -201,15 +203,15 @@ def _complaints(
 
 
 def _used(
-    comparison: Comparison, complaints: Sequence[_Complaint], waived: Sequence[Waived], stopped: str | None
-) -> tuple[Waived, ...]:
+    comparison: Comparison, complaints: Sequence[_Complaint], waived: Sequence[WaiverStatus], stopped: str | None
+) -> tuple[WaiverStatus, ...]:
     """Say how each waiver stands after all; where nothing was compared, none counts as unused."""
     if comparison.baseline is None or comparison.incomparable or stopped is not None:
         return tuple(waived)
     return waivers.settled(waived, {item.waiver for item in complaints if item.waiver})
 
 
-def _complain(reason: Reason, waiver: Waived | None, row: Judged | None = None) -> _Complaint:
+def _complain(reason: Reason, waiver: WaiverStatus | None, row: Judged | None = None) -> _Complaint:
     if waiver is None:
         return _Complaint(reason=reason, row=row)
     excused = replace(reason, code="waived", message=f"{reason.message}; {wording.waived(waiver)}")
@@ -222,7 +224,7 @@ def _of_row(code: str, message: str, row: Judged) -> Reason:
     return Reason(code=code, message=message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
 
 
-def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
+def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[_Complaint]:
     """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
     excused = set()
     for case in comparison.scorecard.cases:
@@ -261,7 +263,7 @@ def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
     return f"{lacking} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
 
 
-def _excuse(row: Judged, gate: Gate, waived: Sequence[Waived]) -> Judged:
+def _excuse(row: Judged, gate: Gate, waived: Sequence[WaiverStatus]) -> Judged:
     """Mark a row that would be red but for a waiver."""
     counts = row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")
     if not counts or row.status not in {"worse", "below floor"}:
@@ -269,7 +271,7 @@ def _excuse(row: Judged, gate: Gate, waived: Sequence[Waived]) -> Judged:
     return replace(row, waived=waivers.for_metric(waived, row.delta.metric, row.delta.mode) is not None)
 
 
-def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]) -> Iterator[_Complaint]:
+def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[_Complaint]:
     for row in rows:
         if row.delta.slice != OVERALL and gate.slices != "fail":
             continue
@@ -281,7 +283,7 @@ def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]) -> Iter
 
 
 def _creep(
-    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[Waived]
+    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]
 ) -> Iterator[_Complaint]:
     if comparison.baseline is None or gate.ratchet == "off":
         return
@@ -295,7 +297,7 @@ def _creep(
             yield _Complaint(reason=reason, red=False)
 
 
-def _left_over(waived: Sequence[Waived], *, settled: bool) -> Iterator[_Complaint]:
+def _left_over(waived: Sequence[WaiverStatus], *, settled: bool) -> Iterator[_Complaint]:
     """Name the waivers that have expired, and those that excuse nothing."""
     for one in waived:
         if one.state == "expired":

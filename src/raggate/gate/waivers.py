@@ -10,12 +10,12 @@ from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
 from raggate.models.golden import Golden
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 from raggate.text.dates import days_until
 from raggate.text.quote import quoted
 
 
-def standing(waivers: Sequence[Waiver], started: str) -> tuple[Waived, ...]:
+def standing(waivers: Sequence[Waiver], started: str) -> tuple[WaiverStatus, ...]:
     """Say which waivers hold on the day a run started. Where that day is not known, none does.
 
     Args:
@@ -25,8 +25,8 @@ def standing(waivers: Sequence[Waiver], started: str) -> tuple[Waived, ...]:
     return tuple(_waived(waiver, days_until(waiver.expires, started)) for waiver in waivers)
 
 
-def _waived(waiver: Waiver, left: int | None) -> Waived:
-    return Waived(
+def _waived(waiver: Waiver, left: int | None) -> WaiverStatus:
+    return WaiverStatus(
         metric=waiver.metric,
         case=waiver.case,
         mode=waiver.mode,
@@ -38,24 +38,26 @@ def _waived(waiver: Waiver, left: int | None) -> Waived:
     )
 
 
-def for_metric(waived: Iterable[Waived], metric: str, mode: str) -> Waived | None:
+def for_metric(waived: Iterable[WaiverStatus], metric: str, mode: str) -> WaiverStatus | None:
     """Give the waiver that holds for a metric in a mode."""
     return next((one for one in _active(waived) if one.metric == metric and one.mode in {None, mode}), None)
 
 
-def for_case(waived: Iterable[Waived], case_id: str, mode: str) -> Waived | None:
+def for_case(waived: Iterable[WaiverStatus], case_id: str, mode: str) -> WaiverStatus | None:
     """Give the waiver that holds for a case in a mode."""
     return next((one for one in _active(waived) if one.case == case_id and one.mode in {None, mode}), None)
 
 
-def excused(waived: Sequence[Waived], scorecard: Scorecard) -> frozenset[tuple[str, str]]:
+def excused(waived: Sequence[WaiverStatus], scorecard: Scorecard) -> frozenset[tuple[str, str]]:
     """Name the cases that are left out of the means, by mode and case id."""
     return frozenset(
         (case.mode, case.case_id) for case in scorecard.cases if for_case(waived, case.case_id, case.mode) is not None
     )
 
 
-def worsened(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> Iterator[tuple[CaseScore, Waived]]:
+def worsened(
+    waived: Sequence[WaiverStatus], comparison: Comparison, gate: Gate
+) -> Iterator[tuple[CaseScore, WaiverStatus]]:
     """Find the waived cases with a gated metric that is worse than in the baseline, each with its waiver."""
     baseline = comparison.baseline
     if baseline is None or comparison.incomparable:
@@ -68,7 +70,9 @@ def worsened(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> It
             yield case, waiver
 
 
-def limited(waived: Sequence[Waived], comparison: Comparison, gate: Gate) -> Iterator[tuple[CaseScore, Waived]]:
+def limited(
+    waived: Sequence[WaiverStatus], comparison: Comparison, gate: Gate
+) -> Iterator[tuple[CaseScore, WaiverStatus]]:
     """Find the waived cases that a floor or ceiling would count against the run, each with its waiver."""
     if comparison.baseline is None or comparison.incomparable or not comparison.baseline.paired:
         return
@@ -98,7 +102,7 @@ def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -
     return False
 
 
-def settled(waived: Sequence[Waived], used: Iterable[Waived]) -> tuple[Waived, ...]:
+def settled(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) -> tuple[WaiverStatus, ...]:
     """Mark the waivers that hold but had nothing to excuse as unused."""
     known = set(used)
     return tuple(replace(one, state="unused") if one.state == "active" and one not in known else one for one in waived)
@@ -145,5 +149,5 @@ def check_cases(settings: Config, golden: Golden, name: str) -> None:
             )
 
 
-def _active(waived: Iterable[Waived]) -> Iterator[Waived]:
+def _active(waived: Iterable[WaiverStatus]) -> Iterator[WaiverStatus]:
     return (one for one in waived if one.state == "active")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.scorecard import OVERALL, Operations
-from raggate.models.verdict import Judged, Outcome, Reason
-from raggate.models.waiver import Waived
+from raggate.models.verdict import Judged, Reason, VerdictKind
+from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import setting, written
 from raggate.text.quote import cut
 
@@ -84,33 +84,33 @@ def stale(measured: str, age: float, allowed: int) -> str:
     )
 
 
-def waived(one: Waived) -> str:
+def waived(one: WaiverStatus) -> str:
     """Say who waives something, until when, and why."""
     return f"waived by {_owner(one)} until {one.expires}{_soon(one)}: {cut(one.reason)}"
 
 
-def unused(one: Waived) -> str:
+def unused(one: WaiverStatus) -> str:
     """Say that a waiver excuses nothing."""
     return f"the waiver of {target(one)} by {_owner(one)} until {one.expires}{_soon(one)} excuses nothing: remove it"
 
 
-def expired(one: Waived, *, settled: bool) -> str:
+def expired(one: WaiverStatus, *, settled: bool) -> str:
     """Say that a waiver has expired, and whether the change settles it."""
     advice = "; this change removes or renews it" if settled else ": remove or renew it"
     return f"the waiver of {target(one)} by {_owner(one)} expired on {one.expires}{advice}"
 
 
-def target(one: Waived) -> str:
+def target(one: WaiverStatus) -> str:
     """Name what a waiver is for."""
     what = f"case {cut(one.case)}" if one.case is not None else cut(one.metric or "")
     return what if one.mode is None else f"{what} ({one.mode})"
 
 
-def _owner(one: Waived) -> str:
+def _owner(one: WaiverStatus) -> str:
     return cut(one.owner, limit=100)
 
 
-def _soon(one: Waived) -> str:
+def _soon(one: WaiverStatus) -> str:
     if one.days_left is None or not 0 <= one.days_left <= SOON:
         return ""
     return " (today)" if one.days_left == 0 else f" (in {count(one.days_left, 'day')})"
@@ -179,7 +179,7 @@ def some(names: Sequence[str]) -> str:
 
 
 def headline(
-    outcome: Outcome, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
+    outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
 ) -> tuple[str, ...]:
     """Say the verdict in one sentence or a few, for a reader in a hurry."""
     if outcome == "pass":

@@ -12,7 +12,7 @@ from raggate.gate import promote
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
-from raggate.models.promotion import Proposal
+from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.pipeline import check
 from raggate.text.escape import plain
@@ -91,7 +91,7 @@ def image_of(run: Run) -> str:
     return image if image is not None and "@sha256:" in image else ""
 
 
-def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[OtherSystem]) -> Proposal:
+def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[OtherSystem]) -> BaselineCandidate:
     """Say what the baseline will be: what `raggate promote` says and writes, to the byte, of the same run.
 
     Args:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from raggate.models.publication import Push
-from raggate.models.verdict import Outcome
+from raggate.models.verdict import VerdictKind
 from raggate.text.jsonio import dumps, loads
 
 VERSION = 1
@@ -24,7 +24,7 @@ MOST_SUITE_BYTES = 300
 MARKER_UNITS = 3000
 """The most UTF-16 units that `encode` takes, with the line break at its end."""
 
-VERDICTS = frozenset(get_args(Outcome)) | {"usage error", "internal error"}
+VERDICTS = frozenset(get_args(VerdictKind)) | {"usage error", "internal error"}
 """How a push may have ended: with a verdict, or with the label of what came instead."""
 
 _MOST_NUMBER = 2**53

@@ -27,7 +27,7 @@ LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error"
 
 _MOST_ROUNDS = 8
 
-Outcome = Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]
+CommentState = Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Published:
         notes: what went wrong without being in the way, one sentence each.
     """
 
-    state: Outcome
+    state: CommentState
     url: str | None = None
     alert_url: str | None = None
     notes: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell, ExitCode
 from raggate.models.provenance import Provenance
 from raggate.models.publication import RunFailure
-from raggate.models.run import Labelled, Result, Run
+from raggate.models.run import LabelledResult, Result, Run
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.numbers import fixed
 
@@ -71,7 +71,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         golden=inputs.golden,
         results=tuple(
-            Labelled(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
+            LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
             for item in claimed.results
         ),
         stopped=None if claimed.stopped is None else STOPPED,

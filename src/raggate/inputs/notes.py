@@ -8,7 +8,7 @@ from functools import cache
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords, has_text
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, Labelled
+from raggate.models.run import Chunk, LabelledResult
 
 JUDGED_CHUNKS = 100
 """Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
@@ -26,7 +26,7 @@ class Notes:
         self._titles = cache(self._read_titles)
         self._words = cache(self._read_words)
 
-    def label(self, item: Labelled) -> Labelled:
+    def label(self, item: LabelledResult) -> LabelledResult:
         """Note which chunks of a result have no text, and which tell a heading or a text that their note has not.
 
         A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from raggate.errors import CannotTell, UsageError
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.pipeline import run_directory
 from raggate.text.escape import plain
 
 
-def results(directory: Path, mode: str | None = None) -> tuple[Labelled, ...]:
+def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, ...]:
     """Give the results of a run in one mode.
 
     Args:

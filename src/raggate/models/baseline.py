@@ -14,7 +14,7 @@ Slices = dict[str, dict[str, dict[str, MetricValue]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lowered:
+class AcceptedDrop:
     """That a lower value was promoted: on which day, from and to which value, why, and by whom."""
 
     on: str
@@ -25,14 +25,14 @@ class Lowered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class RatchetEntry:
     """The best accepted value of a metric, the day it is of, and the sum of small accepted drops since, at least 0."""
 
     best: float
     drops: float
     since: str
-    lowered: Lowered | None = None
-    moved: Lowered | None = None  # the last time that `best` became worse because the questions are others
+    lowered: AcceptedDrop | None = None
+    moved: AcceptedDrop | None = None  # the last time that `best` became worse because the questions are others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Baseline:
     unfit: tuple[str, ...] = ()
     early: bool = False
     commit: str | None = None
-    accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
+    accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
     restate: Callable[[Run, Scorecard, Baseline], Restated] | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -14,7 +14,7 @@ NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replacement:
+class MetricChange:
     """A gated metric of a mode over all cases, as the present baseline has it and as the new one will.
 
     The two means may be of different questions, so neither is judged by the other where that can be helped.
@@ -58,7 +58,7 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class BaselineCandidate:
     """A run that may become the baseline: the bytes of the file, and what a reviewer must know of it.
 
     `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are
@@ -68,5 +68,5 @@ class Proposal:
     data: bytes
     provenance: dict[str, Any]
     comparison: Comparison
-    rows: tuple[Replacement, ...]
+    rows: tuple[MetricChange, ...]
     reasons: tuple[Reason, ...] = ()

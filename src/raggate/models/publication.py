@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from raggate.errors import RaggateError
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class RunFailure:
     hint: str = ""
     log: tuple[str, ...] = ()
     suite: str | None = None
-    waivers: tuple[Waived, ...] = ()
+    waivers: tuple[WaiverStatus, ...] = ()
 
     @property
     def message(self) -> str:
@@ -69,7 +69,7 @@ class RunFailure:
         return "\n".join(self.lines)
 
     @classmethod
-    def of(cls, error: RaggateError, suite: str, waivers: tuple[Waived, ...] = ()) -> Self:
+    def of(cls, error: RaggateError, suite: str, waivers: tuple[WaiverStatus, ...] = ()) -> Self:
         """Tell of a run that ended with an error."""
         return cls(
             label=error.label,

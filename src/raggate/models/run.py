@@ -117,7 +117,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelledResult:
     """A case, its result and the labels of the result: all a per-case metric needs."""
 
     case: Case
@@ -137,7 +137,7 @@ class Run:
     suite: str
     started: str
     golden: Golden
-    results: tuple[Labelled, ...]
+    results: tuple[LabelledResult, ...]
     config: RunConfig
     fingerprint: dict[str, Any]
     provenance: Provenance = field(default_factory=Provenance)

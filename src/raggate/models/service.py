@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Workspace:
     """Where a backend works: directories, and the environment it may hand on from.
 
     `root` is the directory of the configuration, `out` the run directory, `runs` the one that all of them are in (by

@@ -9,7 +9,7 @@ from typing import Literal
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated"]
 
@@ -47,7 +47,7 @@ class Reason:
     invariant: str | None = None
 
 
-Outcome = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
+VerdictKind = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +59,13 @@ class Verdict:
     `missed` names those that must pass and do not, likewise.
     """
 
-    outcome: Outcome
+    outcome: VerdictKind
     exit_code: int
     sentences: tuple[str, ...]
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[Reason, ...] = ()
     rows: tuple[Judged, ...] = ()
-    waivers: tuple[Waived, ...] = ()
+    waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
 

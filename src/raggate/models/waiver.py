@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waived:
+class WaiverStatus:
     """A waiver of a metric or a case, as it stands on the day of a run. `expires` is its last day, YYYY-MM-DD."""
 
     metric: str | None

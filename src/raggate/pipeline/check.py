@@ -18,7 +18,7 @@ from raggate.inputs import sources, vault
 from raggate.inputs.trusted import ConfigHooks, Inputs, load_worktree
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
-from raggate.models.promotion import Proposal
+from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
@@ -199,7 +199,7 @@ def write_reports(directory: Path, review: Review) -> None:
 
 def propose(
     run: Run, settings: RunConfig, terms: promote.Terms, present: Callable[[], tuple[Baseline | None, str]]
-) -> Proposal:
+) -> BaselineCandidate:
     """Say what the baseline would be if a run became it.
 
     Args:

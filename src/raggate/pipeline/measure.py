@@ -24,7 +24,7 @@ from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
 from raggate.models.run import Result, Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.service import Place, Started
+from raggate.models.service import Started, Workspace
 from raggate.pipeline import run_directory
 from raggate.pipeline.error_log import ErrorLog
 from raggate.pipeline.partial_run import Asked
@@ -108,13 +108,13 @@ def _ask(
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, request.root, request.environment)
     if settings.ask.repeat_sample and not adapter.repeatable:
         request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
-    place = _place(request, inputs, directory, secrets, found.images.append)
+    workspace = _workspace(request, inputs, directory, secrets, found.images.append)
     ready = boot.up(
         settings.api,
-        place,
+        workspace,
         index_state=adapter.index_state,
         expected=_expected(inputs, before),
-        say=place.say,
+        say=workspace.say,
         max_body_bytes=settings.ask.max_body_bytes,
     )
     with _hidden(secrets), ready as api, request.progress() as progress:
@@ -159,19 +159,19 @@ def _changed_vault(notes: Vault) -> str | None:
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
 
 
-def _place(
+def _workspace(
     request: Request,
     inputs: Inputs,
     directory: Path,
     secrets: tuple[str, ...],
     identified: Callable[[str], None],
-) -> Place:
+) -> Workspace:
     def say(line: str) -> None:
         request.say(redact.redact_cut(line, secrets))
 
     # a preview works in the directory of its run
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
-    return Place(
+    return Workspace(
         root=request.root,
         out=directory.resolve(),
         runs=runs.resolve(),
@@ -210,7 +210,7 @@ def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
 
 def _without(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
     """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
-    known = [text for place, note in notes.texts.items() for text in (*place, note)]
+    known = [text for name, note in notes.texts.items() for text in (*name, note)]
     scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in known))
 
     def clean(result: Result) -> Result:

@@ -15,8 +15,8 @@ from raggate.inputs import golden
 from raggate.inputs.trusted import read_file
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Golden
-from raggate.models.promotion import Proposal
-from raggate.models.run import Labelled, Run
+from raggate.models.promotion import BaselineCandidate
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
@@ -139,7 +139,7 @@ def promote_directory(
     by: str = "",
     allow_regression: bool = False,
     dry_run: bool = False,
-) -> tuple[Path, Proposal]:
+) -> tuple[Path, BaselineCandidate]:
     """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
 
     Args:
@@ -184,7 +184,7 @@ def _policy(request: Request, run: Run) -> RunConfig:
     return settings
 
 
-def promotion_lines(proposal: Proposal) -> list[str]:
+def promotion_lines(proposal: BaselineCandidate) -> list[str]:
     """Say what a promotion changes, for a terminal."""
     return promote.table(proposal)
 
@@ -274,5 +274,5 @@ def _relabelled(run: Run, cases: Golden) -> Run:
                 again = scoring.label(case, item.result, truncated=labels.truncated).labels
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
                 labels = replace(labels, matches=again.matches)
-            items.append(Labelled(case=case, result=item.result, labels=labels))
+            items.append(LabelledResult(case=case, result=item.result, labels=labels))
     return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})

@@ -9,7 +9,7 @@ from raggate.errors import RaggateError
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.verdict import Review
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class RunFailed(RaggateError):
     """
 
     def __init__(
-        self, error: RaggateError, *, suite: str, waivers: tuple[Waived, ...] = (), directory: Path | None = None
+        self, error: RaggateError, *, suite: str, waivers: tuple[WaiverStatus, ...] = (), directory: Path | None = None
     ) -> None:
         super().__init__(error.lines, hint=error.hint, log=error.log)
         self.exit_code = error.exit_code

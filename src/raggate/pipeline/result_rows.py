@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
-from raggate.models.run import Chunk, Labelled, Labels, Result, Run
+from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.service.answer_limits import bounded
 from raggate.text.jsonio import dumps, parse_object, printable
 from raggate.text.quote import cut, quoted
@@ -36,7 +36,7 @@ def keeps_whole_texts(run: Run) -> bool:
     )
 
 
-def read(data: bytes, name: str, cases: Golden) -> tuple[Labelled, ...]:
+def read(data: bytes, name: str, cases: Golden) -> tuple[LabelledResult, ...]:
     """Read the content of a `results.jsonl`. Nothing in it is trusted.
 
     Args:
@@ -61,7 +61,7 @@ def read(data: bytes, name: str, cases: Golden) -> tuple[Labelled, ...]:
     return tuple(items)
 
 
-def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
+def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult:
     row = parse_object(line, place)
     case = by_id.get(str(row.get("test_case_id")))
     if case is None:
@@ -91,16 +91,16 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> Labelled:
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
-    return Labelled(case=case, result=result, labels=labels)
+    return LabelledResult(case=case, result=result, labels=labels)
 
 
-def write(results: Iterable[Labelled], *, full_text: bool) -> bytes:
+def write(results: Iterable[LabelledResult], *, full_text: bool) -> bytes:
     """Give the content of a `results.jsonl`; chunk texts are cut unless `full_text`."""
     rows = (dumps(_row(item, full_text=full_text)).decode() for item in results)
     return b"".join(printable(row).encode() + b"\n" for row in rows)
 
 
-def _row(item: Labelled, *, full_text: bool) -> dict[str, Any]:
+def _row(item: LabelledResult, *, full_text: bool) -> dict[str, Any]:
     result, labels = item.result, item.labels
     response = result.response
     if response is not None and not full_text:

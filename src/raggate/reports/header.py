@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from raggate.models.publication import Publication, Push
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Reason, Review, Verdict
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import commit_link, folded, heading_alert, said
@@ -129,7 +129,7 @@ def warnings(review: Review) -> Section:
     return Section(name="warnings", rank=3, variants=tuple(title + bullets(found, width) for width in (500, 120)))
 
 
-def waivers(waived: Sequence[Waived]) -> Section:
+def waivers(waived: Sequence[WaiverStatus]) -> Section:
     """List the waivers: what each excuses, for whom, why and until when; those that have expired first."""
     found = sorted(waived, key=lambda one: (_WAIVED.index(one.state), one.expires))
     if not found:
@@ -146,7 +146,7 @@ _WAIVED = ("expired", "active", "unused")
 _SOON_DAYS = 14
 
 
-def _waiver(one: Waived, width: int) -> str:
+def _waiver(one: WaiverStatus, width: int) -> str:
     what = one.metric if one.metric is not None else f"question {one.case}"
     mode = f" ({one.mode})" if one.mode else ""
     left = one.days_left

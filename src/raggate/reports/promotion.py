@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from raggate.models.baseline import Accepted, Lowered
+from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Flip
-from raggate.models.promotion import NOTES, Proposal, Replacement
+from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
@@ -54,19 +54,19 @@ class PromotionContext:
     evidence: Evidence
     links: Links
     hashes: Mapping[str, str] = field(default_factory=dict)
-    accepted: Mapping[str, Mapping[str, Accepted]] = field(default_factory=dict)
+    accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
     unsigned: str = ""
     opened: bool = True
 
 
-def title(proposal: Proposal) -> str:
+def title(proposal: BaselineCandidate) -> str:
     """Write the title of the pull request and the commit: one harmless line, without Markdown."""
     scorecard = proposal.comparison.scorecard
     accepts = ", accepting lower values" if _kinds(proposal.reasons, "metric-down", "mean-down") else ""
     return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepts}"
 
 
-def render(proposal: Proposal, context: PromotionContext, *, limit: int = COMMENT_LIMIT) -> str:
+def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int = COMMENT_LIMIT) -> str:
     """Render a promotion: the same for the same facts, to the byte.
 
     Args:
@@ -88,7 +88,7 @@ def render(proposal: Proposal, context: PromotionContext, *, limit: int = COMMEN
     return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", context.links.run, context.links))
 
 
-def _opening(proposal: Proposal, context: PromotionContext) -> Section:
+def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
     scorecard = proposal.comparison.scorecard
     lowered = _kinds(proposal.reasons, "metric-down", "mean-down", "retired-cases", "removed-cases", "fewer-cases")
     first = proposal.comparison.baseline is None
@@ -104,7 +104,7 @@ def _opening(proposal: Proposal, context: PromotionContext) -> Section:
     return Section(name="the promotion", rank=KEPT, variants=(head,))
 
 
-def _accepts(proposal: Proposal) -> Section:
+def _accepts(proposal: BaselineCandidate) -> Section:
     if not proposal.reasons:
         return Section(name="what is accepted", rank=KEPT, variants=())
     # what explains the others must not be cut off after them
@@ -121,7 +121,7 @@ def _bullets(reasons: Sequence[Reason], most: int, width: int) -> str:
     return "\n".join(lines)
 
 
-def _values(proposal: Proposal, context: PromotionContext) -> Section:
+def _values(proposal: BaselineCandidate, context: PromotionContext) -> Section:
     rows = sorted(proposal.rows, key=_worst_first)
     if not rows:
         return Section(name="values", rank=KEPT, variants=())
@@ -136,7 +136,7 @@ def _values(proposal: Proposal, context: PromotionContext) -> Section:
     return Section(name="values", rank=KEPT, variants=tuple(variants))
 
 
-def _caption(rows: Sequence[Replacement], context: PromotionContext) -> str:
+def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
     target = safe(context.target, limit=120)
     means = any(_by_means(row) for row in rows)
     if not means and all(row.same_cases or not row.shared for row in rows):
@@ -153,7 +153,7 @@ def _caption(rows: Sequence[Replacement], context: PromotionContext) -> str:
     return " ".join(lines)
 
 
-def _row(row: Replacement, *, several: bool) -> list[str]:
+def _row(row: MetricChange, *, several: bool) -> list[str]:
     kind, change = _kind(row), formatting.change(row.change)
     # as a share of other cases a count would mislead
     binary = row.change.binary and row.same_cases
@@ -168,7 +168,7 @@ def _row(row: Replacement, *, several: bool) -> list[str]:
     ]
 
 
-def _cases_of(row: Replacement) -> str:
+def _cases_of(row: MetricChange) -> str:
     """Say how many cases the values are over, and what the change is over where that is not the same."""
     if row.same_cases:
         return formatting.cases(row.change)
@@ -178,16 +178,16 @@ def _cases_of(row: Replacement) -> str:
     return f"{counts}; means" if _by_means(row) else counts
 
 
-def _by_means(row: Replacement) -> bool:
+def _by_means(row: MetricChange) -> bool:
     return not row.shared and row.change.delta is not None
 
 
-def _worst_first(row: Replacement) -> tuple[object, ...]:
+def _worst_first(row: MetricChange) -> tuple[object, ...]:
     order = {"vanished": 0, "worse": 1, "better": 2, "same": 3}[_kind(row)]
     return (order, -abs(row.change.delta or 0.0), row.change.mode, row.change.metric)
 
 
-def _kind(row: Replacement) -> str:
+def _kind(row: MetricChange) -> str:
     if row.vanished:
         return "vanished"
     if row.down or row.sunk:
@@ -195,7 +195,7 @@ def _kind(row: Replacement) -> str:
     return "better" if row.gain > EPSILON else "same"
 
 
-def _questions(proposal: Proposal, kind: str, name: str, *, rank: int) -> Section:
+def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) -> Section:
     flips = [flip for flip in proposal.comparison.flips if flip.kind == kind]
     if not flips:
         return Section(name=name.lower(), rank=rank, variants=())
@@ -216,7 +216,7 @@ def _question(flip: Flip, width: int, *, several: bool) -> str:
     return f"- **{asked}**{must} · {formatting.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
 
 
-def _cases(proposal: Proposal) -> Section:
+def _cases(proposal: BaselineCandidate) -> Section:
     golden = proposal.comparison.golden
     kinds = {
         "added": golden.added,
@@ -264,19 +264,19 @@ def _ratchet(context: PromotionContext) -> Section:
     return Section(name="ratchet", rank=5, variants=(full, f"<sub>{heading}</sub>"))
 
 
-def _lowered(low: Lowered | None) -> str:
+def _lowered(low: AcceptedDrop | None) -> str:
     if low is None:
         return "–"
     by = f" by {said(low.by, limit=60)}" if low.by else ""
     return f"{safe(low.on, limit=20)}{by}: {written(low.before)} → {written(low.after)}, {said(low.reason, limit=120)}"
 
 
-def _origin(proposal: Proposal, context: PromotionContext) -> Section:
+def _origin(proposal: BaselineCandidate, context: PromotionContext) -> Section:
     full = "\n".join(f"- {name}: {value}" for name, value in _facts(proposal, context))
     return Section(name="where it comes from", rank=KEPT, variants=(f"### Where it comes from\n\n{full}",))
 
 
-def _facts(proposal: Proposal, context: PromotionContext) -> Iterator[tuple[str, str]]:
+def _facts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[tuple[str, str]]:
     evidence, links, known = context.evidence, context.links, proposal.provenance
     named = f"workflow run {evidence.run}, attempt {evidence.attempt}, {safe(evidence.event, limit=40)}"
     yield "measured by", link(named, evidence.url, links)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from raggate.models.golden import Case
-from raggate.models.run import Chunk, Labelled, Run
+from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.text.jsonio import dumps, printable
 
 STORED_TEXT = 200
@@ -32,7 +32,7 @@ def render(run: Run, *, full_text: bool = False) -> str:
     )
 
 
-def _line(item: Labelled, position: int, *, full_text: bool) -> dict[str, Any]:
+def _line(item: LabelledResult, position: int, *, full_text: bool) -> dict[str, Any]:
     case, labels, response = item.case, item.labels, item.result.response
     chunk = response.chunks[position] if response else _NO_CHUNK
     mode = item.result.mode

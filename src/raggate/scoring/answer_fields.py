@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from raggate.models.run import Chunk, Labelled, Response
+from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.scorecard import EPSILON
 
 Counts = dict[str, dict[str, list[int]]]
@@ -47,7 +47,7 @@ class Lost:
     answers: int
 
 
-def counts(results: Sequence[Labelled]) -> Counts:
+def counts(results: Sequence[LabelledResult]) -> Counts:
     """Count by mode and field how many answers tell it, and how many could. Failed calls count for neither.
 
     A field of chunks could be told by an answer that has chunks. It is told by one chunk of them that does, but what
@@ -85,7 +85,7 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
                 yield Lost(mode=mode, field=name, missing=missing, answers=answers)
 
 
-def _fields_of(item: Labelled, response: Response) -> Iterator[tuple[str, bool]]:
+def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, bool]]:
     if response.chunks:
         for name, value in _OF_EACH_CHUNK.items():
             yield name, all(map(value, response.chunks))

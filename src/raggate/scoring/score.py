@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from raggate.models.golden import Case, Support
 from raggate.models.metric_names import at_depth
-from raggate.models.run import Chunk, Labelled, Labels, Result, Run
+from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.scoring import answer_fields
 from raggate.scoring.metrics import METRICS, PerCase
@@ -26,7 +26,7 @@ _STOP_WORDS = frozenset(
 )
 
 
-def label(case: Case, result: Result, *, truncated: bool = False) -> Labelled:
+def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledResult:
     """Decide per chunk which gold supports it matches, on the text the result holds.
 
     Args:
@@ -49,7 +49,7 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> Labelled:
         duplicates=tuple(duplicates),
         truncated=truncated,
     )
-    return Labelled(case=case, result=result, labels=labels)
+    return LabelledResult(case=case, result=result, labels=labels)
 
 
 def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
@@ -131,11 +131,11 @@ def _functions(cutoffs: tuple[int, ...], *, answers: bool) -> dict[str, PerCase]
     return functions
 
 
-def _not_asked_for(_: Labelled) -> None:
+def _not_asked_for(_: LabelledResult) -> None:
     """Give no value: no answer was asked for."""
 
 
-def _score_case(item: Labelled, metrics: dict[str, PerCase]) -> CaseScore:
+def _score_case(item: LabelledResult, metrics: dict[str, PerCase]) -> CaseScore:
     ranks = ranking(item)
     groups = item.case.required_support_groups
     failure = item.result.failure

@@ -15,7 +15,7 @@ import httpx
 from raggate.config.hosts import address_of
 from raggate.config.service_settings import Api, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import IndexState, Place, ProcessExit, Started
+from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.boot_hints import check_size, why_it_ended
@@ -55,7 +55,7 @@ class Pace:
 @contextmanager
 def up(
     api: Api,
-    place: Place,
+    workspace: Workspace,
     *,
     index_state: Probe,
     expected: Expected,
@@ -70,7 +70,7 @@ def up(
 
     Args:
         api: the settings; with `url` nothing is started or stopped, and with `program` nothing is waited for either.
-        place: where a backend works.
+        workspace: where a backend works.
         index_state: asks the API how its index stands.
         expected: what a complete index holds.
         say: takes progress messages, each one harmless line.
@@ -89,36 +89,36 @@ def up(
         yield _Elsewhere("")
         return
     with ExitStack() as stack:
-        started = stack.enter_context(_start(api, place, say, start))
+        started = stack.enter_context(_start(api, workspace, say, start))
         wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace, clock=clock)
         state = wait.until_ready(transport, max_body_bytes)
         if state is not None and (state.documents or 0) > expected.documents:
             # only then, as a large vault takes long to count
-            files = sum(path.is_file() for vault in place.vaults.values() for path in vault.rglob("*"))
+            files = sum(path.is_file() for vault in workspace.vaults.values() for path in vault.rglob("*"))
             check_size(state.documents, expected=expected.documents, files=files)
         yield started
 
 
 @contextmanager
-def _start(api: Api, place: Place, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
+def _start(api: Api, workspace: Workspace, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
     if api.url is not None:
-        _check_elsewhere(api.url, place)
+        _check_elsewhere(api.url, workspace)
         say(f"waiting for the API at {log_line(api.url)}")
         yield _Elsewhere(api.url)
         return
     name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
     say(f"starting the API ({name})")
-    with (start or BACKENDS[name])(settings, place) as started:
+    with (start or BACKENDS[name])(settings, workspace) as started:
         yield started
 
 
-def _check_elsewhere(url: str, place: Place) -> None:
+def _check_elsewhere(url: str, workspace: Workspace) -> None:
     host = (urlsplit(url).hostname or "").rstrip(".").lower()
     address = address_of(host)
     named = host in _OWN_NAMES or host.endswith(".localhost")
     own = named if address is None else address.is_loopback or address.is_unspecified
     # some runners give the action the network of the machine
-    if not place.in_action or not own or _listening(url):
+    if not workspace.in_action or not own or _listening(url):
         return
     raise UsageError(
         f"api.url: {plain(host)!r} is the container that raggate runs in, not the machine around it",

@@ -17,7 +17,7 @@ from builders import make_case_score, make_scorecard
 from raggate.cli.baseline import baseline
 from raggate.errors import UsageError
 from raggate.gate import baseline as gate_baseline
-from raggate.models.baseline import Accepted, Lowered
+from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.scorecard import OVERALL
 
 CONFIG = "suite: notes\nvault: {work: vault}\napi: {url: http://127.0.0.1:1}\ngate: {stale_after_days: 30}\n"
@@ -31,13 +31,13 @@ PROVENANCE = {
 }
 ACCEPTED = {
     "hybrid": {
-        "hit_at_5": Accepted(best=0.9, drops=0.04, since="2026-01-01"),
-        "mrr_at_5": Accepted(
+        "hit_at_5": RatchetEntry(best=0.9, drops=0.04, since="2026-01-01"),
+        "mrr_at_5": RatchetEntry(
             best=0.5,
             drops=0.0,
             since="2026-01-02",
-            lowered=Lowered(on="2026-01-02", before=0.7, after=0.5, reason="Smaller index", by="ben"),
-            moved=Lowered(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
+            lowered=AcceptedDrop(on="2026-01-02", before=0.7, after=0.5, reason="Smaller index", by="ben"),
+            moved=AcceptedDrop(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
         ),
     }
 }

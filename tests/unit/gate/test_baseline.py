@@ -14,7 +14,7 @@ from builders import make_case_score, make_metric, make_run, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.interop.systems import SYSTEMS
-from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
 from raggate.reports import metrics_file
 
@@ -103,7 +103,7 @@ class TestStored:
 
     def test_what_other_questions_lowered(self) -> None:
         """A best value that other questions lowered is kept with its record; files without one have no such key."""
-        moved = {"hybrid": {"hit_at_5": Accepted(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
+        moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
         data = baseline.write(SCORECARD, PROVENANCE, moved)
         once = read(data)
         assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
@@ -183,16 +183,16 @@ LAYOUT = """\
 
 ACCEPTED = {
     "hybrid": {
-        "hit_at_5": Accepted(best=0.5, drops=0.1 + 0.2, since="2026-01-02"),
-        "wrong_rate": Accepted(
+        "hit_at_5": RatchetEntry(best=0.5, drops=0.1 + 0.2, since="2026-01-02"),
+        "wrong_rate": RatchetEntry(
             best=1 / 3,
             drops=0.0,
             since="",
-            lowered=Lowered(on="2026-01-02", before=0.1, after=1 / 3, reason="smaller model", by=""),
+            lowered=AcceptedDrop(on="2026-01-02", before=0.1, after=1 / 3, reason="smaller model", by=""),
         ),
     }
 }
-MOVED = Lowered(on="2026-01-03", before=0.5, after=1 / 3, reason="other questions: 3 added", by="ada")
+MOVED = AcceptedDrop(on="2026-01-03", before=0.5, after=1 / 3, reason="other questions: 3 added", by="ada")
 KEPT = """\
 {
   "accepted": {
@@ -224,7 +224,7 @@ class TestAccepted:
         data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
         once = read(data)
         assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
-        assert once.accepted["hybrid"]["wrong_rate"].lowered == Lowered(
+        assert once.accepted["hybrid"]["wrong_rate"].lowered == AcceptedDrop(
             on="2026-01-02", before=0.1, after=0.333333333333, reason="smaller model", by=""
         )
 

@@ -10,7 +10,7 @@ import pytest
 from builders import make_case, make_chunk, make_chunks, make_failure, make_labelled, make_response, make_result
 from builders import make_support as support
 from raggate.gate.causes import Asked, cause
-from raggate.models.run import Chunk, Labelled, Reference
+from raggate.models.run import Chunk, LabelledResult, Reference
 
 OTHERS = make_chunks(*(f"other{number}.md" for number in range(1, 11)))
 IN_WORK = tuple(replace(chunk, rel_path=f"mail/{chunk.rel_path}", vault="work") for chunk in OTHERS[:3])
@@ -22,20 +22,22 @@ SNIPPET = {"gold_supports": (support(snippets=("the sentence",)),)}
 REFERENCE = Reference(vault="work", rel_path="b.md", heading_path="# B", chunk_index=0)
 
 
-def answer(case: dict[str, Any], *chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any) -> Labelled:
+def answer(
+    case: dict[str, Any], *chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any
+) -> LabelledResult:
     """Label an answer to a case."""
     asked = make_case(**case)
     result = make_result(asked.id, response=make_response(*chunks, **response))
     return make_labelled(asked, result, **(labels or {}))
 
 
-def failed(**fields: Any) -> Labelled:
+def failed(**fields: Any) -> LabelledResult:
     """Label a question without an answer."""
     asked = make_case()
     return make_labelled(asked, make_result(asked.id, failure=make_failure(**fields)))
 
 
-def why(item: Labelled, metric: str = "hit_at_5", *, notes: tuple[str, ...] = (), before: int | None = 1) -> str:
+def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...] = (), before: int | None = 1) -> str:
     """Say why a question is not found any more."""
     return cause(Asked(item=item, metric=metric, before=before, after=None, notes=notes))
 
@@ -118,7 +120,7 @@ def why(item: Labelled, metric: str = "hit_at_5", *, notes: tuple[str, ...] = ()
         ),
     ],
 )
-def test_what_is_said(item: Labelled, sentence: str) -> None:
+def test_what_is_said(item: LabelledResult, sentence: str) -> None:
     """A broken question says what its answer shows of the passage that was expected."""
     assert why(item) == sentence
 
@@ -211,7 +213,7 @@ def test_vaults_with_notes_of_one_path(case: dict[str, Any], chunk: Chunk, sente
         ),
     ],
 )
-def test_folders(item: Labelled, sentence: str) -> None:
+def test_folders(item: LabelledResult, sentence: str) -> None:
     """A folder is called missing from the index, left out, or not selected, by what the answer tells of folders."""
     assert why(item, notes=NOTES) == sentence
 
@@ -313,7 +315,7 @@ def test_no_abstention(response: dict[str, Any], sentence: str) -> None:
         pytest.param(failed(message="HTTP 500"), "the call failed: HTTP 500", id="failed-calls-count-but-did-not"),
     ],
 )
-def test_false_abstention(item: Labelled, sentence: str) -> None:
+def test_false_abstention(item: LabelledResult, sentence: str) -> None:
     """Only an API that says so is said to have abstained."""
     assert why(item, "false_abstention_rate") == sentence
 

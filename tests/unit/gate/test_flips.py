@@ -21,7 +21,7 @@ from builders import (
 from raggate.gate.flips import find_flips
 from raggate.models.comparison import Flip
 from raggate.models.golden import Case
-from raggate.models.run import Chunk, Labelled
+from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.score import score
 
 GOLD = make_chunk("gold")
@@ -33,13 +33,13 @@ GROUPED = {
 }
 
 
-def answered(case: Case | None = None, *chunks: Chunk, **result: Any) -> Labelled:
+def answered(case: Case | None = None, *chunks: Chunk, **result: Any) -> LabelledResult:
     """Label what an API returned for a case, as scoring does."""
     case = case or make_case()
     return make_labelled(case, make_result(case.id, *chunks, **result))
 
 
-def flip(before: Labelled, now: Labelled, flip_at: int = 5) -> Flip | None:
+def flip(before: LabelledResult, now: LabelledResult, flip_at: int = 5) -> Flip | None:
     """Find the flip between two answers to one case, if there is one."""
     old, new = (score(make_run(item), (flip_at,)).cases[0] for item in (before, now))
     found = find_flips(make_run(now), [(old, new)], flip_at)
@@ -47,7 +47,7 @@ def flip(before: Labelled, now: Labelled, flip_at: int = 5) -> Flip | None:
     return found[0] if found else None
 
 
-def broke(now: Labelled, before: Labelled | None = None) -> Flip:
+def broke(now: LabelledResult, before: LabelledResult | None = None) -> Flip:
     """Give the flip of a question whose gold chunk stood at rank 1 before."""
     found = flip(before or answered(now.case, GOLD), now)
     assert found is not None
@@ -159,7 +159,7 @@ class TestAbstention:
 
     CASE = make_case(**UNANSWERABLE)
 
-    def answer(self, *chunks: Chunk, abstained: bool) -> Labelled:
+    def answer(self, *chunks: Chunk, abstained: bool) -> LabelledResult:
         """Label an answer to the unanswerable question."""
         return answered(self.CASE, response=make_response(*chunks, abstained=abstained))
 

@@ -27,7 +27,7 @@ from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants import SHOWN_EXAMPLES, check_answers, comparable
 from raggate.models.comparison import Finding
 from raggate.models.provenance import Provenance
-from raggate.models.run import Chunk, Labelled, Reference
+from raggate.models.run import Chunk, LabelledResult, Reference
 from raggate.pipeline import run_directory
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
@@ -36,33 +36,33 @@ NOTES = {"work/a.md": "1", "work/b.md": "1", "home/c.md": "1"}
 REFERENCE = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0)
 
 
-def answer(*chunks: Chunk, case: dict[str, Any] | None = None, case_id: str = "q1", **response: Any) -> Labelled:
+def answer(*chunks: Chunk, case: dict[str, Any] | None = None, case_id: str = "q1", **response: Any) -> LabelledResult:
     """Label what an API returned for a case."""
     asked = make_case(case_id, **(case or {}))
     return make_labelled(asked, make_result(case_id, response=make_response(*chunks, **response)))
 
 
-def judged(case_id: str = "q1", **labels: Any) -> Labelled:
+def judged(case_id: str = "q1", **labels: Any) -> LabelledResult:
     """Build an answer with what the vault says of its three chunks."""
     return make_labelled(make_case(case_id), make_result(case_id, *THREE), **labels)
 
 
-def found(name: str, *items: Labelled, level: str = "error", **run: Any) -> tuple[Finding, ...]:
+def found(name: str, *items: LabelledResult, level: str = "error", **run: Any) -> tuple[Finding, ...]:
     """Check one invariant of a run and no other."""
     return check_answers(make_run(*items, **run), OFF.model_copy(update={name: level}))
 
 
-def ranked(*ranks: int | None) -> Labelled:
+def ranked(*ranks: int | None) -> LabelledResult:
     """Build an answer whose chunks claim these ranks."""
     return answer(*(make_chunk(f"c{number}", rank=rank) for number, rank in enumerate(ranks)))
 
 
-def scored(*scores: float | None) -> Labelled:
+def scored(*scores: float | None) -> LabelledResult:
     """Build an answer whose chunks have these scores."""
     return answer(*(make_chunk(f"c{number}", score_final=score) for number, score in enumerate(scores)))
 
 
-def covered(case_id: str = "q1", **coverage: Any) -> Labelled:
+def covered(case_id: str = "q1", **coverage: Any) -> LabelledResult:
     """Build an answer with the API's account of its index."""
     return answer(*THREE, case_id=case_id, coverage=coverage)
 
@@ -290,13 +290,13 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("name", "items", "run"), HOLDS)
-def test_holds(name: str, items: list[Labelled], run: dict[str, Any]) -> None:
+def test_holds(name: str, items: list[LabelledResult], run: dict[str, Any]) -> None:
     """An invariant that holds, or that the API tells too little to check, is no finding."""
     assert found(name, *items, **run) == ()
 
 
 @pytest.mark.parametrize(("name", "items", "run", "example"), BROKEN)
-def test_broken(name: str, items: list[Labelled], run: dict[str, Any], example: str) -> None:
+def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], example: str) -> None:
     """An invariant that does not hold is found, with its rule in words and where it broke."""
     (finding,) = found(name, *items, **run)
     assert (finding.invariant, finding.level, finding.count) == (name, "error", 1)
@@ -306,7 +306,7 @@ def test_broken(name: str, items: list[Labelled], run: dict[str, Any], example: 
 
 @pytest.mark.parametrize(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])
 @pytest.mark.parametrize("padding", ["", "x" * 300], ids=["short", "long"])
-def test_from_disk(tmp_path: Path, name: str, items: list[Labelled], run: dict[str, Any], padding: str) -> None:
+def test_from_disk(tmp_path: Path, name: str, items: list[LabelledResult], run: dict[str, Any], padding: str) -> None:
     """An invariant finds in a stored run what it found in the live one, wherever in the texts the reason stands."""
     padded = [_padded(item, padding) for item in items]
     run_directory.write(tmp_path, make_run(*padded, **run))
@@ -314,7 +314,7 @@ def test_from_disk(tmp_path: Path, name: str, items: list[Labelled], run: dict[s
     assert check_answers(run_directory.read(tmp_path), levels) == found(name, *padded, **run)
 
 
-def _padded(item: Labelled, padding: str) -> Labelled:
+def _padded(item: LabelledResult, padding: str) -> LabelledResult:
     """Put the same text before that of every chunk; scores are finite, as JSON and so every adapter has them."""
     if item.result.response is None:
         return item
@@ -370,7 +370,7 @@ def test_examples_are_few_and_short_ones_first() -> None:
     assert [example.split(" ")[0] for example in finding.examples] == ["q" * length for length in range(1, 6)]
 
 
-def replace_case(item: Labelled, case_id: str) -> Labelled:
+def replace_case(item: LabelledResult, case_id: str) -> LabelledResult:
     """Give the same answer to another question."""
     return replace(item, case=make_case(case_id), result=replace(item.result, case_id=case_id))
 

@@ -6,12 +6,12 @@ import pytest
 
 from builders import make_comparison
 from raggate.gate.merge_effects import foreseen
-from raggate.models.verdict import Outcome, Preview, Reason, Verdict
+from raggate.models.verdict import Preview, Reason, Verdict, VerdictKind
 
 BROKEN = Preview(breaks=("golden.jsonl:3: key 'id' is missing",))
 
 
-def verdict(outcome: Outcome = "pass", code: int = 0) -> Verdict:
+def verdict(outcome: VerdictKind = "pass", code: int = 0) -> Verdict:
     """Build a verdict; one that is no pass has a reason."""
     reasons = () if outcome == "pass" else (Reason(code="worse", message="hit_at_5 fell"),)
     return Verdict(outcome=outcome, exit_code=code, sentences=("What was decided.",), reasons=reasons)
@@ -31,7 +31,7 @@ def test_a_pass_that_would_break_the_gate_is_none() -> None:
 @pytest.mark.parametrize(
     ("outcome", "code"), [("regression", 1), ("cannot tell", 3), ("invariant broken", 4), ("interrupted", 130)]
 )
-def test_any_other_verdict_stays(outcome: Outcome, code: int) -> None:
+def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     """What was decided of the API stays as it is, and the reason is told after its own."""
     found = foreseen(verdict(outcome, code), BROKEN, make_comparison())
     assert (found.outcome, found.exit_code, found.headline) == (outcome, code, "What was decided.")

@@ -22,9 +22,9 @@ from raggate.config.schema import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline
 from raggate.gate.promote import Terms, proposal, provenance, refuse_unmeasured, table
-from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Finding
-from raggate.models.promotion import Proposal, Replacement
+from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
 from raggate.scoring import score as scoring
@@ -158,12 +158,12 @@ def run_of(lost: int, asked: int = 20, **fields: Any) -> Run:
     return make_run(*items, **{**defaults, **fields})
 
 
-def proposed(run: Run, present: Baseline | None, terms: Terms | None = None, **rest: Any) -> Proposal:
+def proposed(run: Run, present: Baseline | None, terms: Terms | None = None, **rest: Any) -> BaselineCandidate:
     """Propose a run at the cut-off 5."""
     return proposal(run, score(run, (5,)), present, GATE, terms or Terms(), **rest)
 
 
-def kept(proposal: Proposal) -> Baseline:
+def kept(proposal: BaselineCandidate) -> Baseline:
     """Read the bytes of a proposal as the next one finds them."""
     return baseline.read(proposal.data, "baselines/default.json", scoring.directions((5,)))
 
@@ -171,7 +171,7 @@ def kept(proposal: Proposal) -> Baseline:
 def test_first_baseline() -> None:
     """Without a baseline every gated metric starts with its value, and there is nothing before."""
     found = proposed(run_of(1), None)
-    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
     assert (found.provenance["previous"], found.provenance["reason"], found.provenance["promoted_by"]) == (None,) * 3
     assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (None, 0.95, None)
     assert found.reasons == ()
@@ -199,13 +199,13 @@ def test_what_a_reviewer_is_shown() -> None:
 HIT = "hit_at_5 (hybrid)"
 
 
-def hit(found: Proposal) -> Replacement:
+def hit(found: BaselineCandidate) -> MetricChange:
     """Give the row of hit_at_5."""
     (row,) = [row for row in found.rows if (row.change.mode, row.change.metric) == ("hybrid", "hit_at_5")]
     return row
 
 
-def told_of(found: Proposal, name: str = HIT) -> str:
+def told_of(found: BaselineCandidate, name: str = HIT) -> str:
     """Give the line of a metric as the terminal has it."""
     (line,) = [line for line in table(found) if line.startswith(name)]
     return " ".join(line.split())
@@ -295,7 +295,7 @@ def test_other_questions_that_are_no_worse() -> None:
     found = proposed(relabelled(run_of(1)), kept(proposed(run_of(1), None)))
     assert [reason.code for reason in found.reasons] == ["little-overlap"]
     assert table(found)[-1] == "note: only 0 of the present baseline's 20 cases are still the same"
-    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
 
 
 @pytest.mark.parametrize(("floor", "told"), [(0.95, False), (0.96, True)])
@@ -413,11 +413,11 @@ def test_another_suite_is_refused() -> None:
 def test_large_drop_is_recorded() -> None:
     """A drop beyond the tolerance is recorded with its day, its values, why and by whom."""
     found = kept(proposed(run_of(4), kept(proposed(run_of(1), None)), ALLOWED))
-    assert found.accepted["hybrid"]["hit_at_5"] == Accepted(
+    assert found.accepted["hybrid"]["hit_at_5"] == RatchetEntry(
         best=0.8,
         drops=0.0,
         since="2026-01-05",
-        lowered=Lowered(on="2026-01-05", before=0.95, after=0.8, reason="smaller model", by="ada"),
+        lowered=AcceptedDrop(on="2026-01-05", before=0.95, after=0.8, reason="smaller model", by="ada"),
     )
 
 
@@ -448,11 +448,11 @@ def test_starting_over_with_lower_values() -> None:
     found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED, incomparable=OTHER)
     assert [reason.code for reason in found.reasons] == ["metric-down", "starts-over"]
     assert told_of(found) == f"{HIT} 0.9500 → 0.9000 -0.0500"
-    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(
         best=0.9,
         drops=0.0,
         since="2026-01-03",
-        lowered=Lowered(on="2026-01-03", before=0.95, after=0.9, reason="smaller model", by="ada"),
+        lowered=AcceptedDrop(on="2026-01-03", before=0.95, after=0.9, reason="smaller model", by="ada"),
     )
 
 
@@ -460,7 +460,7 @@ def test_starting_over() -> None:
     """A baseline that must not be compared is replaced by values that are no lower without a word but the note."""
     found = proposed(run_of(1), kept(proposed(run_of(5), None)), incomparable=OTHER)
     assert [reason.code for reason in found.reasons] == ["starts-over"]
-    assert kept(found).accepted["hybrid"]["hit_at_5"] == Accepted(best=0.95, drops=0.0, since="2026-01-02")
+    assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
     assert hit(found).change.delta == pytest.approx(0.2)
 
 
@@ -470,7 +470,7 @@ def test_starting_over_forgives_nothing() -> None:
     entry = kept(proposed(run_of(2), crept, incomparable=OTHER)).accepted["hybrid"]["hit_at_5"]
     assert (entry.best, entry.drops, entry.since) == (0.95, pytest.approx(0.05), "2026-01-02")
     won_back = kept(proposed(run_of(0), crept, incomparable=OTHER)).accepted["hybrid"]["hit_at_5"]
-    assert won_back == Accepted(best=1.0, drops=0.0, since="2026-01-01")
+    assert won_back == RatchetEntry(best=1.0, drops=0.0, since="2026-01-01")
 
 
 def test_starting_over_with_fewer_cases_is_refused() -> None:

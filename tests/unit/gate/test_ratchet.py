@@ -27,7 +27,7 @@ from raggate.gate.promote import replacements
 from raggate.gate.ratchet import Promotion, advance, creeping
 from raggate.gate.row_status import judge
 from raggate.gate.verdict import decide
-from raggate.models.baseline import Accepted, Baseline, Lowered
+from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Comparison, GoldenChanges
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL
@@ -37,10 +37,10 @@ from raggate.scoring import score
 
 GATE = Gate(metrics={"wrong_rate": 0.05})
 ON = Promotion(on="2026-03-01", reason="smaller model", by="ada")
-ENTRY = Accepted(best=0.80, drops=0.02, since="2026-01-01")
+ENTRY = RatchetEntry(best=0.80, drops=0.02, since="2026-01-01")
 
 
-def advanced(entry: Accepted | None, before: float | None, now: float, metric: str = "hit_at_5") -> Accepted:
+def advanced(entry: RatchetEntry | None, before: float | None, now: float, metric: str = "hit_at_5") -> RatchetEntry:
     """Advance one metric from one value to another over the same cases; without an entry the baseline keeps none."""
     stored = make_scorecard(
         make_case_score(values={metric: before}) if before is not None else make_case_score("q9", {"mrr_at_5": 1.0})
@@ -57,14 +57,14 @@ def advanced(entry: Accepted | None, before: float | None, now: float, metric: s
     return accepted(comparison)["hybrid"][metric]
 
 
-def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, Accepted]]:
+def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, RatchetEntry]]:
     """Advance every gated metric of a comparison."""
     return advance(tuple(replacements(comparison, gate)), comparison, gate, ON)
 
 
 def onto(
-    entry: Accepted, before: tuple[float, float], now: tuple[float, float], metric: str = "hit_at_5", **golden: Any
-) -> Accepted:
+    entry: RatchetEntry, before: tuple[float, float], now: tuple[float, float], metric: str = "hit_at_5", **golden: Any
+) -> RatchetEntry:
     """Advance a metric between golden sets of ten shared and ten other questions: a pair is their two means."""
     sets = [
         [make_case_score(f"q{n}", {metric: shared}) for n in range(10)]
@@ -84,10 +84,12 @@ def onto(
 
 def test_other_questions_lower_the_best_only_with_a_record() -> None:
     """A best value that is worse because the questions are others is recorded as that, and nothing is given up."""
-    entry = Accepted(best=0.75, drops=0.0, since="2026-01-01")
-    moved = Lowered(on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada")
+    entry = RatchetEntry(best=0.75, drops=0.0, since="2026-01-01")
+    moved = AcceptedDrop(
+        on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada"
+    )
     after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
-    assert after == Accepted(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
+    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
     assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
     assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
     less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").moved
@@ -97,18 +99,18 @@ def test_other_questions_lower_the_best_only_with_a_record() -> None:
 
 def test_other_questions_do_not_hide_small_drops() -> None:
     """Small drops over the shared questions are added, whatever the new ones do to the mean."""
-    entry = Accepted(best=0.8, drops=0.0, since="2026-01-01")
+    entry = RatchetEntry(best=0.8, drops=0.0, since="2026-01-01")
     after = onto(entry, (0.8, 0.8), (0.77, 1.0))
     assert (after.best, after.drops, after.since, after.moved) == (0.8, pytest.approx(0.03), "2026-01-01", None)
 
 
 def test_large_drop_among_other_questions() -> None:
     """A large accepted drop is recorded over the shared questions, and what the others lowered beyond it as that."""
-    after = onto(Accepted(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.9))
+    after = onto(RatchetEntry(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.9))
     assert after.lowered is not None
     assert (after.best, after.lowered.before, after.lowered.after) == (pytest.approx(0.8), 0.8, 0.7)
     assert after.moved is None
-    after = onto(Accepted(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.1))
+    after = onto(RatchetEntry(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.1))
     assert after.lowered is not None
     assert after.moved is not None
     assert (after.lowered.before, after.lowered.after) == (0.8, 0.7)
@@ -122,24 +124,24 @@ def test_large_drop_among_other_questions() -> None:
         pytest.param(0.78, 0.76, replace(ENTRY, drops=0.04), id="small-drop-is-added"),
         pytest.param(0.78, 0.73, replace(ENTRY, drops=0.07), id="exactly-the-tolerance-is-small"),
         pytest.param(0.78, 0.79, replace(ENTRY, drops=0.01), id="gain-is-taken-off"),
-        pytest.param(0.78, 0.80, Accepted(best=0.80, drops=0.0, since="2026-03-01"), id="all-won-back"),
-        pytest.param(0.78, 0.90, Accepted(best=0.90, drops=0.0, since="2026-03-01"), id="a-new-best"),
+        pytest.param(0.78, 0.80, RatchetEntry(best=0.80, drops=0.0, since="2026-03-01"), id="all-won-back"),
+        pytest.param(0.78, 0.90, RatchetEntry(best=0.90, drops=0.0, since="2026-03-01"), id="a-new-best"),
         pytest.param(0.78, 0.78, ENTRY, id="the-same"),
         pytest.param(0.78, 0.78 + 1e-10, ENTRY, id="noise-of-floats"),
         pytest.param(
             0.78,
             0.70,
-            Accepted(
+            RatchetEntry(
                 best=0.70,
                 drops=0.0,
                 since="2026-03-01",
-                lowered=Lowered(on="2026-03-01", before=0.78, after=0.70, reason="smaller model", by="ada"),
+                lowered=AcceptedDrop(on="2026-03-01", before=0.78, after=0.70, reason="smaller model", by="ada"),
             ),
             id="a-person-accepted-a-large-drop",
         ),
     ],
 )
-def test_advance(before: float, now: float, expected: Accepted) -> None:
+def test_advance(before: float, now: float, expected: RatchetEntry) -> None:
     """What is accepted follows from the change over the same cases: added, taken off, or begun anew."""
     after = advanced(ENTRY, before, now)
     assert after.drops == pytest.approx(expected.drops, abs=1e-9)
@@ -154,9 +156,9 @@ def test_less_is_better() -> None:
 
 def test_what_was_lowered_stays_known() -> None:
     """When a lower value was accepted stays in the file through later gains and small drops."""
-    low = Lowered(on="2026-01-01", before=0.9, after=0.7, reason="r", by="b")
+    low = AcceptedDrop(on="2026-01-01", before=0.9, after=0.7, reason="r", by="b")
     for now in (0.68, 0.70, 0.9):
-        assert advanced(Accepted(best=0.7, drops=0.0, since="2026-01-01", lowered=low), 0.70, now).lowered == low
+        assert advanced(RatchetEntry(best=0.7, drops=0.0, since="2026-01-01", lowered=low), 0.70, now).lowered == low
 
 
 def test_baseline_that_keeps_nothing_yet() -> None:
@@ -168,38 +170,38 @@ def test_baseline_that_keeps_nothing_yet() -> None:
 
 def test_new_metric() -> None:
     """A metric that the baseline does not have starts with its value."""
-    assert advanced(None, None, 0.6) == Accepted(best=0.6, drops=0.0, since="2026-03-01")
+    assert advanced(None, None, 0.6) == RatchetEntry(best=0.6, drops=0.0, since="2026-03-01")
 
 
 def test_everything_starts() -> None:
     """Without a baseline every gated metric starts, and no other."""
     scorecard = make_scorecard(make_case_score(values={"hit_at_5": 0.5, "ndcg_at_7": 0.4, "mrr_at_10": None}))
     assert accepted(Comparison(baseline=None, scorecard=scorecard), Gate()) == {
-        "hybrid": {"hit_at_5": Accepted(best=0.5, drops=0.0, since="2026-03-01")}
+        "hybrid": {"hit_at_5": RatchetEntry(best=0.5, drops=0.0, since="2026-03-01")}
     }
 
 
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        pytest.param(0.7, 0.8, Accepted(best=0.8, drops=0.0, since="2026-03-01"), id="as-good-as-the-best"),
+        pytest.param(0.7, 0.8, RatchetEntry(best=0.8, drops=0.0, since="2026-03-01"), id="as-good-as-the-best"),
         pytest.param(0.7, 0.75, ENTRY, id="not-won-back"),
         pytest.param(0.7, 0.7, ENTRY, id="the-same"),
         pytest.param(None, 0.5, ENTRY, id="not-measured-before"),
         pytest.param(
             0.7,
             0.69,
-            Accepted(
+            RatchetEntry(
                 best=0.69,
                 drops=0.0,
                 since="2026-03-01",
-                lowered=Lowered(on="2026-03-01", before=0.7, after=0.69, reason="smaller model", by="ada"),
+                lowered=AcceptedDrop(on="2026-03-01", before=0.7, after=0.69, reason="smaller model", by="ada"),
             ),
             id="however-little-lower",
         ),
     ],
 )
-def test_baseline_that_must_not_be_compared(before: float | None, now: float, expected: Accepted) -> None:
+def test_baseline_that_must_not_be_compared(before: float | None, now: float, expected: RatchetEntry) -> None:
     """Where only means can be set side by side, a lower one is recorded, and nothing else is forgotten."""
     stored = make_scorecard(make_case_score(values={"hit_at_5": before}))
     comparison = Comparison(

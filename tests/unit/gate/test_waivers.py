@@ -27,7 +27,7 @@ from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 from raggate.pipeline import check
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
@@ -44,7 +44,7 @@ def waiver(expires: str = "2026-12-31", **fields: Any) -> Waiver:
     return Waiver(**{**target, "owner": "ada", "reason": "reindexing", "expires": expires, **fields})
 
 
-def standing(*given: Waiver, started: str = DAY) -> tuple[Waived, ...]:
+def standing(*given: Waiver, started: str = DAY) -> tuple[WaiverStatus, ...]:
     """Say how waivers stand on the day."""
     return waivers.standing(given, started)
 
@@ -151,9 +151,9 @@ def test_metric(rows: list[Delta], given: list[Waiver], gate: Gate, expected: tu
 
 def test_creep_can_be_waived() -> None:
     """A waiver of a metric excuses that it crept, too."""
-    from raggate.models.baseline import Accepted
+    from raggate.models.baseline import RatchetEntry
 
-    kept = {"hybrid": {"hit_at_5": Accepted(best=0.9, drops=0.05, since="2026-01-01")}}
+    kept = {"hybrid": {"hit_at_5": RatchetEntry(best=0.9, drops=0.05, since="2026-01-01")}}
     comparison = make_comparison(make_delta(0.8, 0.78), baseline=make_baseline(accepted=kept))
     gate = Gate(ratchet="fail")
     assert codes(decided(comparison, gate=gate)) == ("regression", ["creep"], [])

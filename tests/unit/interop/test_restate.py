@@ -15,7 +15,7 @@ from raggate.gate import baseline, compare, promote, verdict
 from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta
-from raggate.models.run import Labelled, Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.scoring import score
@@ -28,7 +28,7 @@ def measured(hits: int, *, failed: int = 0, answerable: int = ANSWERABLE, **case
     """Build a run: of the answerable questions so many are found at rank 1; the last ones of all failed."""
     asked = [make_case(f"a{number:02}", **cases) for number in range(answerable)]
     asked += [make_case(f"u{number:02}", answerable=False) for number in range(UNANSWERABLE)]
-    items: list[Labelled] = []
+    items: list[LabelledResult] = []
     for number, case in enumerate(asked):
         chunks = (make_chunk(rank=1),) if number < hits else make_chunks("other.md")
         lost = number >= len(asked) - failed

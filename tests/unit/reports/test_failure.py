@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
 from raggate.models.publication import Publication, RunFailure
-from raggate.models.waiver import Waived
+from raggate.models.waiver import WaiverStatus
 from raggate.reports import failure, verdict_file
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
@@ -65,11 +65,11 @@ def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
 def test_waivers_that_stand() -> None:
     """The waivers of the configuration are listed in page, file and comment, as they are beside a verdict."""
     waivers = (
-        Waived(
+        WaiverStatus(
             metric="hit_at_5", case=None, mode=None, owner="ada", reason="reindexing", expires="2030-01-01",
             state="active", days_left=20,
         ),
-        Waived(
+        WaiverStatus(
             metric=None, case="q1", mode="hybrid", owner="ben", reason="known", expires="2020-01-01",
             state="expired", days_left=-9,
         ),

@@ -16,13 +16,13 @@ from builders import make_delta, make_flip, make_labelled
 from raggate.config.schema import Gate
 from raggate.gate import baseline
 from raggate.gate.promote import Terms, proposal
-from raggate.models.baseline import Accepted, Lowered
+from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.case_hash import with_hash
 from raggate.models.comparison import Delta, GoldenChanges
-from raggate.models.promotion import Proposal, Replacement
+from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence, Provenance
 from raggate.models.publication import Links
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason
 from raggate.reports import promotion
 from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
@@ -54,12 +54,12 @@ EARLIER = Evidence(
 HASHES = {"golden set": "1" * 64, "vault": "2" * 64, "configuration": "3" * 64}
 ACCEPTED = {
     "hybrid": {
-        "hit_at_5": Accepted(best=0.95, drops=0.04, since="2026-01-02"),
-        "mrr_at_10": Accepted(
+        "hit_at_5": RatchetEntry(best=0.95, drops=0.04, since="2026-01-02"),
+        "mrr_at_10": RatchetEntry(
             best=0.8,
             drops=0.0,
             since="2026-02-03",
-            lowered=Lowered(on="2026-02-03", before=0.9, after=0.8, reason="smaller chunks", by="octo"),
+            lowered=AcceptedDrop(on="2026-02-03", before=0.9, after=0.8, reason="smaller chunks", by="octo"),
         ),
     }
 }
@@ -72,24 +72,24 @@ def told(**fields: Any) -> promotion.PromotionContext:
 
 
 @cache
-def better() -> Proposal:
+def better() -> BaselineCandidate:
     """Give a promotion that fixes what a worse run broke."""
     return proposed(good(), [*worse()[:3], answer(QUESTIONS[3], *others()), *good()[4:]])
 
 
 @cache
-def lower() -> Proposal:
+def lower() -> BaselineCandidate:
     """Give a promotion that accepts lower values."""
     return proposed(worse(), good())
 
 
 @cache
-def first() -> Proposal:
+def first() -> BaselineCandidate:
     """Give the first promotion of a suite."""
     return proposed(good(), None)
 
 
-def proposed(now: Any, before: Any, **rest: Any) -> Proposal:
+def proposed(now: Any, before: Any, **rest: Any) -> BaselineCandidate:
     """Promote these answers over those."""
     run = run_of(now, run_id="20260301_101112", provenance=Provenance(raggate_version="1.2.3"))
     present = baseline_of(run_of(before)) if before is not None else None
@@ -97,13 +97,13 @@ def proposed(now: Any, before: Any, **rest: Any) -> Proposal:
     return proposal(run, score(run, CUTOFFS), present, Gate(), terms, **rest)
 
 
-def same_cases(change: Delta) -> Replacement:
+def same_cases(change: Delta) -> MetricChange:
     """Give a row whose means are over the very cases that the change is over."""
-    return Replacement(before=change.baseline, after=change.current, change=change, shared=change.delta is not None)
+    return MetricChange(before=change.baseline, after=change.current, change=change, shared=change.delta is not None)
 
 
 @cache
-def grown(*, lost: bool) -> Proposal:
+def grown(*, lost: bool) -> BaselineCandidate:
     """Give a promotion with half as many questions again, of which none is answered; perhaps an old one is lost."""
     added = [answer(case_of(number), *others()) for number in range(50, 62)]
     old = [answer(QUESTIONS[0], *others()), *good()[1:]] if lost else good()
@@ -111,29 +111,29 @@ def grown(*, lost: bool) -> Proposal:
 
 
 @cache
-def other() -> Proposal:
+def other() -> BaselineCandidate:
     """Give a promotion with every question but one asked in other words, and lower values."""
     return proposed([*worse()[:1], *map(reworded, worse()[1:])], good())
 
 
-def reworded(item: Labelled) -> Labelled:
+def reworded(item: LabelledResult) -> LabelledResult:
     """Ask the same in other words."""
     case = with_hash(replace(item.case, question=f"{item.case.question} Please."))
     return make_labelled(case, item.result)
 
 
 @cache
-def over() -> Proposal:
+def over() -> BaselineCandidate:
     """Give a promotion over a baseline that must not be compared, with lower values."""
     return proposed(worse(), good(), incomparable=("the adapter changed from mapped to ask",))
 
 
-def hostile() -> Proposal:
+def hostile() -> BaselineCandidate:
     """Give a promotion every foreign text of which is hostile."""
     return foreign(HOSTILE)
 
 
-def foreign(text: str) -> Proposal:
+def foreign(text: str) -> BaselineCandidate:
     """Give a promotion with this text wherever foreign text can stand."""
     base = lower()
     flips = tuple(
@@ -159,17 +159,17 @@ def foreign(text: str) -> Proposal:
 
 def around(text: str) -> promotion.PromotionContext:
     """Give circumstances with this text wherever foreign text can stand."""
-    low = Lowered(on=text, before=0.9, after=0.8, reason=text, by=text)
+    low = AcceptedDrop(on=text, before=0.9, after=0.8, reason=text, by=text)
     return told(
         target=text,
         evidence=replace(EARLIER, event=text, commit=text, url=text, artifact=text, digest=text, image=text),
         hashes={text: text},
-        accepted={text: {text: Accepted(best=1.0, drops=0.1, since=text, lowered=low, moved=low)}, "other": {}},
+        accepted={text: {text: RatchetEntry(best=1.0, drops=0.1, since=text, lowered=low, moved=low)}, "other": {}},
         unsigned=text,
     )
 
 
-def accepted_with(found: Proposal) -> Any:
+def accepted_with(found: BaselineCandidate) -> Any:
     """Read from the proposed file what will have been accepted."""
     return baseline.read(found.data, "the new baseline", directions(CUTOFFS)).accepted
 
@@ -313,7 +313,7 @@ def test_values_are_those_of_the_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("found", [over, other])
-def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], Proposal]) -> None:
+def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], BaselineCandidate]) -> None:
     """Lower means are marked, named and told in title and colour though no question could be compared."""
     page = promotion.render(found(), told())
     assert rows_of(page)["hit_at_5"][0] == "❌"

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
-from raggate.models.run import Chunk, Labelled
+from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.answer_fields import counts, lost
 
 ALLOWED = 0.02
 
 
-def answer(*chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any) -> Labelled:
+def answer(*chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any) -> LabelledResult:
     """Build an answer in the mode hybrid."""
     return make_labelled(make_case(), make_result(response=make_response(*chunks, **response)), **(labels or {}))
 
@@ -46,7 +46,7 @@ NOTHING = answer(make_chunk("", heading_path="", text=""), labels={"empty": (0,)
 
 
 @pytest.mark.parametrize(("field", "item"), TOLD.items(), ids=TOLD)
-def test_each_field(field: str, item: Labelled) -> None:
+def test_each_field(field: str, item: LabelledResult) -> None:
     """A field counts as told with the first value it has, zero and empty lists included, and is missed when it goes."""
     assert counts([item])["hybrid"][field] == [1, 1]
     assert field in names(counts([item]), counts([NOTHING]))

@@ -24,7 +24,7 @@ from builders import (
     make_support,
 )
 from raggate.models.golden import Case, Support
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore
 from raggate.scoring import score as scoring
 from raggate.scoring.answer_fields import counts
@@ -164,7 +164,7 @@ def test_heading_only(question: str, heading_path: str, text: str, *, expected: 
     assert scoring.label(make_case(question=question), result).labels.heading_only == (expected,)
 
 
-def first(item: Labelled, cutoffs: tuple[int, ...] = (1, 5)) -> CaseScore:
+def first(item: LabelledResult, cutoffs: tuple[int, ...] = (1, 5)) -> CaseScore:
     """Score a run of one result."""
     return scoring.score(make_run(item), cutoffs).cases[0]
 
@@ -216,7 +216,7 @@ EASY = make_case("easy", difficulty="easy", category="general", vaults=("work",)
 NONE = make_case("none", answerable=False, tags=("code",))
 
 
-def item_of(case: Case, *rel_paths: str, mode: str = "hybrid") -> Labelled:
+def item_of(case: Case, *rel_paths: str, mode: str = "hybrid") -> LabelledResult:
     """Label a list of notes for a case; `a.md` is the one that is looked for."""
     return scoring.label(case, make_result(case.id, *make_chunks(*rel_paths), mode=mode))
 

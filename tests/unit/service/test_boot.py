@@ -13,7 +13,7 @@ import pytest
 
 from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import IndexState, Place, ProcessExit
+from raggate.models.service import IndexState, ProcessExit, Workspace
 from raggate.service import boot
 from raggate.service.clock import Clock
 from raggate.service.growth import Expected
@@ -109,9 +109,9 @@ def state(documents: int | None, chunks: int | None = None, *, indexing: bool = 
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> Workspace:
     """Give a place that nothing is written to."""
-    return Place(root=tmp_path, out=tmp_path, vaults={}, environment={})
+    return Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={})
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def bring_up(place: Place, clock: FakeClock) -> Callable[..., "Outcome"]:
+def bring_up(place: Workspace, clock: FakeClock) -> Callable[..., "Outcome"]:
     """Give a function that brings a fake API up and tells how it went."""
 
     def run(
@@ -432,7 +432,7 @@ class TestTimeout:
         assert outcome.seconds == pytest.approx(seconds, abs=0.2)
 
 
-def test_a_hanging_look_is_left_on_a_real_clock(place: Place) -> None:
+def test_a_hanging_look_is_left_on_a_real_clock(place: Workspace) -> None:
     """A look works in a thread of its own: one that is not answered at all does not keep the wait from ending."""
     answered = threading.Event()
 
@@ -498,7 +498,7 @@ def test_a_bug_of_the_adapter_is_not_swallowed(bring_up):
 )
 def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
     """In the action's container, where nothing listens, localhost as URL is explained before anything is asked."""
-    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=True)
+    place = Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=True)
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         api = Api(url=f"http://{host}:{taken.getsockname()[1]}")
     with (
@@ -513,7 +513,7 @@ def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
 @pytest.mark.parametrize("in_action", [True, False])
 def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -> None:
     """What listens on localhost is asked, also by an action that a runner has given the machine's network."""
-    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=in_action)
+    place = Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={}, in_action=in_action)
     looks = Script(state(5))
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         api = Api(url=f"http://127.0.0.1:{server.getsockname()[1]}")
@@ -524,7 +524,7 @@ def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -
 
 def test_localhost_outside_the_action(tmp_path: Path) -> None:
     """Outside the action localhost is an address like any, also before something listens there."""
-    place = Place(root=tmp_path, out=tmp_path, vaults={}, environment={})
+    place = Workspace(root=tmp_path, out=tmp_path, vaults={}, environment={})
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
     looks = Script(httpx.ConnectError("refused"), state(5))

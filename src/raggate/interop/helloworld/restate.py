@@ -14,7 +14,7 @@ from raggate.interop.helloworld.baseline import base_names
 from raggate.interop.helloworld.write import run_config, to_rows
 from raggate.models.baseline import Baseline, Restated, Slices
 from raggate.models.golden import Case
-from raggate.models.run import Labelled, Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 
 
@@ -59,7 +59,7 @@ def restate(run: Run, _: Scorecard, baseline: Baseline) -> Restated:
     return Restated(baseline=_with_counts(baseline, current), current=current, problems=tuple(problems))
 
 
-def _rows(items: Sequence[Labelled], k: int | None) -> list[dict[str, Any]]:
+def _rows(items: Sequence[LabelledResult], k: int | None) -> list[dict[str, Any]]:
     """Give the rows of their `results.jsonl`, cut as they cut them; a failed call has one too, and counts as a miss."""
     config = {"k": k} if k else {}
     questions = {item.case.id: item.case.question for item in items}
@@ -85,7 +85,7 @@ def _counted(theirs: str, cases: Sequence[Case]) -> int:
     return len(cases)
 
 
-def _other_notes(baseline: Baseline, mode: str, items: Sequence[Labelled]) -> Iterator[str]:
+def _other_notes(baseline: Baseline, mode: str, items: Sequence[LabelledResult]) -> Iterator[str]:
     """Say why a metrics file of theirs is not of the questions of the run, as far as it tells."""
     unreadable = [
         item.case.id

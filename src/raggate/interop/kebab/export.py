@@ -13,7 +13,7 @@ from raggate.config.imported import ImportedConfig
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.kebab.run import UNKNOWN, VERSIONS
-from raggate.models.run import Chunk, Labelled, Reference, Response, Run
+from raggate.models.run import Chunk, LabelledResult, Reference, Response, Run
 from raggate.text.escape import plain
 
 NO_TIME = "1970-01-01T00:00:00Z"
@@ -53,7 +53,7 @@ def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:
     return tuple(_row(item, run, named) for item in run.results if item.result.mode == mode)
 
 
-def _row(item: Labelled, run: Run, mode: str) -> dict[str, Any]:
+def _row(item: LabelledResult, run: Run, mode: str) -> dict[str, Any]:
     response, failure = item.result.response, item.result.failure
     chunks = response.chunks if response else ()
     recorded = {
@@ -100,7 +100,7 @@ def _hit(chunk: Chunk, rank: int, mode: str, indexed: dict[str, Any]) -> dict[st
     }
 
 
-def _answer(response: Response, run: Run, mode: str, item: Labelled) -> dict[str, Any]:
+def _answer(response: Response, run: Run, mode: str, item: LabelledResult) -> dict[str, Any]:
     template = run.fingerprint.get("prompt_template_version")
     grounded = response.grounded if response.grounded is not None else not response.abstained
     time = _time(run.started)

@@ -10,7 +10,7 @@ from raggate.interop import run_lists
 from raggate.interop.pragmata import agreement_files, score_files
 from raggate.interop.pragmata.sheets import META, read_sheet
 from raggate.labels.models import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task, TaskAgreement
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.text.anchors import fold
 from raggate.text.escape import plain
 from raggate.text.jsonio import parse_object, write_atomic
@@ -176,7 +176,7 @@ def read_report(path: Path) -> ScoreReport:
     return score_files.read_scores(_bytes(path), str(path))
 
 
-def _chunks(item: Labelled) -> tuple[str, ...] | None:
+def _chunks(item: LabelledResult) -> tuple[str, ...] | None:
     response = item.result.response
     return None if response is None else tuple(chunk.chunk_id for chunk in response.chunks)
 

@@ -24,7 +24,7 @@ from raggate.interop.json_shapes import check
 from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
 from raggate.models.golden import Case, Golden
-from raggate.models.run import Chunk, Failure, Labelled, Response, Result, Run
+from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
 from raggate.scoring.score import label
 from raggate.text.anchors import elements, fold
 from raggate.text.escape import plain
@@ -194,7 +194,7 @@ def to_run(
     )
 
 
-def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Document]) -> Labelled:
+def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Document]) -> LabelledResult:
     failure = Failure(kind="aborted", message="no row in results.jsonl") if row is None else None
     entries: Sequence[Row] = row["results"] if row else ()
     expected = {_stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *_documents(case))}
@@ -233,7 +233,7 @@ def _chunk(entry: Row, expected: Mapping[str, str], corpus: Mapping[str, Documen
     )
 
 
-def _row(item: Labelled) -> dict[str, Any]:
+def _row(item: LabelledResult) -> dict[str, Any]:
     response = item.result.response
     named = item.case.expected_doc_ids or tuple(
         dict.fromkeys(support.doc_id or support.rel_path for support in item.case.gold_supports)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
 from raggate.scoring.metrics import abstention, answers, documents, headings, retrieval
 
@@ -29,7 +29,7 @@ class Metric:
     of_answer: bool = False
 
 
-PerCase = Callable[[Labelled], float | None]
+PerCase = Callable[[LabelledResult], float | None]
 
 METRICS: dict[str, Metric] = {
     "hit": Metric(retrieval.hit, ranked=True, binary=True),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from raggate.models.run import Labelled, Response
+from raggate.models.run import LabelledResult, Response
 
 
-def abstention_accuracy(item: Labelled) -> float | None:
+def abstention_accuracy(item: LabelledResult) -> float | None:
     """An unanswerable question is refused.
 
     Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
@@ -19,7 +19,7 @@ def abstention_accuracy(item: Labelled) -> float | None:
     return float(response is not None and _abstained(response))
 
 
-def hallucination_rate_unanswerable(item: Labelled) -> float | None:
+def hallucination_rate_unanswerable(item: LabelledResult) -> float | None:
     """An unanswerable question is answered all the same.
 
     Formula: 1 if the API did not abstain, else 0.
@@ -31,7 +31,7 @@ def hallucination_rate_unanswerable(item: Labelled) -> float | None:
     return None if accuracy is None else 1 - accuracy
 
 
-def false_abstention_rate(item: Labelled) -> float | None:
+def false_abstention_rate(item: LabelledResult) -> float | None:
     """An answerable question is refused.
 
     Formula: 1 if the API abstained, else 0; a failed call is 1.

@@ -6,12 +6,12 @@ value, as everywhere.
 
 from __future__ import annotations
 
-from raggate.models.run import Labelled, Response
+from raggate.models.run import LabelledResult, Response
 from raggate.scoring.metrics.citations import cited_supports, has_citation
 from raggate.text.anchors import fold
 
 
-def attribution_hit_rate(item: Labelled) -> float | None:
+def attribution_hit_rate(item: LabelledResult) -> float | None:
     """The answer cites a gold support: a reference of the API or a citation in the text names its note and section.
 
     Formula: 1 if some gold support is cited, else 0; a refusal and a failed call are 0. A reference matches as a chunk
@@ -26,7 +26,7 @@ def attribution_hit_rate(item: Labelled) -> float | None:
     return float(bool(cited_supports(item)))
 
 
-def citation_presence_rate(item: Labelled) -> float | None:
+def citation_presence_rate(item: LabelledResult) -> float | None:
     """The text of the answer cites something, right or wrong.
 
     Formula: 1 if the text holds `File: …, Section: …` or a number `[n]` of a reference, else 0; a failed call is 0.
@@ -45,7 +45,7 @@ def citation_presence_rate(item: Labelled) -> float | None:
     return float(has_citation(response))
 
 
-def key_fact_coverage(item: Labelled) -> float | None:
+def key_fact_coverage(item: LabelledResult) -> float | None:
     """Share of the expected key facts that stand in the answer, ignoring case and white space.
 
     Formula: expected_key_facts found in the answer / all of them; a failed call is 0.
@@ -60,7 +60,7 @@ def key_fact_coverage(item: Labelled) -> float | None:
     return sum(fact in answer for fact in facts) / len(facts)
 
 
-def recency_conflict(item: Labelled) -> float | None:
+def recency_conflict(item: LabelledResult) -> float | None:
     """The answer cites what the case's recency_conflict_rule asks for.
 
     Formula: cite_newer: 1 if the newer gold support is cited: the one of the highest grade, of equal ones the last in
@@ -80,7 +80,7 @@ def recency_conflict(item: Labelled) -> float | None:
     return float(needed <= cited_supports(item))
 
 
-def answer_contains(item: Labelled) -> float | None:
+def answer_contains(item: LabelledResult) -> float | None:
     """The answer holds every text of must_contain and none of forbidden, letter by letter.
 
     Formula: 1 if all of must_contain and none of forbidden are substrings of the answer, else 0; a failed call is 0.
@@ -98,11 +98,11 @@ def answer_contains(item: Labelled) -> float | None:
     return float(held and not any(text in answer for text in case.forbidden))
 
 
-def _citable(item: Labelled) -> bool:
+def _citable(item: LabelledResult) -> bool:
     return item.case.answerable and any(support.rel_path for support in item.case.gold_supports)
 
 
-def _unasked(item: Labelled) -> bool:
+def _unasked(item: LabelledResult) -> bool:
     response = item.result.response
     return response is not None and response.answer is None
 

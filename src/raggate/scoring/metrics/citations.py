@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from raggate.models.golden import Case, Support
-from raggate.models.run import Labelled, Reference, Response
+from raggate.models.run import LabelledResult, Reference, Response
 from raggate.text.anchors import covers, elements
 
 MAX_PATH = 400
@@ -53,7 +53,7 @@ def has_citation(response: Response) -> bool:
     return any(1 <= number <= len(response.references) for number in numbers)
 
 
-def cited_supports(item: Labelled) -> frozenset[int]:
+def cited_supports(item: LabelledResult) -> frozenset[int]:
     """Give the indices of the gold supports that the references or the text of the answer name."""
     response = item.result.response
     if response is None or response.abstained:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from raggate.models.golden import Case
-from raggate.models.run import Chunk, Labelled, Result
+from raggate.models.run import Chunk, LabelledResult, Result
 from raggate.scoring.metrics.ranking import labelled
 
 Document = tuple[str | None, str]
@@ -18,7 +18,7 @@ MAX_TYPES = 20
 _EXTENSION = re.compile(r"[^/]\.([A-Za-z][A-Za-z0-9]{0,7})\Z")
 
 
-def document_precision(item: Labelled, k: int) -> float | None:
+def document_precision(item: LabelledResult, k: int) -> float | None:
     """Share of the first k documents that a gold support names, whatever the section. A short list is divided by k.
 
     Formula: documents of gold supports among the first k distinct documents / k.
@@ -38,7 +38,7 @@ def document_precision(item: Labelled, k: int) -> float | None:
     return sum(document in relevant for document in documents[:k]) / k
 
 
-def duplicate_doc_rate(item: Labelled, k: int) -> float | None:
+def duplicate_doc_rate(item: LabelledResult, k: int) -> float | None:
     """Share of the first k chunks whose document stood higher up already.
 
     Formula: chunks among the first k that are not the first of their document / chunks among the first k.
@@ -50,7 +50,7 @@ def duplicate_doc_rate(item: Labelled, k: int) -> float | None:
     return None if diversity is None else 1 - diversity
 
 
-def diversity_rate(item: Labelled, k: int) -> float | None:
+def diversity_rate(item: LabelledResult, k: int) -> float | None:
     """Share of the first k chunks that bring a document of their own.
 
     Formula: distinct documents among the first k chunks / chunks among the first k.
@@ -87,7 +87,7 @@ def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, 
     return dict(sorted(counts.items()))
 
 
-def _chunks(item: Labelled) -> tuple[Chunk, ...]:
+def _chunks(item: LabelledResult) -> tuple[Chunk, ...]:
     return item.result.response.chunks if item.result.response else ()
 
 

@@ -6,13 +6,13 @@ else under the same name, which have names of their own here.
 
 from __future__ import annotations
 
-from raggate.models.run import Chunk, Labelled
+from raggate.models.run import Chunk, LabelledResult
 
 LEXICAL_SHARE = 0.7
 """From this share of the final score on, the lexical score decides a chunk's place."""
 
 
-def heading_only_hit(item: Labelled, k: int) -> float | None:
+def heading_only_hit(item: LabelledResult, k: int) -> float | None:
     """Share of the first k chunks that are a heading without any text below it.
 
     Formula: chunks among the first k whose text is empty but for their heading / chunks among the first k.
@@ -24,7 +24,7 @@ def heading_only_hit(item: Labelled, k: int) -> float | None:
     return sum(bodiless for _, bodiless in chunks) / len(chunks) if chunks else None
 
 
-def lexical_dominance(item: Labelled, k: int) -> float | None:
+def lexical_dominance(item: LabelledResult, k: int) -> float | None:
     """Share of the first k chunks whose final score is mostly their lexical score, which headings are rich in.
 
     Formula: chunks among the first k with score_lexical / score_final >= 0.7 / chunks among the first k that tell both;
@@ -42,7 +42,7 @@ def lexical_dominance(item: Labelled, k: int) -> float | None:
     return dominated / len(pairs) if pairs else None
 
 
-def heading_first(item: Labelled, k: int) -> float | None:
+def heading_first(item: LabelledResult, k: int) -> float | None:
     """Share, among documents with several chunks in the first k, whose highest chunk is a heading without text.
 
     Formula: documents with two or more of the first k chunks, of which the first has no text but its heading /
@@ -59,11 +59,11 @@ def heading_first(item: Labelled, k: int) -> float | None:
     return sum(chunks[0] for chunks in several) / len(several) if several else None
 
 
-def _chunks(item: Labelled) -> tuple[Chunk, ...]:
+def _chunks(item: LabelledResult) -> tuple[Chunk, ...]:
     return item.result.response.chunks if item.result.response else ()
 
 
-def _bodiless_chunks(item: Labelled, k: int) -> tuple[tuple[Chunk, bool], ...]:
+def _bodiless_chunks(item: LabelledResult, k: int) -> tuple[tuple[Chunk, bool], ...]:
     """Give the first k chunks, and whether each is bodiless; none where the API returns no text at all."""
     chunks = _chunks(item)
     has_text = any(chunk.text for chunk in chunks)

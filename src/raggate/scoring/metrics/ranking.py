@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from math import log2
 
 from raggate.models.golden import Case, Support
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 
 Ranking = list[tuple[int, ...]]
 """Per rank, the indices of the gold supports that the chunk matches; chunks seen before hold no rank."""
 
 
-def ranking(item: Labelled) -> Ranking:
+def ranking(item: LabelledResult) -> Ranking:
     """Give the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
     return [supports for position, supports in enumerate(item.labels.matches) if position not in dropped]

@@ -5,12 +5,12 @@ All are None for a case without gold supports (unanswerable), and a failed call 
 
 from __future__ import annotations
 
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains, labelled, ranking
 from raggate.text.anchors import in_scope
 
 
-def hit(item: Labelled, k: int) -> float | None:
+def hit(item: LabelledResult, k: int) -> float | None:
     """At least one of the first k chunks matches a gold support (recall_any@k of the note system).
 
     Formula: 1 if some rank <= k matches, else 0.
@@ -25,7 +25,7 @@ def hit(item: Labelled, k: int) -> float | None:
     return float(rank is not None and rank <= k)
 
 
-def recall_all(item: Labelled, k: int) -> float | None:
+def recall_all(item: LabelledResult, k: int) -> float | None:
     """Everything that some support group requires stands in the first k chunks.
 
     Formula: 1 if for some group every support is matched by a rank <= k, else 0.
@@ -40,7 +40,7 @@ def recall_all(item: Labelled, k: int) -> float | None:
     return float(depth is not None and depth <= k)
 
 
-def mrr(item: Labelled, k: int) -> float | None:
+def mrr(item: LabelledResult, k: int) -> float | None:
     """How high the first match stands.
 
     Formula: 1 / rank of the first matching chunk if that rank <= k, else 0.
@@ -55,7 +55,7 @@ def mrr(item: Labelled, k: int) -> float | None:
     return 1 / rank if rank is not None and rank <= k else 0.0
 
 
-def precision(item: Labelled, k: int) -> float | None:
+def precision(item: LabelledResult, k: int) -> float | None:
     """Share of the first k places that hold a matching chunk. A list shorter than k is still divided by k.
 
     Formula: matching chunks among the first k / k.
@@ -68,7 +68,7 @@ def precision(item: Labelled, k: int) -> float | None:
     return sum(bool(supports) for supports in ranking(item)[:k]) / k
 
 
-def ndcg(item: Labelled, k: int) -> float | None:
+def ndcg(item: LabelledResult, k: int) -> float | None:
     """Discounted gain of the ranking over that of the ideal one, which is built from the golden set.
 
     Formula: sum of grade / log2(rank + 1) over rank <= k, divided by the same sum of the grades in descending order.
@@ -79,7 +79,7 @@ def ndcg(item: Labelled, k: int) -> float | None:
     return _ndcg(item, k, exponential=False)
 
 
-def ndcg_exp(item: Labelled, k: int) -> float | None:
+def ndcg_exp(item: LabelledResult, k: int) -> float | None:
     """The same with exponential gain; equal to ndcg when all grades are 1.
 
     Formula: as ndcg with 2^grade - 1 in place of grade.
@@ -90,7 +90,7 @@ def ndcg_exp(item: Labelled, k: int) -> float | None:
     return _ndcg(item, k, exponential=True)
 
 
-def _ndcg(item: Labelled, k: int, *, exponential: bool) -> float | None:
+def _ndcg(item: LabelledResult, k: int, *, exponential: bool) -> float | None:
     if not labelled(item.case):
         return None
     supports = item.case.gold_supports
@@ -101,7 +101,7 @@ def _ndcg(item: Labelled, k: int, *, exponential: bool) -> float | None:
     return discounted(actual) / discounted(ideal)
 
 
-def scope_miss(item: Labelled) -> float | None:
+def scope_miss(item: LabelledResult) -> float | None:
     """Folder selection left out the folder of every gold support.
 
     Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
@@ -124,7 +124,7 @@ def scope_miss(item: Labelled) -> float | None:
     return float(not any(places)) if places else None
 
 
-def heading_dominance(item: Labelled) -> float | None:
+def heading_dominance(item: LabelledResult) -> float | None:
     """The first chunk meets the question by its heading alone, with no word of the question in its body.
 
     Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0, a failed call is 1.

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from raggate.config.service_settings import Service
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place, ProcessExit
+from raggate.models.service import ProcessExit, Workspace
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Group
 
@@ -17,7 +17,7 @@ _MOST_PORTS = 32
 
 @contextmanager
 def started(
-    settings: Mapping[str, Service], place: Place
+    settings: Mapping[str, Service], workspace: Workspace
 ) -> Iterator[tuple[dict[str, str], Callable[[], ProcessExit | None]]]:
     """Start the services one after the other; on leaving, containers and network are gone, whatever happened.
 
@@ -34,8 +34,8 @@ def started(
     if not settings:
         yield {}, lambda: None
         return
-    host = place.environment.get("DOCKER_HOST", "")
-    with group.opened(group.services(KEY, settings, place), place) as made:
+    host = workspace.environment.get("DOCKER_HOST", "")
+    with group.opened(group.services(KEY, settings, workspace), workspace) as made:
         at = {name: networking.loopback(made.own, host) or "" for name in settings}
         found = {name: made.image(name) for name in settings}
         ports = {name: _ports(made, name, settings[name], found[name]) if at[name] else () for name in settings}

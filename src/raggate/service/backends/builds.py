@@ -12,7 +12,7 @@ from typing import Any
 
 from raggate.config.service_settings import Build
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place
+from raggate.models.service import Workspace
 from raggate.service import dockerignore
 from raggate.service.backends import event_stream
 from raggate.service.backends.engine import Client, engine_errors, reason
@@ -30,20 +30,20 @@ class _BuildError(Exception):
     pass
 
 
-def build(client: Client, settings: Build, *, key: str, place: Place) -> str:
+def build(client: Client, settings: Build, *, key: str, workspace: Workspace) -> str:
     """Build the image and give its id.
 
     Args:
         client: the engine.
         settings: what to build.
         key: their place in the configuration.
-        place: where the context lies, and where build.log goes.
+        workspace: where the context lies, and where build.log goes.
 
     Raises:
         UsageError: for a context or a Dockerfile that is not there.
         CannotTell: when it fails or takes too long.
     """
-    root = place.root.resolve()
+    root = workspace.root.resolve()
     context = (root / settings.context).resolve()
     if not context.is_dir() or not context.is_relative_to(root):
         raise UsageError(f"{key}.build.context: {plain(settings.context)!r} is not a directory of the repository")
@@ -51,11 +51,16 @@ def build(client: Client, settings: Build, *, key: str, place: Place) -> str:
         raise UsageError(
             f"{key}.build.dockerfile: there is no {plain(settings.dockerfile)!r} in {plain(settings.context)!r}"
         )
-    place.say(f"building the image ({key}.build)")
-    with Log(place.out / "build.log") as log:
+    workspace.say(f"building the image ({key}.build)")
+    with Log(workspace.out / "build.log") as log:
         try:
             image = _run(
-                client, settings, context, _kept_out(context, place.runs or place.out.parent), _mark(key, place), log
+                client,
+                settings,
+                context,
+                _kept_out(context, workspace.runs or workspace.out.parent),
+                _mark(key, workspace),
+                log,
             )
         except event_stream.Late:
             raise CannotTell(
@@ -76,9 +81,9 @@ def build(client: Client, settings: Build, *, key: str, place: Place) -> str:
     return image
 
 
-def remove_superseded(client: Client, image: str, *, key: str, place: Place) -> None:
+def remove_superseded(client: Client, image: str, *, key: str, workspace: Workspace) -> None:
     """Remove what earlier starts have built by the same settings, unless another run uses it or somebody named it."""
-    filters = {"label": f"{BUILT}={_mark(key, place)}", "dangling": True}
+    filters = {"label": f"{BUILT}={_mark(key, workspace)}", "dangling": True}
     with contextlib.suppress(*engine_errors()):
         for old in client.images(filters=filters):
             if old["Id"] != image:
@@ -86,9 +91,9 @@ def remove_superseded(client: Client, image: str, *, key: str, place: Place) -> 
                     client.remove_image(old["Id"])
 
 
-def _mark(key: str, place: Place) -> str:
-    repository = place.environment.get("GITHUB_REPOSITORY", "")
-    return hashlib.sha256(f"{repository}\0{place.root}\0{key}".encode()).hexdigest()[:16]
+def _mark(key: str, workspace: Workspace) -> str:
+    repository = workspace.environment.get("GITHUB_REPOSITORY", "")
+    return hashlib.sha256(f"{repository}\0{workspace.root}\0{key}".encode()).hexdigest()[:16]
 
 
 def _run(client: Client, settings: Build, context: Path, kept_out: list[str], mark: str, log: Log) -> str | None:

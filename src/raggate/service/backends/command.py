@@ -13,7 +13,7 @@ from pathlib import Path
 
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, UsageError
-from raggate.models.service import Place, ProcessExit, Started
+from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Child, Family, Log
@@ -25,7 +25,7 @@ _AT_ONCE = 10.0
 
 
 @contextmanager
-def start(settings: CommandBackend, place: Place) -> Iterator[Started]:
+def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
     """Build and start the API; on leaving, everything that was started is gone, whatever happened.
 
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
@@ -39,21 +39,21 @@ def start(settings: CommandBackend, place: Place) -> Iterator[Started]:
     """
     # before anything is started, so that a mistake costs nobody the time
     names = {f"service.{name}": name for name in settings.services}
-    if not _plan(settings, place, 0, names).cwd.is_dir():
+    if not _plan(settings, workspace, 0, names).cwd.is_dir():
         raise UsageError(f"api.command.cwd: {plain(settings.cwd)!r} is not a directory")
     with (
-        beside.started(settings.services, place) as (addresses, lost),
-        Log(place.out / "api.log", place.secrets) as log,
-        Family(place.environment) as family,
+        beside.started(settings.services, workspace) as (addresses, lost),
+        Log(workspace.out / "api.log", workspace.secrets) as log,
+        Family(workspace.environment) as family,
     ):
         port = _free_port()
-        plan = _plan(settings, place, port, addresses)
+        plan = _plan(settings, workspace, port, addresses)
         if plan.build:
-            with Log(place.out / "build.log", place.secrets) as build_log:
+            with Log(workspace.out / "build.log", workspace.secrets) as build_log:
                 _build(family, plan, settings.build_timeout, build_log)
 
         def launch(port: int) -> Child:
-            return _run(family, _plan(settings, place, port, addresses), log)
+            return _run(family, _plan(settings, workspace, port, addresses), log)
 
         api = _Api(launch, port, log, lost)
         try:
@@ -131,9 +131,15 @@ def _is_free(port: int) -> bool:
         return True
 
 
-def _plan(settings: CommandBackend, place: Place, port: int, addresses: Mapping[str, str]) -> _Plan:
-    values = {"port": str(port), "root": str(place.root), "out": str(place.out), "run": place.run, **addresses}
-    values |= {f"vault.{name}": str(path) for name, path in place.vaults.items()}
+def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: Mapping[str, str]) -> _Plan:
+    values = {
+        "port": str(port),
+        "root": str(workspace.root),
+        "out": str(workspace.out),
+        "run": workspace.run,
+        **addresses,
+    }
+    values |= {f"vault.{name}": str(path) for name, path in workspace.vaults.items()}
     filler = Filler(values)
     fill = filler.fill
 
@@ -143,7 +149,7 @@ def _plan(settings: CommandBackend, place: Place, port: int, addresses: Mapping[
             raise UsageError(f"{key}: expected a command, as a list of words")
         return filled
 
-    passed = {name: place.environment[name] for name in settings.pass_env if name in place.environment}
+    passed = {name: workspace.environment[name] for name in settings.pass_env if name in workspace.environment}
     own = {name: fill(f"api.command.env.{plain(name)}", text) for name, text in settings.env.items()}
     wrong = next((name for name in own if not name or "=" in name or "\0" in name), None)
     if wrong is not None:
@@ -151,7 +157,7 @@ def _plan(settings: CommandBackend, place: Place, port: int, addresses: Mapping[
     plan = _Plan(
         build=tuple(words(f"api.command.build[{index}]", step) for index, step in enumerate(settings.build)),
         run=words("api.command.run", settings.run),
-        cwd=place.root / settings.cwd,
+        cwd=workspace.root / settings.cwd,
         environment=passed | own,
     )
     if "port" not in filler.used:

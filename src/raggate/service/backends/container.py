@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from raggate.config.service_settings import ContainerBackend
 from raggate.errors import CannotTell
-from raggate.models.service import Place, ProcessExit, Started
+from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking, volumes
 from raggate.service.backends.contained import Running
@@ -18,7 +18,7 @@ _API = "api"
 
 
 @contextmanager
-def start(settings: ContainerBackend, place: Place) -> Iterator[Started]:
+def start(settings: ContainerBackend, workspace: Workspace) -> Iterator[Started]:
     """Start services and API; on leaving, every container, network and volume is gone, whatever happened.
 
     The API's output is in `api.log` of the run directory, that of a service in `<name>.log`, that of builds in
@@ -29,13 +29,13 @@ def start(settings: ContainerBackend, place: Place) -> Iterator[Started]:
             containers cannot be reached.
         CannotTell: when no engine answers, an image cannot be had, or a container does not start.
     """
-    with group.opened(_parts(settings, place), place) as made:
-        networking.check_reachable(made.own, place.environment.get("DOCKER_HOST", ""))
+    with group.opened(_parts(settings, workspace), workspace) as made:
+        networking.check_reachable(made.own, workspace.environment.get("DOCKER_HOST", ""))
         api_image = made.image(_API)
-        place.identified(images.identity(made.client, settings, api_image))
+        workspace.identified(images.identity(made.client, settings, api_image))
         found = {name: made.image(name) for name in settings.services}
         made.connect(internal=not settings.egress)
-        mounts = _copied_vaults(made, place, settings.vault_path, api_image)
+        mounts = _copied_vaults(made, workspace, settings.vault_path, api_image)
         for name, service in settings.services.items():
             made.serve(name, service, found[name])
         api = made.started(_API, api_image, mounts)
@@ -57,23 +57,23 @@ class _Api:
         return self._api.log.tail(lines)
 
 
-def _parts(settings: ContainerBackend, place: Place) -> dict[str, Part]:
-    values = {"port": str(settings.port), "run": place.run}
-    values |= {f"vault.{name}": f"{settings.vault_path}/{name}" for name in place.vaults}
+def _parts(settings: ContainerBackend, workspace: Workspace) -> dict[str, Part]:
+    values = {"port": str(settings.port), "run": workspace.run}
+    values |= {f"vault.{name}": f"{settings.vault_path}/{name}" for name in workspace.vaults}
     values |= {f"service.{name}": name for name in settings.services}
-    api = group.part("api.container", settings, Filler(values), place)
-    return {_API: api, **group.services("api.container", settings.services, place)}
+    api = group.part("api.container", settings, Filler(values), workspace)
+    return {_API: api, **group.services("api.container", settings.services, workspace)}
 
 
-def _copied_vaults(made: Group, place: Place, path: str, image: str) -> list[object]:
+def _copied_vaults(made: Group, workspace: Workspace, path: str, image: str) -> list[object]:
     """Make a volume of every vault, filled, and say how the API mounts them."""
-    names = {vault: made.name(f"vault-{vault}") for vault in place.vaults}
+    names = {vault: made.name(f"vault-{vault}") for vault in workspace.vaults}
     try:
         with signals.deferred():
             for volume in names.values():
                 made.client.create_volume(volume, labels=made.labels)
         helper = made.never_started(image, "copy", volumes.mounts(names, path, read_only=False))
-        volumes.fill(made.client, helper, place.vaults, path)
+        volumes.fill(made.client, helper, workspace.vaults, path)
         with signals.deferred():
             made.client.remove_container(helper, force=True, v=True)
     except engine.engine_errors() as error:

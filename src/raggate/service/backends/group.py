@@ -13,7 +13,7 @@ import httpx
 
 from raggate.config.service_settings import Contained, Service, ServiceReady
 from raggate.errors import CannotTell
-from raggate.models.service import Place, ProcessExit
+from raggate.models.service import ProcessExit, Workspace
 from raggate.service import signals
 from raggate.service.backends import builds, contained, engine, images, networking, surroundings
 from raggate.service.backends.contained import Plan, Running
@@ -46,13 +46,13 @@ class Part:
     environment: dict[str, str]
 
 
-def part(key: str, settings: Contained, filler: Filler, place: Place) -> Part:
+def part(key: str, settings: Contained, filler: Filler, workspace: Workspace) -> Part:
     """Fill in the placeholders of a container.
 
     Raises:
         UsageError: for one that is not known.
     """
-    passed = {name: place.environment[name] for name in settings.pass_env if name in place.environment}
+    passed = {name: workspace.environment[name] for name in settings.pass_env if name in workspace.environment}
     return Part(
         key=key,
         settings=settings,
@@ -61,18 +61,18 @@ def part(key: str, settings: Contained, filler: Filler, place: Place) -> Part:
     )
 
 
-def services(key: str, settings: Mapping[str, Service], place: Place) -> dict[str, Part]:
+def services(key: str, settings: Mapping[str, Service], workspace: Workspace) -> dict[str, Part]:
     """Give the services of the backend at `key` by name. They know each other by name, and the run.
 
     Raises:
         UsageError: for an unknown placeholder.
     """
-    filler = Filler({f"service.{name}": name for name in settings} | {"run": place.run})
-    return {name: part(f"{key}.services.{name}", service, filler, place) for name, service in settings.items()}
+    filler = Filler({f"service.{name}": name for name in settings} | {"run": workspace.run})
+    return {name: part(f"{key}.services.{name}", service, filler, workspace) for name, service in settings.items()}
 
 
 @contextmanager
-def opened(parts: Mapping[str, Part], place: Place) -> Iterator[Group]:
+def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
     """Connect to the engine for some containers; on leaving, containers, networks and volumes are gone.
 
     What earlier runs have left is gone at the beginning, when they were killed. Every relaxed limit is said. The output
@@ -81,28 +81,28 @@ def opened(parts: Mapping[str, Part], place: Place) -> Iterator[Group]:
     Raises:
         CannotTell: when no engine answers.
     """
-    labels = engine.labels(place.environment)
+    labels = engine.labels(workspace.environment)
     for one in parts.values():
         for text in one.settings.relaxed():
-            place.say(log_line(f"relaxed: {one.key}.{text}"))
+            workspace.say(log_line(f"relaxed: {one.key}.{text}"))
     with ExitStack() as stack:
-        client = stack.enter_context(engine.connected(place.environment))
+        client = stack.enter_context(engine.connected(workspace.environment))
         own = surroundings.own(client)
-        if not place.in_action:  # there the post step sweeps
-            engine.sweep_dead(client, place.say)
-        logs = {name: stack.enter_context(Log(place.out / f"{name}.log", place.secrets)) for name in parts}
-        stack.enter_context(_undone(place, labels))
-        yield Group(client=client, own=own, parts=parts, place=place, labels=labels, logs=logs)
+        if not workspace.in_action:  # there the post step sweeps
+            engine.sweep_dead(client, workspace.say)
+        logs = {name: stack.enter_context(Log(workspace.out / f"{name}.log", workspace.secrets)) for name in parts}
+        stack.enter_context(_undone(workspace, labels))
+        yield Group(client=client, own=own, parts=parts, workspace=workspace, labels=labels, logs=logs)
 
 
 @contextmanager
-def _undone(place: Place, labels: Mapping[str, str]) -> Iterator[None]:
+def _undone(workspace: Workspace, labels: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
         # by label and not by what is remembered: a call that was cut off may have had its effect
         with signals.deferred():
-            engine.tear_down(place.environment, {engine.INSTANCE: labels[engine.INSTANCE]}, place.say)
+            engine.tear_down(workspace.environment, {engine.INSTANCE: labels[engine.INSTANCE]}, workspace.say)
 
 
 class Group:
@@ -120,7 +120,7 @@ class Group:
         client: Client,
         own: Own,
         parts: Mapping[str, Part],
-        place: Place,
+        workspace: Workspace,
         labels: dict[str, str],
         logs: Mapping[str, Log],
     ) -> None:
@@ -128,7 +128,7 @@ class Group:
         self.own = own
         self.labels = labels
         self._parts = parts
-        self._place = place
+        self._workspace = workspace
         self._logs = logs
         self._network = ""
         self._internal = True
@@ -145,14 +145,14 @@ class Group:
             UsageError: for a build context that is not there.
             CannotTell: when the image cannot be had.
         """
-        key, settings, place = self._parts[name].key, self._parts[name].settings, self._place
-        image = images.obtain(self.client, settings, key=key, place=place)
+        key, settings, workspace = self._parts[name].key, self._parts[name].settings, self._workspace
+        image = images.obtain(self.client, settings, key=key, workspace=workspace)
         if settings.build is not None:
             try:
                 self.never_started(image, f"keep-{name}")
             except engine.engine_errors() as error:
                 raise CannotTell(f"{key}.build: the image cannot be used: {engine.reason(error)}") from None
-            builds.remove_superseded(self.client, image, key=key, place=place)
+            builds.remove_superseded(self.client, image, key=key, workspace=workspace)
         return image
 
     def never_started(self, image: str, name: str, mounts: Sequence[Any] = ()) -> str:
@@ -205,7 +205,7 @@ class Group:
             name=name,
             settings=one.settings,
             log=self._logs[name],
-            environment=self._place.environment,
+            environment=self._workspace.environment,
         )
 
     def address(self, running: Running) -> str | None:

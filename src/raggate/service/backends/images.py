@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from raggate.config.service_settings import Contained
 from raggate.errors import CannotTell
-from raggate.models.service import Place
+from raggate.models.service import Workspace
 from raggate.service.backends import builds, event_stream, pull_errors
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.text.escape import plain
@@ -25,21 +25,21 @@ class _PullError(Exception):
     pass
 
 
-def obtain(client: Client, settings: Contained, *, key: str, place: Place) -> str:
+def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspace) -> str:
     """Give the id of the image.
 
     Args:
         client: the engine.
         settings: name the image or how to build it.
         key: their place in the configuration, for messages.
-        place: where a build's context lies and its log goes, and what takes progress messages.
+        workspace: where a build's context lies and its log goes, and what takes progress messages.
 
     Raises:
         UsageError: for a build context that is not there.
         CannotTell: when the image cannot be had.
     """
     if settings.build is not None:
-        return builds.build(client, settings.build, key=key, place=place)
+        return builds.build(client, settings.build, key=key, workspace=workspace)
     name = settings.image or ""
     found = _local(client, name, key)
     if found is None and settings.pull == "never":
@@ -48,7 +48,7 @@ def obtain(client: Client, settings: Contained, *, key: str, place: Place) -> st
             hint="Build or pull it in a step before raggate.",
         )
     if found is None:
-        _pull(client, name, key, place.say)
+        _pull(client, name, key, workspace.say)
         found = _local(client, name, key)
     if found is None:
         raise CannotTell(f"{key}.image: {name!r} was pulled, but is not there")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_support
 from raggate.models.golden import Support
-from raggate.models.run import Labelled, Reference
+from raggate.models.run import LabelledResult, Reference
 from raggate.scoring.metrics import answers, citations
 
 METRICS = (
@@ -34,7 +34,7 @@ def reference(rel_path: str = "a.md", heading_path: str = "# A", vault: str = "p
 
 def answered(
     answer: str | None = "Text.", *references: Reference, case: dict[str, Any] | None = None, **fields: Any
-) -> Labelled:
+) -> LabelledResult:
     """Label a response with this answer."""
     response = make_response(make_chunk(), answer=answer, references=references, **fields)
     return make_labelled(make_case(**(case or {})), make_result(response=response))

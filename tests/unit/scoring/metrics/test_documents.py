@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_support
 from raggate.models.golden import Support
-from raggate.models.run import Chunk, Labelled
+from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.metrics import documents
 
 
-def ranked(*chunks: Chunk, supports: tuple[Support, ...] | None = None) -> Labelled:
+def ranked(*chunks: Chunk, supports: tuple[Support, ...] | None = None) -> LabelledResult:
     """Label a list of chunks; `# A` of a.md is gold unless given."""
     case = make_case() if supports is None else make_case(gold_supports=supports)
     return make_labelled(case, make_result("q1", *chunks))

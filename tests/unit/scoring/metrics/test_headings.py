@@ -9,25 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result
-from raggate.models.run import Chunk, Labelled
+from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.metrics import headings
 
 BARE = "# A"
 FULL = "# A\nSome text."
 
 
-def item(*chunks: Chunk) -> Labelled:
+def item(*chunks: Chunk) -> LabelledResult:
     """Label a list of chunks."""
     return make_labelled(make_case(), make_result("q1", *chunks))
 
 
-def listed(documents: str, *texts: str) -> Labelled:
+def listed(documents: str, *texts: str) -> LabelledResult:
     """Build a list: a document a letter, and the text of each chunk."""
     pairs = zip(documents, texts, strict=True)
     return item(*(make_chunk(f"c{at}", rel_path=f"{name}.md", text=text) for at, (name, text) in enumerate(pairs)))
 
 
-def scored(*scores: tuple[float | None, float | None]) -> Labelled:
+def scored(*scores: tuple[float | None, float | None]) -> LabelledResult:
     """Build a list of chunks with a lexical and a final score each."""
     return item(*(make_chunk(f"c{at}", score_lexical=lex, score_final=end) for at, (lex, end) in enumerate(scores)))
 
@@ -49,7 +49,7 @@ FAILED = make_labelled(make_case(), make_result("q1", failure=make_failure()))
         pytest.param(FAILED, 5, None, id="failed call"),
     ],
 )
-def test_heading_only_hit(labelled: Labelled, k: int, value: float | None) -> None:
+def test_heading_only_hit(labelled: LabelledResult, k: int, value: float | None) -> None:
     """Heading-only hits are chunks with nothing below their heading, over the chunks there are."""
     assert headings.heading_only_hit(labelled, k) == value
 
@@ -67,7 +67,7 @@ def test_heading_only_hit(labelled: Labelled, k: int, value: float | None) -> No
         pytest.param(FAILED, 5, None, id="failed call"),
     ],
 )
-def test_heading_first(labelled: Labelled, k: int, value: float | None) -> None:
+def test_heading_first(labelled: LabelledResult, k: int, value: float | None) -> None:
     """Of documents with several chunks, those are counted whose highest chunk is bare."""
     assert headings.heading_first(labelled, k) == value
 
@@ -90,7 +90,7 @@ def test_documents_of_two_vaults_are_two() -> None:
         pytest.param(FAILED, 5, None, id="failed call"),
     ],
 )
-def test_lexical_dominance(labelled: Labelled, k: int, value: float | None) -> None:
+def test_lexical_dominance(labelled: LabelledResult, k: int, value: float | None) -> None:
     """A chunk counts when its lexical score is 0.7 of its final one or more."""
     assert headings.lexical_dominance(labelled, k) == value
 

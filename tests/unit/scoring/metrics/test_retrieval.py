@@ -21,7 +21,7 @@ from builders import (
     make_support,
 )
 from raggate.models.golden import Support
-from raggate.models.run import Labelled
+from raggate.models.run import LabelledResult
 from raggate.scoring.metrics import METRICS, retrieval
 
 CUTOFFS = (1, 3, 5, 10)
@@ -36,7 +36,7 @@ NOTHING = (0.0, 0.0, 0.0, 0.0)
 ONES = (1.0, 1.0, 1.0, 1.0)
 
 # id, item, then hit, mrr, precision, ndcg and ndcg_exp at 1, 3, 5 and 10
-TABLE: list[tuple[str, Labelled, dict[str, tuple[float, ...]]]] = [
+TABLE: list[tuple[str, LabelledResult, dict[str, tuple[float, ...]]]] = [
     (
         "at rank 1",
         make_ranked([(0,), (), (), ()]),
@@ -161,7 +161,7 @@ TABLE: list[tuple[str, Labelled, dict[str, tuple[float, ...]]]] = [
 
 @pytest.mark.parametrize("metric", ["hit", "mrr", "precision", "ndcg", "ndcg_exp"])
 @pytest.mark.parametrize(("item", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
-def test_ranked_metric(item: Labelled, expected: dict[str, tuple[float, ...]], metric: str) -> None:
+def test_ranked_metric(item: LabelledResult, expected: dict[str, tuple[float, ...]], metric: str) -> None:
     """Every ranked metric has the value worked out by hand at 1, 3, 5 and 10."""
     values = [METRICS[metric].function(item, k=k) for k in CUTOFFS]
     assert values == pytest.approx(expected[metric], abs=1e-9)
@@ -269,7 +269,7 @@ _MATCHES = st.lists(st.sets(st.integers(0, 3)).map(lambda supports: tuple(sorted
 
 
 @st.composite
-def _items(draw: st.DrawFn) -> Labelled:
+def _items(draw: st.DrawFn) -> LabelledResult:
     """Draw any labelled list: several matches per chunk, matches repeated, duplicates anywhere but in front."""
     matches = draw(_MATCHES)
     return make_ranked(
@@ -281,7 +281,7 @@ def _items(draw: st.DrawFn) -> Labelled:
 
 
 @given(_items(), st.integers(1, 20))
-def test_every_metric_is_between_0_and_1(item: Labelled, k: int) -> None:
+def test_every_metric_is_between_0_and_1(item: LabelledResult, k: int) -> None:
     """Whatever matches what, every ranked metric lies between 0 and 1, and binary ones are one of them."""
     for name in RETRIEVAL:
         value = METRICS[name].function(item, k=k)
@@ -291,7 +291,7 @@ def test_every_metric_is_between_0_and_1(item: Labelled, k: int) -> None:
 
 
 @given(_items())
-def test_deeper_is_never_worse(item: Labelled) -> None:
+def test_deeper_is_never_worse(item: LabelledResult) -> None:
     """A larger cut-off never lowers hit, recall_all or MRR, and MRR is never above hit."""
     for k in range(1, 16):
         for function in (retrieval.hit, retrieval.recall_all, retrieval.mrr):
@@ -300,7 +300,7 @@ def test_deeper_is_never_worse(item: Labelled) -> None:
 
 
 @given(_items(), st.integers(1, 20), st.integers(1, 5))
-def test_appending_noise_never_helps(item: Labelled, k: int, count: int) -> None:
+def test_appending_noise_never_helps(item: LabelledResult, k: int, count: int) -> None:
     """Irrelevant chunks at the end of a list improve no metric."""
     labels = replace(
         item.labels,
@@ -316,7 +316,7 @@ def test_appending_noise_never_helps(item: Labelled, k: int, count: int) -> None
 
 
 @given(_items(), st.integers(1, 20))
-def test_gain_of_equal_grades(item: Labelled, k: int) -> None:
+def test_gain_of_equal_grades(item: LabelledResult, k: int) -> None:
     """With all grades 1, linear and exponential gain give the same."""
     supports = tuple(replace(support, grade=1) for support in item.case.gold_supports)
     flat = replace(item, case=replace(item.case, gold_supports=supports))

@@ -8,7 +8,7 @@ import pytest
 
 from raggate.config.service_settings import ContainerBackend
 from raggate.errors import UsageError
-from raggate.models.service import Place
+from raggate.models.service import Workspace
 from raggate.service.backends import container
 
 SETTINGS = {
@@ -20,9 +20,9 @@ SETTINGS = {
 }
 
 
-def place() -> Place:
+def place() -> Workspace:
     """Give a place that no other start has."""
-    return Place(root=Path("/r"), out=Path("/o"), vaults={"notes": Path("/v")}, environment={})
+    return Workspace(root=Path("/r"), out=Path("/o"), vaults={"notes": Path("/v")}, environment={})
 
 
 def test_run_is_one_name_for_all() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from raggate.config.service_settings import ContainerBackend
 from raggate.errors import CannotTell
-from raggate.models.service import Place
+from raggate.models.service import Workspace
 from raggate.service.backends import builds, images
 
 
@@ -66,12 +66,12 @@ def client() -> Iterator[Any]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> Workspace:
     """Give a context with a Dockerfile, and a run directory in it."""
     (tmp_path / "Dockerfile").write_text("FROM scratch\n")
     out = tmp_path / "runs" / "20260101_000000"
     out.mkdir(parents=True)
-    return Place(root=tmp_path, out=out, vaults={}, environment={})
+    return Workspace(root=tmp_path, out=out, vaults={}, environment={})
 
 
 EVENTS = [
@@ -83,26 +83,26 @@ EVENTS = [
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("events", EVENTS)
-def test_silent_build(client: Any, place: Place, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_build(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that falls silent ends after `build.timeout`, and says so."""
     monkeypatch.setattr(Silent, "events", events)
     settings = ContainerBackend.model_validate({"build": {"timeout": 1}, "port": 9000}).build
     assert settings is not None
     begun = time.monotonic()
     with pytest.raises(CannotTell, match=r"was not built after 1 s \(`build.timeout`\)"):
-        builds.build(client, settings, key="api.container", place=place)
+        builds.build(client, settings, key="api.container", workspace=place)
     assert time.monotonic() - begun < 20
 
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("events", EVENTS)
-def test_silent_pull(client: Any, place: Place, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_pull(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pull of which nothing is heard is given up, not tried again, and its registry is named as a cause."""
     monkeypatch.setattr(Silent, "events", events)
     monkeypatch.setattr(images, "_SILENCE", 1.0)
     settings = ContainerBackend.model_validate({"image": "registry.invalid/x:1", "port": 9000})
     with pytest.raises(CannotTell, match=r"registry\.invalid/x:1.*nothing was heard of it for 1 s") as caught:
-        images.obtain(client, settings, key="api.container", place=place)
+        images.obtain(client, settings, key="api.container", workspace=place)
     assert "registry" in caught.value.hint
 
 
