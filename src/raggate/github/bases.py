@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from raggate.errors import UsageError
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 INPUT = "bases"
 """The action's input that names branches beside the default one."""
@@ -26,9 +26,9 @@ def check(base: str, default: str, named: str) -> None:
     patterns = [pattern for pattern in re.split(r"[,\s]+", named) if pattern]
     if not base or base == (default or base) or any(_fits(base, pattern) for pattern in patterns):
         return
-    shown = plain(base, limit=100)
+    shown = cut(base, limit=100)
     raise UsageError(
-        f"this change goes into {shown!r}, not into the default branch {plain(default, limit=100)!r}, and the workflow "
+        f"this change goes into {shown!r}, not into the default branch {quoted(default, limit=100)}, and the workflow "
         "does not name it: another branch has its own configuration and baseline, and a weaker gate there would stand "
         "on the same commit",
         hint=f"Where {shown!r} has a gate of its own, name it in the step's input, `{INPUT}: {shown}`, and in "

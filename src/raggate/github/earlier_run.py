@@ -18,14 +18,15 @@ from raggate.github import eligibility, workflow_files
 from raggate.github.rest import artifacts, commits
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.client import GitHub
+from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.text.dates import days_between
-from raggate.text.escape import plain
 from raggate.text.numbers import fixed, setting
+from raggate.text.quote import cut, quoted
 
 EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
 """What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
@@ -96,10 +97,10 @@ def adopt(github: GitHub, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
             attempt=_attempt(record),
             event=str(record["event"]),
             commit=str(record["head_sha"]),
-            url=plain(str(record.get("html_url") or ""), limit=500),
+            url=address(record.get("html_url")),
             adopted=True,
             artifact=selector.artifact,
-            digest=plain(str(artifact.digest), limit=100),
+            digest=cut(artifact.digest, limit=100),
             image=eligibility.image_of(run),
         ),
     )
@@ -111,7 +112,7 @@ def _record(github: GitHub, selector: RunSelector) -> dict[str, Any]:
     except GitHubError as error:
         if error.status == 404:
             raise CannotTell(
-                f"there is no workflow run {selector.run} in {plain(selector.repository)}",
+                f"there is no workflow run {selector.run} in {cut(selector.repository)}",
                 hint="The number is in the address of the run; its permission is `actions: read`.",
             ) from error
         raise
@@ -124,28 +125,26 @@ def _check_origin(record: Mapping[str, Any], selector: RunSelector) -> None:
     """Check where the run comes from: the repository itself, an event that may be promoted, and the target branch."""
     home = selector.repository.lower()
     if _full_name(record.get("repository")).lower() != home:
-        raise _refusal(selector, f"it belongs to another repository: {plain(_full_name(record.get('repository')))!r}")
+        raise _refusal(selector, f"it belongs to another repository: {quoted(_full_name(record.get('repository')))}")
     origin = _full_name(record.get("head_repository"))
     if origin.lower() != home:
-        shown = repr(plain(origin)) if origin else "a repository that was deleted"
+        shown = quoted(origin) if origin else "a repository that was deleted"
         raise _refusal(selector, f"it measured code of {shown}: a run from a fork is never promoted")
     event = str(record.get("event"))
     if event not in EVENTS:
         raise _refusal(
-            selector, f"it was started by {plain(event)!r}; expected one of {', '.join(sorted(EVENTS))}", hint=_AGAIN
+            selector, f"it was started by {quoted(event)}; expected one of {', '.join(sorted(EVENTS))}", hint=_AGAIN
         )
     branch = str(record.get("head_branch") or "")
     queued = event == "merge_group" and branch.startswith(f"{_QUEUE}/{selector.target}/")
     if branch != selector.target and not queued:
-        raise _refusal(
-            selector, f"it is of the branch {plain(branch)!r}, not of {plain(selector.target)!r}", hint=_AGAIN
-        )
+        raise _refusal(selector, f"it is of the branch {quoted(branch)}, not of {quoted(selector.target)}", hint=_AGAIN)
     path = str(record.get("path") or "")
     if not workflow_files.is_of(path, selector.workflow, branch):
         raise _refusal(
             selector,
-            f"it is of the workflow {plain(path)!r}, not of {plain(selector.workflow)!r}: another workflow can leave "
-            f"an artifact of any content under the name {plain(selector.artifact)!r}",
+            f"it is of the workflow {quoted(path)}, not of {quoted(selector.workflow)}: another workflow can leave "
+            f"an artifact of any content under the name {quoted(selector.artifact)}",
             hint="Where the gate's workflow is another file, name it in the input `workflow`.",
         )
 
@@ -156,11 +155,11 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     if selector.attempt is not None and selector.attempt != latest:
         raise _refusal(selector, f"attempt {selector.attempt} is not its latest, which is {latest}")
     if record.get("status") != "completed":
-        raise _refusal(selector, f"it has not ended: it is {plain(str(record.get('status')), limit=40)!r}")
+        raise _refusal(selector, f"it has not ended: it is {quoted(record.get('status'), limit=40)}")
     if record.get("conclusion") != "success":
         raise _refusal(
             selector,
-            f"it ended with {plain(str(record.get('conclusion')), limit=40)!r}, not with 'success'",
+            f"it ended with {quoted(record.get('conclusion'), limit=40)}, not with 'success'",
             hint=_AGAIN,
         )
     begun = record.get("run_started_at") or record.get("created_at")
@@ -175,8 +174,7 @@ def _check_commit(github: GitHub, record: Mapping[str, Any], selector: RunSelect
     if not commits.contains(github, selector.repository, commit=commit, head=selector.head):
         raise _refusal(
             selector,
-            f"its commit {plain(commit, limit=12)} cannot be reached from {plain(selector.target)} at "
-            f"{selector.head[:12]}",
+            f"its commit {cut(commit, limit=12)} cannot be reached from {cut(selector.target)} at {selector.head[:12]}",
             hint=_AGAIN,
         )
 
@@ -187,7 +185,7 @@ def _artifact(github: GitHub, record: Mapping[str, Any], selector: RunSelector) 
     since = str(record.get("run_started_at") or "")
     if not since and latest > 1:
         raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
-    name = repr(plain(selector.artifact))
+    name = quoted(selector.artifact)
     found = artifacts.find(github, selector.repository, selector.run, selector.artifact, since=since)
     if found is None and latest > 1:
         raise _refusal(

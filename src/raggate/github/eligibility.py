@@ -15,8 +15,8 @@ from raggate.models.baseline import Baseline
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.pipeline import check
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
+from raggate.text.quote import cut
 
 ALLOW = "`allow-regression: true`, with a reason that says why"
 """What accepts a lower value, in a workflow."""
@@ -51,13 +51,13 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     }
     for what, (found, expected) in differing.items():
         if found != expected:
-            shown = f"expected {plain(str(expected), limit=80)}, found {plain(str(found), limit=80)}"
+            shown = f"expected {cut(expected, limit=80)}, found {cut(found, limit=80)}"
             raise CannotTell(f"{which} cannot become the baseline: {what}: {shown}", hint=_SAME)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
         raise CannotTell(
             f"{which} cannot become the baseline: it measured a checkout of "
-            f"{plain(str(checkout.commit), limit=12)}, expected {commit[:12]}",
+            f"{cut(checkout.commit, limit=12)}, expected {commit[:12]}",
             hint=_SAME,
         )
     if checkout.dirty is not False:

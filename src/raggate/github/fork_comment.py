@@ -36,7 +36,7 @@ from raggate.pipeline import check, run_directory
 from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 _SCRATCH = "raggate-"
 _UNPACKED = Path()  # where an artifact was unpacked says nothing to anybody
@@ -170,13 +170,13 @@ def find(github: GitHub, fork: ForkRun) -> tuple[pulls.Pull, ...]:
     """
     if fork.run.event != "pull_request":
         raise UsageError(
-            f"the run that ended was started by {plain(fork.run.event)!r}, not by pull_request",
+            f"the run that ended was started by {quoted(fork.run.event)}, not by pull_request",
             hint="Let the job start only `if: github.event.workflow_run.event == 'pull_request'`.",
         )
     path = fork.run.path or workflow_files.path_of(github, fork.repository, fork.run.id)
     if not workflow_files.is_of(path, fork.workflow, fork.run.head_branch):
         raise UsageError(
-            f"the run that ended is of the workflow {plain(path)!r}, not of {plain(fork.workflow)!r}: a change can "
+            f"the run that ended is of the workflow {quoted(path)}, not of {quoted(fork.workflow)}: a change can "
             "bring a second workflow of the same name, and what that one left is not judged",
             hint="Where the gate's workflow is another file, name it in the input `workflow`.",
         )
@@ -262,7 +262,7 @@ def _suite(fork: ForkRun, base: InputSource) -> str:
 
 
 def _first_run(fork: ForkRun) -> RunFailure:
-    name = plain(f"{fork.prefix}{fork.config_name}")
+    name = cut(f"{fork.prefix}{fork.config_name}")
     return RunFailure(
         label="cannot tell",
         exit_code=int(ExitCode.CANNOT_TELL),
@@ -277,8 +277,8 @@ def _fetched(github: GitHub, fork: ForkRun) -> Mapping[str, bytes]:
     files = artifacts.fetch(github, fork.repository, run.id, fork.artifact, since=run.run_started_at)
     if files is None:
         raise CannotTell(
-            f"the run ended ({plain(run.conclusion or 'without a conclusion')}) and left no artifact "
-            f"{plain(fork.artifact)!r}, so nothing was measured",
+            f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
+            f"{quoted(fork.artifact)}, so nothing was measured",
             hint="The log of the run says why.",
         )
     return files

@@ -16,9 +16,10 @@ from raggate.errors import CannotTell
 from raggate.github.rest import commits
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
+from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError
 from raggate.inputs.git_objects import object_id
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 _MARK = "Raggate-Promotion"
 _ORDER = re.compile(rf"^{_MARK}: ([1-9][0-9]{{0,18}})\.([1-9][0-9]{{0,8}})$", re.MULTILINE)
@@ -149,12 +150,12 @@ def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str
     """Give the head of the target, on which the baseline has to be the one that was compared with."""
     head = commits.head_of(github, repository, change.target)
     if head is None:
-        raise CannotTell(f"there is no branch {plain(change.target)!r} in {plain(repository)}")
+        raise CannotTell(f"there is no branch {quoted(change.target)} in {cut(repository)}")
     found = commits.entry_at(github, repository, commit=head, path=change.path)
     known = None if change.present is None else object_id("blob", change.present, like=head)
     if (None if found is None else found.id) != known:
         raise CannotTell(
-            f"the baseline on {plain(change.target)} changed meanwhile: {plain(change.path)} at {head[:12]} is not "
+            f"the baseline on {cut(change.target)} changed meanwhile: {cut(change.path)} at {head[:12]} is not "
             f"what this promotion was compared with at {change.head[:12]}; nothing was written",
             hint=_AGAIN,
         )
@@ -286,7 +287,7 @@ def _pull(found: Any) -> dict[str, Any]:
 
 
 def _url(pull: dict[str, Any]) -> str:
-    return plain(str(pull.get("html_url") or ""), limit=500)
+    return address(pull.get("html_url"))
 
 
 def _sum(text: str) -> str:

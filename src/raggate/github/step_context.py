@@ -13,7 +13,7 @@ from raggate.github.runner.results import name_of
 from raggate.inputs import git, sources
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
-from raggate.text.escape import log_line
+from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.github.publish import GitHubReporter, StepOutcome
@@ -51,7 +51,7 @@ class Runner:
             )
         paths = {key: Path(environment[name]) for key, name in names.items()}
         if not paths["workspace"].is_dir():
-            raise UsageError(f"GITHUB_WORKSPACE: {log_line(str(paths['workspace']))!r} is not a directory")
+            raise UsageError(f"GITHUB_WORKSPACE: {quoted(paths['workspace'])} is not a directory")
         return cls(**paths, environment=environment)
 
 

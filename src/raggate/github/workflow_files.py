@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from raggate.errors import UsageError
 from raggate.github.rest.client import GitHub
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 INPUT = "workflow"
 """The action's input that names the file."""
@@ -26,7 +26,7 @@ def check_name(workflow: str) -> None:
     """
     if not _FILE.fullmatch(workflow.removeprefix(_FOLDER)):
         raise UsageError(
-            f"input {INPUT!r}: expected the name of a file in {_FOLDER}, such as {DEFAULT}; found {plain(workflow)!r}"
+            f"input {INPUT!r}: expected the name of a file in {_FOLDER}, such as {DEFAULT}; found {quoted(workflow)}"
         )
 
 

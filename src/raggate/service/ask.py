@@ -24,8 +24,8 @@ from raggate.service import signals
 from raggate.service.answer_limits import bounded
 from raggate.service.misses import Miss, lost, miss
 from raggate.text import jsonio
-from raggate.text.escape import plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""
@@ -115,7 +115,7 @@ def ended_early(api: Started) -> str | None:
     """Say how an API ended that was answered by to the last question, None while it lives: it may die of that."""
     time.sleep(WATCH_SECONDS)
     ended = api.died()
-    return None if ended is None else f"the API {plain(ended.message)} right after its last answer"
+    return None if ended is None else f"the API {cut(ended.message)} right after its last answer"
 
 
 class _Stop(Exception):
@@ -194,7 +194,7 @@ class _Suite:
     def _check_alive(self) -> None:
         ended = self._api.died()
         if ended is not None:
-            self._stop(f"the API {plain(ended.message)} after {self._done} of {len(self._questions)} questions")
+            self._stop(f"the API {cut(ended.message)} after {self._done} of {len(self._questions)} questions")
 
     def _stop(self, why: str) -> None:
         self.stopped = self.stopped or why
@@ -293,13 +293,11 @@ class _Suite:
             return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
         encoding = reply.headers.get("content-encoding", "identity")
         if encoding.lower() != "identity":
-            return miss(
-                "body", f"the body is encoded ({plain(encoding, limit=40)}), which was not asked for", status=200
-            )
+            return miss("body", f"the body is encoded ({cut(encoding, limit=40)}), which was not asked for", status=200)
         try:
             return bounded(self._adapter.parse(body, case))
         except ValueError as error:
-            return miss("schema", plain(str(error)), status=200)
+            return miss("schema", cut(error), status=200)
 
 
 def _leftover(reply: httpx.Response) -> int:
@@ -327,9 +325,9 @@ async def _refusal(reply: httpx.Response) -> Miss:
         body, _ = await _read(reply, _EXCERPT_BYTES)
     except httpx.TransportError:
         body = b""  # the status says enough
-    excerpt = plain(body[:2_000].decode("utf-8", "replace"), limit=200)
+    excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
     if reply.has_redirect_location:
-        excerpt = f"redirects to {plain(reply.headers['location'], limit=100)}, which is not followed"
+        excerpt = f"redirects to {cut(reply.headers['location'], limit=100)}, which is not followed"
     message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
     return miss("status", message, status=status, again=status in _RETRIED_STATUS)
 

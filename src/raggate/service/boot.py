@@ -22,8 +22,8 @@ from raggate.service.boot_hints import check_size, why_it_ended
 from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.growth import Expected, Growth
 from raggate.service.transport import MAX_BODY_BYTES, Exchange, Wire
-from raggate.text.escape import log_line, plain
 from raggate.text.numbers import fixed, setting
+from raggate.text.quote import cut, quoted
 
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
@@ -103,7 +103,7 @@ def up(
 def _start(api: Api, workspace: Workspace, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
     if api.url is not None:
         _check_elsewhere(api.url, workspace)
-        say(f"waiting for the API at {log_line(api.url)}")
+        say(f"waiting for the API at {api.url}")
         yield _Elsewhere(api.url)
         return
     name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
@@ -121,7 +121,7 @@ def _check_elsewhere(url: str, workspace: Workspace) -> None:
     if not workspace.in_action or not own or _listening(url):
         return
     raise UsageError(
-        f"api.url: {plain(host)!r} is the container that raggate runs in, not the machine around it",
+        f"api.url: {quoted(host)} is the container that raggate runs in, not the machine around it",
         hint="An API in a service container of the job is reached by the service's name, such as http://api:9000; one "
         "on the machine by the address of the network's gateway (`docker network inspect bridge`), when it listens on "
         "all addresses. Or let raggate start it: `api.container`.",
@@ -214,7 +214,7 @@ class _Wait:
                     break
                 self._give_up_if_hopeless(look, now)
                 if now >= news:
-                    self._say(log_line(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}"))
+                    self._say(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}")
                     news = now + self._pace.news
                 self._pause(now + self._pace.poll)
         self._announce()
@@ -283,29 +283,29 @@ class _Wait:
             raise CannotTell(
                 f"the API cannot become ready: {look.exchange.answer()}, and has done so for "
                 f"{setting(self._pace.patience)} s",
-                hint=f"Is `api.ready.health_path` ({plain(self._ready.health_path)}) a path of this API? "
+                hint=f"Is `api.ready.health_path` ({cut(self._ready.health_path)}) a path of this API? "
                 f"`api.ready.index_path` can be null.",
                 log=self._started.log_tail(),
             )
 
     def _situation(self) -> str:
-        """Say how far the API is, from the last look. Harmless text."""
+        """Say how far the API is, from the last look."""
         if self._last is None:
             return "it accepts connections but has not answered"
         exchange, state, error = self._last.exchange, self._last.state, self._last.error
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-            return f"it is not listening, no connection to {plain(self._started.base_url)} ({plain(str(error))})"
+            return f"it is not listening, no connection to {cut(self._started.base_url)} ({cut(error)})"
         if isinstance(error, httpx.TimeoutException):
             return f"it accepts connections but {exchange.request or 'a request'} is not answered in time"
         if isinstance(error, httpx.HTTPStatusError):
             return exchange.answer()
         if isinstance(error, httpx.HTTPError):
-            return f"its answer to {exchange.request or 'a request'} cannot be read ({plain(str(error))})"
+            return f"its answer to {exchange.request or 'a request'} cannot be read ({cut(error)})"
         if error is not None:
-            return f"it does not follow the protocol, {plain(str(error))}; {exchange.answer()}"
+            return f"it does not follow the protocol, {cut(error)}; {exchange.answer()}"
         if state is None or not state.healthy:
-            return f"it is not healthy, {plain(state.detail) if state and state.detail else exchange.answer()}"
-        return f"{self._doing(state)}, {self._count(state)}" + (f" ({plain(state.detail)})" if state.detail else "")
+            return f"it is not healthy, {cut(state.detail) if state and state.detail else exchange.answer()}"
+        return f"{self._doing(state)}, {self._count(state)}" + (f" ({cut(state.detail)})" if state.detail else "")
 
     def _doing(self, state: IndexState) -> str:
         if state.indexing:
@@ -345,4 +345,4 @@ class _Wait:
         text = f"the API is up after {fixed(self._clock.now() - self._begun, 1)} s: {self._count(state)}"
         if state.documents is not None and state.documents < self._expected.documents:
             text += f"; the index is incomplete, but has not changed for {setting(self._ready.settle)} s"
-        self._say(log_line(f"{text}; {state.detail}" if state.detail else text))
+        self._say(f"{text}; {state.detail}" if state.detail else text)

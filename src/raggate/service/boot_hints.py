@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from raggate.errors import CannotTell
 from raggate.models.service import ProcessExit
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
@@ -25,9 +25,9 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
     lines = (line[:_LONGEST] for line in log) if contained else ()
     tried = next((seen for line in lines if _READ_ONLY.search(line) and (seen := _PATH.search(line))), None)
     if tried is not None:
-        path = plain(tried[0], limit=200)
+        path = quoted(tried[0], limit=200)
         return (
-            f"It tried to write {path!r}, and its root file system is read-only. Name the directory in "
+            f"It tried to write {path}, and its root file system is read-only. Name the directory in "
             "`api.container.tmpfs` (it is then empty at every start), or set `api.container.read_only: false`."
         )
     if ended.service is not None:

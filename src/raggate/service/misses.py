@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import httpx
 
 from raggate.models.run import Failure, FailureKind
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense
 _HUNG_UP = ("Server disconnected", "peer closed connection")
@@ -23,7 +23,7 @@ class Miss:
 
 def lost(error: httpx.TransportError) -> Miss:
     """Say how a connection was lost, and whether that may be tried again."""
-    said = plain(str(error), limit=200) or type(error).__name__
+    said = cut(error, limit=200) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
         return miss("connection", f"cannot connect: {said}", again=True)
     hung_up = isinstance(error, httpx.NetworkError) or said.startswith(_HUNG_UP)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 MAX_BODY_BYTES = 1 << 20
 """The largest body that is read where nothing else is said."""
@@ -31,10 +31,10 @@ class Exchange:
         return self.status is not None and 300 <= self.status < 500 and self.status not in _TEMPORARY
 
     def answer(self) -> str:
-        """Tell request, status and the beginning of the body. Harmless text."""
+        """Tell request, status and the beginning of the body."""
         if self.status is None:
             return f"{self.request or 'a request'} got no answer"
-        body = plain(self.excerpt.decode("utf-8", "replace"), limit=200)
+        body = cut(self.excerpt.decode("utf-8", "replace"), limit=200)
         return f"{self.request} answers {self.status}" + (f": {body}" if body else " without a body")
 
 
@@ -73,7 +73,7 @@ class Wire(httpx.BaseTransport):
             httpx.HTTPError: also while the body is read, when it is too large or not complete in time.
         """
         exchange = self.exchange
-        exchange.request = plain(f"{request.method} {request.url.path}")
+        exchange.request = cut(f"{request.method} {request.url.path}")
         exchange.status, exchange.excerpt = None, b""
         now = self._now()
         end = min(now + self._seconds, self._deadline)

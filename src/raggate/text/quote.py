@@ -1,21 +1,24 @@
-"""Foreign values inside a sentence of raggate's own: where one begins and ends is clear, and none is long.
+"""Foreign values inside a sentence of raggate's own: each on one line, none long, and clear where it begins and ends.
 
 This is wording. What makes a sentence harmless where it is shown is `escape`.
 """
 
 from __future__ import annotations
 
+_SEEN = 4
+"""Times the limit: so much of a value is looked at, as most of it may be white space."""
+
 
 def quoted(value: object, *, limit: int = 300) -> str:
-    """Quote a value, as Python does: with at most `limit` characters between the quotes, an ellipsis included."""
-    text = str(value)
-    shown = repr(text[:limit])
-    if len(text) <= limit and len(shown) <= limit + 2:
+    """Quote a value, as Python does: at most `limit` characters between the quotes, an ellipsis included."""
+    text = cut(value, limit=limit)
+    shown = repr(text)
+    if len(shown) <= limit + 2:
         return shown
-    return f"{shown[0]}{cut(f'{shown[1:-1]}…', limit=limit)}{shown[0]}"
+    return f"{shown[0]}{cut(shown[1:-1], limit=limit)}{shown[0]}"
 
 
 def cut(value: object, *, limit: int = 300) -> str:
-    """Cut a value to `limit` characters, an ellipsis included, where raggate's own words follow it."""
-    text = str(value)
+    """Put a value on one line of at most `limit` characters, an ellipsis included."""
+    text = " ".join(str(value)[: limit * _SEEN].split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

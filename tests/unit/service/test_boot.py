@@ -337,14 +337,14 @@ class TestTimeout:
         outcome = bring_up(
             timeout=2, index_state=asking, respond=lambda _: httpx.Response(503, text="no \x1b[31mvector\nstore")
         )
-        assert "not healthy, GET /api/health answers 503: no [31mvector store" in outcome.message
+        assert "not healthy, GET /api/health answers 503: no \x1b[31mvector store" in outcome.message
 
     def test_unhealthy_in_its_own_words(self, bring_up):
         """What the adapter says of the health is shown."""
         outcome = bring_up(
             timeout=2, index_state=Script(IndexState(healthy=False, indexing=False, detail='status "sick\x1b"'))
         )
-        assert 'it is not healthy, status "sick "' in outcome.message
+        assert 'it is not healthy, status "sick\x1b"' in outcome.message
 
     def test_another_protocol(self, bring_up):
         """An answer of the wrong shape is told apart from a bad status."""

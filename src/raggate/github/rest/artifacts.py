@@ -18,7 +18,7 @@ from raggate.errors import CannotTell
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.text.dates import days_between
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 FILES = (
     *("config.json", "golden.jsonl", "results.jsonl", "baseline.json", "aside.json", "metrics.json", "verdict.json"),
@@ -79,7 +79,7 @@ class Artifact:
     @property
     def shown(self) -> str:
         """What messages call it."""
-        return f"the artifact {plain(self.name, limit=80)!r} of run {self.run}"
+        return f"the artifact {quoted(self.name, limit=80)} of run {self.run}"
 
 
 def find(github: GitHub, repository: str, run: int, name: str, *, since: str = "") -> Artifact | None:
@@ -139,7 +139,7 @@ def download(
     if artifact.expired is not False:
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
     if type(artifact.size) is not int or artifact.size > most_bytes:
-        shown = plain(repr(artifact.size), limit=40)
+        shown = cut(repr(artifact.size), limit=40)
         raise CannotTell(f"{which} is too large: at most {most_bytes} bytes are taken; found {shown}")
     try:
         data = github.download(f"/repos/{quote(repository)}/actions/artifacts/{artifact.id}/zip", limit=most_bytes)
@@ -188,7 +188,7 @@ def unpack(data: bytes, *, most_bytes: int = MOST_BYTES) -> Mapping[str, bytes]:
             _check_places(data, entries, archive.start_dir)
             return dict(_read(archive, _chosen(entries), most_bytes))
     except _BROKEN as error:
-        raise _refusal(f"it is broken ({type(error).__name__}: {plain(str(error), limit=120)})") from error
+        raise _refusal(f"it is broken ({type(error).__name__}: {cut(error, limit=120)})") from error
 
 
 def write_run(files: Mapping[str, bytes], directory: Path) -> None:
@@ -216,7 +216,7 @@ def _verify(data: bytes, digest: object, which: str) -> None:
         return
     told = _DIGEST.fullmatch(digest) if isinstance(digest, str) else None
     if told is None:
-        raise CannotTell(f"{which}: expected a digest `sha256:...`; found {plain(repr(digest), limit=100)}")
+        raise CannotTell(f"{which}: expected a digest `sha256:...`; found {cut(repr(digest), limit=100)}")
     if hashlib.sha256(data).hexdigest() != told[1].lower():
         raise CannotTell(f"{which} is not what GitHub received: its sha256 digest differs", hint=_AGAIN)
 
@@ -228,7 +228,7 @@ def _check(entries: Sequence[zipfile.ZipInfo], most_bytes: int) -> None:
         if entry.orig_filename in names:
             problem = "the name is there twice"
         if problem:
-            raise _refusal(f"entry {plain(entry.orig_filename, limit=80)!r}: {problem}")
+            raise _refusal(f"entry {quoted(entry.orig_filename, limit=80)}: {problem}")
         names.add(entry.orig_filename)
     if sum(entry.file_size for entry in entries) > most_bytes:
         raise _refusal(f"it holds more than {most_bytes} bytes")

@@ -15,8 +15,8 @@ from raggate.errors import UsageError
 from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import said
 from raggate.github.rest.tries import Call, Found, Tries
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, loads
+from raggate.text.quote import cut, quoted
 
 MOST_JSON_BYTES = 64 << 20
 """The largest JSON answer that is read: a page of a hundred comments of full length has about half."""
@@ -121,7 +121,7 @@ class GitHub:
                 return
             url = self._connection.locate(answer.onward, start=call.request.url)
             if not self._connection.home(url):
-                raise self._tries.error(call, f"its next page is at {plain(url.host)}, which is not followed")
+                raise self._tries.error(call, f"its next page is at {cut(url.host)}, which is not followed")
             if str(url) in seen or len(seen) >= _MOST_PAGES:
                 raise self._tries.error(call, "its pages do not end")
             seen.add(str(url))
@@ -211,8 +211,8 @@ class GitHub:
             url = httpx.URL()
         if not self._connection.home(url):
             raise UsageError(
-                f"GITHUB_GRAPHQL_URL: expected a URL at {plain(self._base)}, where the token may be sent; "
-                f"found {plain(self._graphql_url)!r}"
+                f"GITHUB_GRAPHQL_URL: expected a URL at {cut(self._base)}, where the token may be sent; "
+                f"found {quoted(self._graphql_url)}"
             )
         return url
 
@@ -248,7 +248,7 @@ class GitHub:
         try:
             return loads(answer.body)
         except ValueError as error:
-            excerpt = plain(answer.body[:200].decode("utf-8", "replace"), limit=80)
+            excerpt = cut(answer.body[:200].decode("utf-8", "replace"), limit=80)
             raise self._tries.error(
                 call,
                 f"expected JSON; found {excerpt!r}",

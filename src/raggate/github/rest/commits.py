@@ -14,7 +14,7 @@ from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.inputs.git_objects import Entry, find, is_id
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 MOST_FILE_BYTES = 40 << 20
 """GitHub takes no larger blob."""
@@ -59,7 +59,7 @@ class Moved(CannotTell):
 
     def __init__(self, branch: str, expected: str | None, found: str | None, *, hint: str = "") -> None:
         super().__init__(
-            f"the branch {plain(branch)!r} moved meanwhile: expected {_named(expected)}, found {_named(found)}; "
+            f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(found)}; "
             "nothing was written onto it",
             hint=hint or "Somebody else wrote at the same time. Look at what stands there, then start again.",
         )
@@ -131,7 +131,7 @@ def check_file(path: str, content: bytes = b"") -> None:
         UsageError: saying what is in the way.
     """
     if problem := _problem(path, content):
-        raise UsageError(f"the file {plain(path)!r} cannot be committed: {problem}", hint=_PLACED)
+        raise UsageError(f"the file {quoted(path)} cannot be committed: {problem}", hint=_PLACED)
 
 
 def _problem(path: str, content: bytes) -> str:
@@ -276,7 +276,7 @@ def _committed(found: Any, *, changed: bool) -> Committed:
     return Committed(
         sha=_id(found, "a commit"),
         verified=signed.get("verified") is True,
-        reason=plain(str(signed.get("reason") or "GitHub does not say"), limit=80),
+        reason=cut(signed.get("reason") or "GitHub does not say", limit=80),
         changed=changed,
     )
 

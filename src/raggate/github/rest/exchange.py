@@ -15,8 +15,8 @@ import httpx
 from raggate import __version__
 from raggate.errors import UsageError
 from raggate.github.rest.failures import GitHubError
-from raggate.text.escape import plain
 from raggate.text.numbers import fixed
+from raggate.text.quote import cut, quoted
 
 API_VERSION = "2022-11-28"
 """What the requests are written for. Servers from Enterprise Server 3.9 on know it, earlier ones ignore the header."""
@@ -99,7 +99,7 @@ class Connection:
             )
         except (OSError, ValueError, ImportError) as error:
             raise UsageError(
-                f"no connection to GitHub can be made: {plain(str(error))}",
+                f"no connection to GitHub can be made: {error}",
                 hint="Look at the CA file, SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY.",
             ) from error
 
@@ -120,11 +120,11 @@ class Connection:
         try:
             url = (start or self.base).join(text)
         except (httpx.InvalidURL, ValueError) as error:
-            raise GitHubError(f"GitHub sent a link that is no URL: {plain(text, limit=100)!r}") from error
+            raise GitHubError(f"GitHub sent a link that is no URL: {quoted(text, limit=100)}") from error
         if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
-            raise GitHubError(f"GitHub sent a link that is not followed: {plain(text, limit=100)!r}")
+            raise GitHubError(f"GitHub sent a link that is not followed: {quoted(text, limit=100)}")
         if self.base.scheme == "https" and url.scheme != "https":
-            raise GitHubError(f"GitHub sent a link to {plain(url.host)} without https, which is not followed")
+            raise GitHubError(f"GitHub sent a link to {cut(url.host)} without https, which is not followed")
         return url
 
     def exchange(self, request: Request) -> Answer:
@@ -145,7 +145,7 @@ class Connection:
                 return answer
             url = self.locate(location, start=url)
             if not request.leave and not self.home(url):
-                raise GitHubError(f"GitHub redirects to {plain(url.host)}, which is not followed")
+                raise GitHubError(f"GitHub redirects to {cut(url.host)}, which is not followed")
         raise GitHubError(f"GitHub redirects more than {MOST_REDIRECTS} times")
 
     def _send(self, request: Request, url: httpx.URL, *, home: bool) -> tuple[Answer, str]:
@@ -183,9 +183,9 @@ def _base(api_url: str) -> httpx.URL:
     try:
         url = httpx.URL(api_url.rstrip("/"))
     except httpx.InvalidURL as error:
-        raise UsageError(f"GITHUB_API_URL is no URL: {plain(api_url)!r}") from error
+        raise UsageError(f"GITHUB_API_URL is no URL: {quoted(api_url)}") from error
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
-        raise UsageError(f"GITHUB_API_URL: expected a URL with http or https; found {plain(url.host or api_url)!r}")
+        raise UsageError(f"GITHUB_API_URL: expected a URL with http or https; found {quoted(url.host or api_url)}")
     return url
 
 
@@ -204,3 +204,11 @@ def _certificates(ca_file: Path | None) -> ssl.SSLContext:
     if ca_file is not None:
         context.load_verify_locations(cafile=ca_file)
     return context
+
+
+def address(value: object) -> str:
+    """Give the address of a page that GitHub names; empty for none, for what cannot be printed and what is too long."""
+    return value if isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_ADDRESS else ""
+
+
+_LONGEST_ADDRESS = 1000

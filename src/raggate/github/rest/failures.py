@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from raggate.errors import CannotTell
-from raggate.text.escape import plain
 from raggate.text.jsonio import loads
+from raggate.text.quote import cut
 
 _FORK = (
     "The token of a pull request from a fork or from Dependabot can only read, whatever the workflow says: "
@@ -112,7 +112,7 @@ def advice(method: str, path: str, status: int, headers: Mapping[str, str]) -> s
     if status not in {403, 404}:
         return ""
     line = permission(method, path)
-    accepted = plain(headers.get("x-accepted-github-permissions", ""), limit=120)
+    accepted = cut(headers.get("x-accepted-github-permissions", ""), limit=120)
     parts = []
     if line:
         parts.append(_GRANT.format(line))
@@ -136,7 +136,7 @@ def to_write(error: GitHubError) -> GitHubError:
 
 
 def said(body: bytes) -> str:
-    """Give what GitHub says about a refusal, as one harmless line; empty when it says nothing that can be read."""
+    """Give what GitHub says about a refusal, as one line; empty when it says nothing that can be read."""
     try:
         found = loads(body)
     except ValueError:
@@ -146,7 +146,7 @@ def said(body: bytes) -> str:
     errors = found.get("errors")
     details = [_detail(error) for error in errors[:5]] if isinstance(errors, list) else []
     message = found.get("message")
-    return plain("; ".join(part for part in (message if isinstance(message, str) else "", *details) if part))
+    return cut("; ".join(part for part in (message if isinstance(message, str) else "", *details) if part))
 
 
 def graphql_failure(body: bytes) -> tuple[int, bytes]:

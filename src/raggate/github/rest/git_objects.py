@@ -10,7 +10,7 @@ from raggate.errors import UsageError
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 MOST_ENTRIES = 50_000
 """Entries of trees, directories among them, that are looked at below one directory."""
@@ -165,4 +165,4 @@ class Objects:
         return str(value)
 
     def _strange(self, expected: str, *, hint: str = "") -> GitHubError:
-        return GitHubError(f"GitHub: {plain(self._base)}: expected {expected}; found something else", hint=hint)
+        return GitHubError(f"GitHub: {cut(self._base)}: expected {expected}; found something else", hint=hint)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from raggate.github.rest.client import GitHub
+from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError
-from raggate.text.escape import plain
 
 ACTIONS_LOGIN = "github-actions[bot]"
 """Who writes with the token of a workflow."""
@@ -195,7 +195,7 @@ def _comment(found: Any) -> Comment | None:
     return Comment(
         id=found["id"],
         node_id=node_id if isinstance(node_id, str) else "",
-        url=plain(url, limit=1000) if isinstance(url, str) else "",
+        url=address(url),
         body=body if isinstance(body, str) else "",
         author=_author(found.get("user")),
     )

@@ -13,8 +13,8 @@ from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, said
 from raggate.github.rest.retry import MOST_RETRIES, Attempt, GiveUp, Wait, ambiguous, decide
 from raggate.github.runner.secrets import redact
-from raggate.text.escape import plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut
 
 BETWEEN_WRITES_S = 1.0
 BETWEEN_NOTIFICATIONS_S = 3.0
@@ -133,7 +133,7 @@ class Tries:
 
     def error(self, call: Call, problem: str, *, status: int | None = None, hint: str = "") -> GitHubError:
         """Make the error for an answer that cannot be used."""
-        message = f"GitHub: {call.request.method} {plain(call.path)}: {problem}"
+        message = f"GitHub: {call.request.method} {cut(call.path)}: {problem}"
         return GitHubError(redact(message, [self._token]), status=status, hint=hint)
 
     def _try(self, call: Call, number: int) -> Answer | _Failure:
@@ -175,16 +175,16 @@ class Tries:
     def _wait(self, call: Call, wait: Wait, number: int) -> None:
         self._left_s -= wait.seconds
         self._say(
-            f"GitHub: {call.request.method} {plain(call.path)} again in {setting(wait.seconds)} s because of "
+            f"GitHub: {call.request.method} {cut(call.path)} again in {setting(wait.seconds)} s because of "
             f"{wait.reason} (retry {number} of {MOST_RETRIES})"
         )
         self._sleep(wait.seconds)
 
     def _refusal(self, call: Call, failure: _Failure, decision: Wait | GiveUp, *, uncertain: bool) -> GitHubError:
         method, answer, status = call.request.method, failure.answer, failure.attempt.status
-        request = f"{method} {plain(call.path)}"
+        request = f"{method} {cut(call.path)}"
         if answer is None:
-            problem = f"{type(failure.cause).__name__} {plain(str(failure.cause))}".strip()
+            problem = f"{type(failure.cause).__name__} {cut(failure.cause)}".strip()
             parts = [f"GitHub did not answer {request}: {problem}"]
         else:
             parts = [": ".join(part for part in (f"GitHub answers {request} with {status}", said(answer.body)) if part)]

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from raggate.errors import UsageError
-from raggate.text.escape import plain
 from raggate.text.jsonio import loads
+from raggate.text.quote import cut
 
 MOST_EVENT_BYTES = 32 << 20
 """GitHub sends no event larger than 25 MB."""
@@ -233,7 +233,7 @@ class _Part:
     keys: tuple[str, ...] = ()
 
     def where(self, key: str) -> str:
-        return plain(".".join((*self.keys, key)))
+        return cut(".".join((*self.keys, key)))
 
     def part(self, key: str, *, optional: bool = False) -> _Part:
         value = self.found.get(key)
@@ -287,22 +287,22 @@ class _Part:
 
 
 def _payload(path: Path) -> _Part:
-    where = f"the event file {plain(str(path))} (GITHUB_EVENT_PATH)"
+    where = f"the event file {cut(path)} (GITHUB_EVENT_PATH)"
     try:
         if not path.is_file():
             raise UsageError(f"{where} is no file")
         with path.open("rb") as file:
             data = file.read(MOST_EVENT_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{where} cannot be read: {plain(str(error))}") from error
+        raise UsageError(f"{where} cannot be read: {error}") from error
     if len(data) > MOST_EVENT_BYTES:
         raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
     try:
         found = loads(data)
     except ValueError as error:
-        raise UsageError(f"{where} is no JSON: {plain(str(error))}") from error
+        raise UsageError(f"{where} is no JSON: {error}") from error
     if not isinstance(found, dict):
-        raise UsageError(f"{where}: expected an object; found {plain(repr(found), limit=40)}")
+        raise UsageError(f"{where}: expected an object; found {cut(repr(found), limit=40)}")
     return _Part(found)
 
 
@@ -324,7 +324,7 @@ def _url(text: str, where: str) -> str:
 
 
 def _wrong(where: str, expected: str, value: object) -> UsageError:
-    found = "nothing" if value is None else plain(repr(value), limit=80)
+    found = "nothing" if value is None else cut(repr(value), limit=80)
     source = "" if where.startswith("GITHUB_") else "the event's "
     return UsageError(f"{source}{where}: expected {expected}; found {found}")
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from raggate.config import first_run
 from raggate.errors import UsageError
 from raggate.github import workflow_files
-from raggate.text.escape import plain
 from raggate.text.nearest import nearest
+from raggate.text.quote import quoted
 
 DEFAULTS: Mapping[str, str] = {
     "command": "check",
@@ -93,7 +93,7 @@ def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
     unknown = sorted(words - set(first_run.SETTINGS))
     if unknown:
         raise UsageError(
-            f"input {first_run.INPUT!r}: expected any of {', '.join(first_run.SETTINGS)}; found {plain(unknown[0])!r}"
+            f"input {first_run.INPUT!r}: expected any of {', '.join(first_run.SETTINGS)}; found {quoted(unknown[0])}"
         )
     return words
 
@@ -112,7 +112,7 @@ def _name(variable: str) -> str:
 
 
 def _shown(name: str, value: str) -> str:
-    return "a value that is not shown" if name == _SECRET else repr(plain(value))
+    return "a value that is not shown" if name == _SECRET else quoted(value)
 
 
 def _check(name: str, value: str) -> None:
@@ -121,10 +121,10 @@ def _check(name: str, value: str) -> None:
     if not value.isprintable():
         raise UsageError(f"input {name!r}: expected one line of printable text; found {_shown(name, value)}")
     if name in CHOICES and value not in CHOICES[name]:
-        raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {plain(value)!r}")
+        raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {quoted(value)}")
 
 
 def _unknown(name: str) -> UsageError:
     close = nearest(name, DEFAULTS)
     advice = f"; did you mean {close!r}?" if close else ""
-    return UsageError(f"unknown input {plain(name)!r}{advice}", hint=f"Known: {', '.join(DEFAULTS)}.")
+    return UsageError(f"unknown input {quoted(name)}{advice}", hint=f"Known: {', '.join(DEFAULTS)}.")

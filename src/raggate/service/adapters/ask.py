@@ -17,7 +17,7 @@ from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import jsonio
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
@@ -101,7 +101,7 @@ class AskAdapter:
         try:
             coverage = self._parse(body, _PROBE, retrieval_only=True).coverage
         except ValueError as error:
-            return {}, f"POST {_PATH}: {plain(str(error))}"
+            return {}, f"POST {_PATH}: {error}"
         if not coverage:
             return {}, f"POST {_PATH}: the API gives no debug.indexing_coverage"
         return coverage, ""
@@ -110,8 +110,8 @@ class AskAdapter:
         try:
             root = jsonio.loads(body)
         except ValueError as error:
-            found = plain(body[:400].decode("utf-8", "replace"), limit=60)
-            raise ValueError(f"the body: expected JSON, found {found!r}: {error}") from None
+            found = quoted(body[:400].decode("utf-8", "replace"), limit=60)
+            raise ValueError(f"the body: expected JSON, found {found}: {error}") from None
         if type(root) is not dict:
             _refuse("the body", "a mapping", root)
         if (debug := root.get("debug")) is None:
@@ -288,4 +288,4 @@ def _shown(found: Any) -> str:
         return "nothing"
     if isinstance(found, list):
         return "a list"
-    return "a mapping" if isinstance(found, dict) else plain(jsonio.dumps(found).decode(), limit=60)
+    return "a mapping" if isinstance(found, dict) else cut(jsonio.dumps(found).decode(), limit=60)

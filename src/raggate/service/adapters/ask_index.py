@@ -9,8 +9,8 @@ import httpx
 
 from raggate.service.adapters.health import is_unhealthy
 from raggate.text import jsonio
-from raggate.text.escape import plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut
 
 _NOT_OFFERED = frozenset((404, 405, 501))
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
@@ -22,7 +22,7 @@ def health_problem(client: httpx.Client, path: str) -> str:
     if status != 200:
         return f"GET {path}: {status_text(status, body)}"
     said = _mapping(body).get("status")
-    return f"GET {path}: its status is {plain(jsonio.dumps(said).decode(), limit=60)}" if is_unhealthy(said) else ""
+    return f"GET {path}: its status is {cut(jsonio.dumps(said).decode(), limit=60)}" if is_unhealthy(said) else ""
 
 
 def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
@@ -46,7 +46,7 @@ def _mapping(body: bytes) -> dict[str, Any]:
 
 def status_text(status: int, body: bytes) -> str:
     """Write a status with the beginning of its body."""
-    excerpt = plain(body[:2_000].decode("utf-8", "replace"), limit=200)
+    excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
     return f"HTTP {status} {excerpt}".rstrip()
 
 

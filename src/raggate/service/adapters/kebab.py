@@ -27,9 +27,9 @@ from raggate.service.adapters import kebab_process, kebab_wire
 from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult, questions_of
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
+from raggate.text.quote import cut
 
 BULK = 100
 """The most questions that one `search --bulk` takes."""
@@ -284,7 +284,7 @@ class _Asking:
                 [*settings.command, *config, *words], given, bounds, cwd=settings.root, environment=environment
             )
         except (OSError, ValueError) as error:
-            message = f"cannot run {plain(settings.command[0])}: {plain(str(error))}"
+            message = f"cannot run {cut(settings.command[0])}: {error}"
             return Failure(kind="connection", message=message)
 
 
@@ -294,7 +294,7 @@ def _parsed(read: Callable[[], Response]) -> _Outcome:
     except kebab_wire.Refused as error:
         return error.failure
     except ValueError as error:
-        return Failure(kind="schema", message=plain(str(error)))
+        return Failure(kind="schema", message=cut(error))
 
 
 def _checked(response: Response, code: int) -> Response:
@@ -316,9 +316,9 @@ def _failure(ended: Ended, settings: KebabSettings, *, fine: tuple[int, ...] = (
     try:
         told = kebab_wire.find_error(ended.errors)
     except ValueError as error:
-        return Failure(kind="schema", message=plain(str(error)))
+        return Failure(kind="schema", message=cut(error))
     if told is not None:
         return told
-    last = plain(ended.errors[-2000:].decode("utf-8", "replace"), limit=200)
+    last = cut(ended.errors[-2000:].decode("utf-8", "replace"), limit=200)
     how = f"was killed by signal {-ended.code}" if ended.code < 0 else f"ended with code {ended.code}"
     return Failure(kind="status", message=f"kebab {how}{f': {last}' if last else ''}")

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response
 from raggate.text.anchors import written
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, loads
+from raggate.text.quote import cut, quoted
 
 MAX_HITS = 1_000
 MAX_CITATIONS = 1_000
@@ -106,10 +106,10 @@ def _failure(raw: Any, where: str) -> Failure:
     if "schema_version" in raw:  # inside an item the error may go without
         _check_version(raw, "error", where)
     code = _text(raw, "code", f"{where}.code")
-    message = f"kebab: {plain(code, limit=60)}: {plain(_text(raw, 'message', f'{where}.message'))}"
+    message = f"kebab: {cut(code, limit=60)}: {cut(_text(raw, 'message', f'{where}.message'))}"
     hint = raw.get("hint")
     if isinstance(hint, str) and hint.strip():
-        message += f" ({plain(hint, limit=120)})"
+        message += f" ({cut(hint, limit=120)})"
     return Failure(kind=_KINDS.get(code, "status"), message=message)
 
 
@@ -176,15 +176,15 @@ def _check_version(root: dict[str, Any], name: str, where: str) -> None:
     if found is None or found[1] != name:
         _refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", said)
     if int(found[2]) != MAJOR:
-        raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {plain(str(said))}")
+        raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(said)}")
 
 
 def _object(data: bytes) -> dict[str, Any]:
     try:
         root = loads(data)
     except ValueError as error:
-        found = plain(data[:400].decode("utf-8", "replace"), limit=60)
-        raise ValueError(f"expected JSON, found {found!r}: {error}") from None
+        found = quoted(data[:400].decode("utf-8", "replace"), limit=60)
+        raise ValueError(f"expected JSON, found {found}: {error}") from None
     if not isinstance(root, dict):
         _refuse("the output", "a mapping", root)
     result: dict[str, Any] = root
@@ -220,5 +220,5 @@ def _number(value: Any, where: str) -> float | None:
 
 
 def _refuse(where: str, expected: str, found: Any) -> NoReturn:
-    shown = "nothing" if found is _ABSENT else plain(dumps(found).decode(), limit=60)
+    shown = "nothing" if found is _ABSENT else cut(dumps(found).decode(), limit=60)
     raise ValueError(f"{where}: expected {expected}, found {shown}")

@@ -19,8 +19,8 @@ from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
 from raggate.service.adapters.mapped_response import holds, load, prefixes, read, whole
-from raggate.text.escape import plain
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
+from raggate.text.quote import cut, quoted
 
 MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
@@ -73,7 +73,7 @@ class MappedAdapter:
         path, query = filled_path(request.path, values), filled_query(request.query, values)
         if len(path) + len(urlencode(query)) > MAX_URL:
             raise UsageError(
-                f"case {plain(case.id)!r} makes a URL of more than {MAX_URL} characters",
+                f"case {quoted(case.id)} makes a URL of more than {MAX_URL} characters",
                 hint="Send {question} in ask.mapped.ask.body.",
             )
         body = None if request.body is None else filled_json(request.body, values)
@@ -91,7 +91,7 @@ class MappedAdapter:
                 load(body), self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only
             )  # fmt: skip
         except ValueError as error:
-            raise ValueError(f"{error} (case {plain(case.id, limit=60)!r})") from None
+            raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands: its health, and what `mapped.index` says.
@@ -190,4 +190,4 @@ def _count(written: str | None, root: Any) -> int | None:
 
 
 def _status_text(status: int, body: bytes) -> str:
-    return f"HTTP {status} {plain(body[:2_000].decode('utf-8', 'replace'), limit=200)}".rstrip()
+    return f"HTTP {status} {cut(body[:2_000].decode('utf-8', 'replace'), limit=200)}".rstrip()

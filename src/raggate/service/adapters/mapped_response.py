@@ -13,8 +13,8 @@ from raggate.models.run import Chunk, Reference, Response
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import anchors, jsonio
-from raggate.text.escape import plain
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.text.quote import quoted
 
 MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
@@ -36,8 +36,8 @@ def load(body: bytes) -> Any:
     try:
         return jsonio.loads(body)
     except ValueError as error:
-        found = plain(body[:400].decode("utf-8", "replace"), limit=60)
-        raise ValueError(f"the body: expected JSON, found {found!r}: {error}") from None
+        found = quoted(body[:400].decode("utf-8", "replace"), limit=60)
+        raise ValueError(f"the body: expected JSON, found {found}: {error}") from None
 
 
 def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:

@@ -17,8 +17,8 @@ from raggate.service import dockerignore
 from raggate.service.backends import event_stream
 from raggate.service.backends.engine import Client, engine_errors, reason
 from raggate.service.backends.processes import Log
-from raggate.text.escape import plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut, quoted
 
 BUILT = "raggate.built"
 """Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
@@ -46,10 +46,10 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
     root = workspace.root.resolve()
     context = (root / settings.context).resolve()
     if not context.is_dir() or not context.is_relative_to(root):
-        raise UsageError(f"{key}.build.context: {plain(settings.context)!r} is not a directory of the repository")
+        raise UsageError(f"{key}.build.context: {quoted(settings.context)} is not a directory of the repository")
     if not (context / settings.dockerfile).is_file():
         raise UsageError(
-            f"{key}.build.dockerfile: there is no {plain(settings.dockerfile)!r} in {plain(settings.context)!r}"
+            f"{key}.build.dockerfile: there is no {quoted(settings.dockerfile)} in {quoted(settings.context)}"
         )
     workspace.say(f"building the image ({key}.build)")
     with Log(workspace.out / "build.log") as log:
@@ -69,7 +69,7 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
                 log=log.tail(),
             ) from None
         except engine_errors(_BuildError) as error:
-            why = plain(str(error)) if isinstance(error, _BuildError) else reason(error)
+            why = cut(error) if isinstance(error, _BuildError) else reason(error)
             raise CannotTell(
                 f"{key}.build: the image could not be built: {why}",
                 hint="The whole output is in build.log of the run directory. The builder is the engine's own; a "

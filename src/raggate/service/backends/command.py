@@ -17,8 +17,8 @@ from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Child, Family, Log
-from raggate.text.escape import plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut, quoted
 
 _PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
 _AT_ONCE = 10.0
@@ -40,7 +40,7 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
     # before anything is started, so that a mistake costs nobody the time
     names = {f"service.{name}": name for name in settings.services}
     if not _plan(settings, workspace, 0, names).cwd.is_dir():
-        raise UsageError(f"api.command.cwd: {plain(settings.cwd)!r} is not a directory")
+        raise UsageError(f"api.command.cwd: {quoted(settings.cwd)} is not a directory")
     with (
         beside.started(settings.services, workspace) as (addresses, lost),
         Log(workspace.out / "api.log", workspace.secrets) as log,
@@ -150,10 +150,10 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
         return filled
 
     passed = {name: workspace.environment[name] for name in settings.pass_env if name in workspace.environment}
-    own = {name: fill(f"api.command.env.{plain(name)}", text) for name, text in settings.env.items()}
+    own = {name: fill(f"api.command.env.{cut(name)}", text) for name, text in settings.env.items()}
     wrong = next((name for name in own if not name or "=" in name or "\0" in name), None)
     if wrong is not None:
-        raise UsageError(f"api.command.env: {plain(wrong)!r} cannot be the name of a variable")
+        raise UsageError(f"api.command.env: {quoted(wrong)} cannot be the name of a variable")
     plan = _Plan(
         build=tuple(words(f"api.command.build[{index}]", step) for index, step in enumerate(settings.build)),
         run=words("api.command.run", settings.run),
@@ -204,24 +204,24 @@ def _run(family: Family, plan: _Plan, log: Log) -> Child:
         if not isinstance(error, FileNotFoundError):
             hint = "It must be an executable file for this machine."
         raise UsageError(
-            f"api.command.run: `{_shown(plan.run)}` cannot be started in {plain(str(plan.cwd))!r}: "
+            f"api.command.run: `{_shown(plan.run)}` cannot be started in {quoted(plan.cwd)}: "
             f"{_why_not(plan.run, plan.cwd, error)}",
             hint=hint,
         ) from None
 
 
 def _why_not(words: tuple[str, ...], cwd: Path, error: OSError | ValueError) -> str:
-    command = plain(words[0])
+    command = quoted(words[0])
     if isinstance(error, FileNotFoundError):
         if "/" not in words[0]:
-            return f"no command {command!r} on PATH"
+            return f"no command {command} on PATH"
         if (cwd / words[0]).exists():
-            return f"{command!r} is there, but not the interpreter it names"
-        return f"no file {command!r}"
+            return f"{command} is there, but not the interpreter it names"
+        return f"no file {command}"
     if isinstance(error, PermissionError):
-        return f"{command!r} is not executable"
-    return plain(getattr(error, "strerror", None) or str(error))
+        return f"{command} is not executable"
+    return cut(getattr(error, "strerror", None) or error)
 
 
 def _shown(words: tuple[str, ...]) -> str:
-    return plain(shlex.join(words), limit=200)
+    return cut(shlex.join(words), limit=200)

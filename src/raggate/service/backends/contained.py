@@ -17,7 +17,7 @@ from raggate.service.backends.engine import Client, connected, engine_errors, re
 from raggate.service.backends.images import declared_volumes
 from raggate.service.backends.networking import IMPATIENT, NO_RESOLVER
 from raggate.service.backends.processes import Log
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 _DRAIN = 0.5
 _HEALTH_SECONDS = 0.5
@@ -172,7 +172,7 @@ class Running:
                 for piece in client.logs(self.id, stdout=True, stderr=True, stream=True, follow=True):
                     self.log.feed(piece)
         except engine_errors(CannotTell) as error:
-            self.log.feed(f"[the log ends here: {plain(str(error))}]\n".encode())
+            self.log.feed(f"[the log ends here: {cut(error)}]\n".encode(errors="replace"))
         self.log.end_line()
 
     def _wait(self) -> None:
@@ -206,7 +206,7 @@ class Running:
                     health = client.inspect_container(self.id)["State"].get("Health") or {}
                     if health.get("Status") == "unhealthy":
                         last = (health.get("Log") or [{}])[-1]
-                        output = plain(str(last.get("Output") or ""), limit=200)
+                        output = cut(last.get("Output") or "", limit=200)
                         message = f"was found unhealthy by its image's health check ({output})"
                         self._ended = ProcessExit(message=message)
                     time.sleep(_HEALTH_SECONDS)

@@ -14,7 +14,7 @@ from typing import Any
 from raggate.errors import CannotTell
 from raggate.service import signals
 from raggate.service.backends import lives
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 OLDEST_API = (1, 41)
 """Docker 20.10; older engines lack private IPC by default."""
@@ -66,13 +66,13 @@ def connected(
         client = _once_more(docker.APIClient(version=version, timeout=seconds, **options))
     except engine_errors(ValueError) as error:
         raise CannotTell(
-            f"the Docker engine at {plain(host)} does not answer: {reason(error)}",
+            f"the Docker engine at {cut(host)} does not answer: {reason(error)}",
             hint=f"Start it, or name another in DOCKER_HOST. {_ELSEWHERE}",
         ) from None
     try:
         if tuple(int(part) for part in version.split(".")) < OLDEST_API:
             raise CannotTell(
-                f"the Docker engine at {plain(host)} is too old: API {plain(version)}",
+                f"the Docker engine at {cut(host)} is too old: API {cut(version)}",
                 hint="raggate needs API 1.41, which is Docker 20.10 of December 2020.",
             )
         # HOME may hold what an earlier step of the job has put there, and credentials name programs to run. An entry
@@ -117,7 +117,7 @@ def _check_socket(host: str) -> None:
         is_socket = False
     if not is_socket:
         raise CannotTell(
-            f"there is no Docker socket at {plain(str(path))}, and `api.container` and `services` need an engine",
+            f"there is no Docker socket at {cut(path)}, and `api.container` and `services` need an engine",
             hint=f"Use a runner with Docker and hand its socket in, or set DOCKER_HOST. {_ELSEWHERE}",
         )
 
@@ -131,14 +131,14 @@ def engine_errors(*more: type[Exception]) -> tuple[type[Exception], ...]:
 
 
 def reason(error: Exception) -> str:
-    """Say in a few words why a call of the engine failed. Harmless text."""
+    """Say in a few words why a call of the engine failed."""
     explanation = getattr(error, "explanation", None)
     text = str(explanation or error)
     if "Permission denied" in text:
         return "permission denied (add the user to the group that owns the socket, or run as root)"
     if "Connection refused" in text:
         return "connection refused"
-    return plain(text, limit=400)
+    return cut(text, limit=400)
 
 
 def step_label(environment: Mapping[str, str]) -> dict[str, str]:
@@ -239,9 +239,9 @@ def remove_labelled(
             outcomes = pool.map(lambda item: _attempt(remove, item[0]), found)
             for (_, name), problem in zip(found, outcomes, strict=True):
                 if problem is None:
-                    removed.append(f"{kind} {plain(name)}")
+                    removed.append(f"{kind} {cut(name)}")
                 else:
-                    failed.append(f"{kind} {plain(name)}: {problem}")
+                    failed.append(f"{kind} {cut(name)}: {problem}")
 
     def containers() -> list[tuple[str, str]]:
         return [(one["Id"], one["Names"][0].lstrip("/")) for one in client.containers(all=True, filters=filters)]

@@ -21,8 +21,8 @@ from raggate.service.backends.engine import Client
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log
 from raggate.service.backends.surroundings import Own
-from raggate.text.escape import log_line, plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut
 
 _POLL = 0.1
 _PROBE_SECONDS = 2.0
@@ -84,7 +84,7 @@ def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
     labels = engine.labels(workspace.environment)
     for one in parts.values():
         for text in one.settings.relaxed():
-            workspace.say(log_line(f"relaxed: {one.key}.{text}"))
+            workspace.say(f"relaxed: {one.key}.{text}")
     with ExitStack() as stack:
         client = stack.enter_context(engine.connected(workspace.environment))
         own = surroundings.own(client)
@@ -267,9 +267,9 @@ def _probe(ready: ServiceReady, address: str) -> str | None:
                 httpx.Client(trust_env=False, timeout=_PROBE_SECONDS) as client,
                 client.stream("GET", url) as response,
             ):
-                return None if response.is_success else f"GET {plain(ready.http.path)} answers {response.status_code}"
+                return None if response.is_success else f"GET {cut(ready.http.path)} answers {response.status_code}"
     except (OSError, httpx.HTTPError) as error:
-        return f"no connection ({plain(str(error) or type(error).__name__)})"
+        return f"no connection ({cut(error) or type(error).__name__})"
     return None
 
 

@@ -12,8 +12,8 @@ from raggate.errors import CannotTell
 from raggate.models.service import Workspace
 from raggate.service.backends import builds, event_stream, pull_errors
 from raggate.service.backends.engine import Client, engine_errors, reason
-from raggate.text.escape import plain
 from raggate.text.numbers import setting
+from raggate.text.quote import cut
 
 _TRIES = 3
 _PULL_SECONDS = 600.0
@@ -125,7 +125,7 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
                 hint="Does its registry answer? Try again later, or pull it in a step before.",
             ) from None
         except engine_errors(_PullError) as error:
-            why = plain(str(error)) if isinstance(error, _PullError) else reason(error)
+            why = cut(error) if isinstance(error, _PullError) else reason(error)
         else:
             return
         if (found := pull_errors.lasting(name, why)) is not None:

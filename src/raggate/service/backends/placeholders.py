@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from raggate.errors import UsageError
-from raggate.text.escape import plain
 from raggate.text.nearest import nearest
+from raggate.text.quote import cut
 
 # `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
 _PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
@@ -41,4 +41,4 @@ class Filler:
         close = nearest(name, self._values)
         advice = f"; did you mean {{{close}}}?" if close else ""
         listed = ", ".join(f"{{{one}}}" for one in self._values)
-        raise UsageError(f"{key}: unknown placeholder {{{plain(name)}}}{advice}", hint=f"Known here: {listed}.")
+        raise UsageError(f"{key}: unknown placeholder {{{cut(name)}}}{advice}", hint=f"Known here: {listed}.")

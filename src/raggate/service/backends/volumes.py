@@ -14,7 +14,7 @@ from typing import Any
 
 from raggate.errors import CannotTell, UsageError
 from raggate.service.backends.engine import Client, engine_errors, reason
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 _PIECE = 1 << 18
 _BLOCK = tarfile.BLOCKSIZE
@@ -76,7 +76,7 @@ def _link(path: Path, root: Path, name: str) -> str:
     target = Path(os.path.realpath(path))
     if not target.is_relative_to(root):
         raise UsageError(
-            f"vault {name!r}: {plain(path.relative_to(root).as_posix())} is a link out of the vault",
+            f"vault {name!r}: {cut(path.relative_to(root).as_posix())} is a link out of the vault",
             hint="Replace it by a copy of what it stands for.",
         )
     return PurePosixPath(os.path.relpath(target, path.parent)).as_posix()

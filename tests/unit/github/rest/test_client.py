@@ -14,6 +14,7 @@ from raggate.errors import UsageError
 from raggate.github.rest import client as module
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError, permission
+from raggate.text.escape import plain
 
 API = "https://api.example.org"
 TOKEN = "ghs_0123456789abcdefSECRET"  # noqa: S105
@@ -251,7 +252,7 @@ def test_graphql() -> None:
     fake = Fake(ok({"data": {"a": 1}}), ok({"data": None, "errors": [{"type": "FORBIDDEN", "message": "no\x1b[1m"}]}))
     with fake.client(api_url="https://git.example.org/api/v3") as github:
         assert github.graphql("query { a }", {"x": 1}) == {"a": 1}
-        with pytest.raises(GitHubError, match=r"no \[1m"):
+        with pytest.raises(GitHubError, match=r"no\x1b\[1m"):
             github.graphql("query { a }", {})
     assert str(fake.requests[0].url) == "https://git.example.org/api/graphql"
     assert json.loads(fake.requests[0].content) == {"query": "query { a }", "variables": {"x": 1}}
@@ -371,7 +372,8 @@ def test_errors_are_harmless() -> None:
     body = {"message": f"bad\n::error::{TOKEN}\x1b[2J", "errors": [{"field": "base", "code": "invalid"}, "text"]}
     with Fake(httpx.Response(422, json=body)).client() as github, pytest.raises(GitHubError) as caught:
         github.send("POST", "/repos/o/r/pulls", {})
-    text = caught.value.message
+    assert len(caught.value.lines) == 1
+    text = plain(caught.value.message)
     assert text == "GitHub answers POST /repos/o/r/pulls with 422: bad ::error::*** [2J; base invalid; text"
     assert caught.value.status == 422
 

@@ -124,7 +124,7 @@ def test_answers_and_refusals(settings: Any) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "kind", "message"),
     [
-        ("garbage", "schema", "expected JSON, found '<html> [31m not JSON'"),
+        ("garbage", "schema", "expected JSON, found '<html>\\x1b[31m not JSON'"),
         ("error", "connection", "kebab: model_unreachable: no model at that address (look at the log)"),
         ("error_v2", "schema", "this adapter speaks error.v1, found error.v2"),
         ("v2", "schema", "v1, found "),
