@@ -113,10 +113,10 @@ def test_annotation_of_a_step(text: str) -> None:
 def test_pages_without_a_verdict(text: str) -> None:
     """Comment, alert, summary and summary.md of an error hold it as text alone, its first and last words included."""
     for error in errors(text):
-        failed = RunFailure.of(error, "notes")
+        failed = RunFailure.of(error, "notes", run_id="run-1")
         whole = [
             comment.render_failure(failed, Publication()),
-            failure.render_markdown(failed, "run-1"),
+            failure.render_markdown(failed),
             results.summary(None, error, 2),
         ]
         for page in (*whole, comment.render_failure_alert(failed, Publication())):
@@ -134,7 +134,7 @@ def test_pages_without_a_verdict(text: str) -> None:
 def test_verdict_file_without_a_verdict(text: str) -> None:
     """The sentences of verdict.json are printable and keep their first and last words."""
     for error in errors(text):
-        value = json.loads(failure.render_json(RunFailure.of(error, "notes"), "run-1"))
+        value = json.loads(failure.render_json(RunFailure.of(error, "notes", run_id="run-1")))
         sentences = [value["headline"], value["hint"], *value["log"], *(one["message"] for one in value["reasons"])]
         assert value["headline"].startswith(BEGIN)
         assert END in value["headline"] or len(error.lines) > 1

@@ -50,7 +50,7 @@ class Push:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFailure:
-    """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown.
+    """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown, and `run_id`.
 
     There is at least one line: of a file with several problems, one each.
     """
@@ -62,6 +62,7 @@ class RunFailure:
     log: tuple[str, ...] = ()
     suite: str | None = None
     waivers: tuple[WaiverStatus, ...] = ()
+    run_id: str = ""
 
     @property
     def message(self) -> str:
@@ -69,7 +70,7 @@ class RunFailure:
         return "\n".join(self.lines)
 
     @classmethod
-    def of(cls, error: RaggateError, suite: str, waivers: tuple[WaiverStatus, ...] = ()) -> Self:
+    def of(cls, error: RaggateError, suite: str, waivers: tuple[WaiverStatus, ...] = (), *, run_id: str = "") -> Self:
         """Tell of a run that ended with an error."""
         return cls(
             label=error.label,
@@ -79,6 +80,7 @@ class RunFailure:
             log=error.log,
             suite=suite,
             waivers=waivers,
+            run_id=run_id,
         )
 
 

@@ -26,7 +26,6 @@ from raggate.pipeline import measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
-from raggate.reports import REPORTS
 from raggate.scoring import score
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
@@ -191,10 +190,9 @@ def previewed(review: Review, seen: Preview | None) -> Review:
 
 
 def write_reports(directory: Path, review: Review) -> None:
-    """Write the reports into a run directory."""
+    """Write the reports of a verdict into a run directory."""
     with deadlines.after_asking(len(review.run.results)):
-        for name, render in REPORTS.items():
-            write_atomic(directory / name, render(review).encode())
+        run_directory.write_reports(directory, review)
 
 
 def propose(

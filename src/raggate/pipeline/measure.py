@@ -30,7 +30,7 @@ from raggate.pipeline.error_log import ErrorLog
 from raggate.pipeline.partial_run import Asked
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
-from raggate.reports import FAILURE_REPORTS, METRICS_REPORT, TRACE_REPORT
+from raggate.reports import MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
 from raggate.service import ask as suite
@@ -38,7 +38,6 @@ from raggate.service import boot, build_context
 from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
 from raggate.text import deadlines, redact
-from raggate.text.jsonio import write_atomic
 from raggate.text.numbers import rounded
 
 _INDEX = {"index_version": "index_version", "chunker_version": "chunker_version", "chunks": "chunks_embedded"}
@@ -272,9 +271,9 @@ def _finished(
 def _write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:
     run_directory.write(directory, run, full_text=request.full_text)
     scorecard = score.score(run, settings.score.k)
-    write_atomic(directory / TRACE_REPORT[0], TRACE_REPORT[1](run, full_text=request.full_text).encode())
-    theirs = compat_scores(run, settings.score.compat, request.systems, full_text=request.full_text)
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](run, scorecard, theirs).encode())
+    compat = compat_scores(run, settings.score.compat, request.systems, full_text=request.full_text)
+    measured = MeasuredRun(run=run, scorecard=scorecard, compat=compat, full_text=request.full_text)
+    run_directory.write_reports(directory, measured)
     return scorecard
 
 
@@ -307,6 +306,5 @@ def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed
     """Write the reports of an error, and give it with what they tell."""
     standing_waivers = waivers.standing(settings.waivers, datetime.now(UTC).isoformat())
     failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
-    for name, render in FAILURE_REPORTS.items():
-        write_atomic(directory / name, render(failed.failure, directory.name).encode())
+    run_directory.write_reports(directory, failed.failure)
     return failed

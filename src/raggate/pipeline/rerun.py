@@ -21,7 +21,7 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
-from raggate.reports import METRICS_REPORT, REPORTS
+from raggate.reports import REPORTS, MeasuredRun
 from raggate.scoring import score as scoring
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
@@ -44,16 +44,17 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
         measured = _relabelled(measured, cases)
         run_directory.write(directory, measured, full_text=True)
         # what was decided by other questions is no verdict on these
-        for name in REPORTS:
+        for name in REPORTS[Review]:
             (directory / name).unlink(missing_ok=True)
     settings = measured.config
     scorecard = scoring.score(measured, settings.score.k)
     whole = result_rows.keeps_whole_texts(measured)
-    theirs = compat_scores(measured, settings.score.compat, systems, full_text=whole)
+    compat = compat_scores(measured, settings.score.compat, systems, full_text=whole)
+    scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat, full_text=whole)
     if judged:
         # reports of an earlier scoring would contradict the metrics
         _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings, systems))
-    write_atomic(directory / METRICS_REPORT[0], METRICS_REPORT[1](measured, scorecard, theirs).encode())
+    write_atomic(directory / "metrics.json", REPORTS[MeasuredRun]["metrics.json"](scored).encode())
     return measured, scorecard
 
 

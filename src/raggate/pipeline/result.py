@@ -42,5 +42,5 @@ class RunFailed(RaggateError):
         super().__init__(error.lines, hint=error.hint, log=error.log)
         self.exit_code = error.exit_code
         self.label = error.label
-        self.failure = RunFailure.of(error, suite, waivers)
+        self.failure = RunFailure.of(error, suite, waivers, run_id=directory.name if directory else "")
         self.directory = directory

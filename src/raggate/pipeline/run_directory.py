@@ -18,9 +18,11 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
+from raggate.models.publication import RunFailure
 from raggate.models.run import Run
-from raggate.models.verdict import Preview, ReportContext, SourceLine
+from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
 from raggate.pipeline import result_rows
+from raggate.reports import MeasuredRun, render_all
 from raggate.text import disk
 from raggate.text.jsonio import dumps, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
@@ -66,6 +68,12 @@ def check_place(root: Path, out: str) -> None:
                 hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
                 "link, or name the directory with --out.",
             )
+
+
+def write_reports(directory: Path, value: MeasuredRun | Review | RunFailure) -> None:
+    """Write every report there is of a value."""
+    for name, text in render_all(value):
+        write_atomic(directory / name, text.encode())
 
 
 def create(parent: Path, started: str) -> Path:

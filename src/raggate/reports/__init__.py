@@ -1,8 +1,14 @@
-"""What people and programs read. A report is one function of a Review; add its file and one line to REPORTS."""
+"""What people and programs read: the files of a run directory, each a function of one value to text.
+
+Add a report's file and one line to REPORTS. What is shown elsewhere is no file and stands in no registry: terminal,
+comment, annotations, promotion and history are each called by what shows them, which says how wide, how long and with
+which links. The other modules are parts of these: sections, what fits them to a limit, and how values are written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from raggate.models.publication import RunFailure
@@ -11,23 +17,39 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
 from raggate.reports import failure, markdown, metrics_file, trace_file, verdict_file
 
-Report = Callable[[Review], str]
-"""Pure: the same review gives the same bytes. Foreign text goes through `escape` only."""
 
-REPORTS: dict[str, Report] = {
-    "summary.md": markdown.render,
-    "verdict.json": verdict_file.render,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRun:
+    """A run that was asked and scored; nothing is decided yet.
+
+    Attributes:
+        run: the run.
+        scorecard: its scores.
+        compat: other systems' numbers of it, by system and mode; empty where none are asked for.
+        full_text: whether whole texts are kept.
+    """
+
+    run: Run
+    scorecard: Scorecard
+    compat: Mapping[str, Any]
+    full_text: bool
+
+
+Report = Callable[[Any], str]
+"""Takes what it is a report of. Pure: the same value gives the same bytes. Foreign text goes through `escape` only."""
+
+REPORTS: dict[type, dict[str, Report]] = {
+    MeasuredRun: {
+        "trace.jsonl": lambda measured: trace_file.render(measured.run, full_text=measured.full_text),
+        "metrics.json": lambda measured: metrics_file.render(measured.run, measured.scorecard, measured.compat),
+    },
+    Review: {"summary.md": markdown.render, "verdict.json": verdict_file.render},
+    RunFailure: {"summary.md": failure.render_markdown, "verdict.json": failure.render_json},
 }
-"""File name in the run directory -> report."""
+"""What there is to report of -> file name in the run directory -> report."""
 
-METRICS_REPORT: tuple[str, Callable[[Run, Scorecard, Mapping[str, Any]], str]] = ("metrics.json", metrics_file.render)
-"""The one report that needs no verdict; it takes other systems' numbers too, empty where none are asked for."""
 
-TRACE_REPORT: tuple[str, Callable[..., str]] = ("trace.jsonl", trace_file.render)
-"""One line per retrieved chunk; takes the run, and `full_text` to keep whole texts."""
-
-FAILURE_REPORTS: dict[str, Callable[[RunFailure, str], str]] = {
-    "summary.md": failure.render_markdown,
-    "verdict.json": failure.render_json,
-}
-"""The same files when there is no verdict; each takes the failure and the run id."""
+def render_all(value: MeasuredRun | Review | RunFailure) -> Iterator[tuple[str, str]]:
+    """Render every report of a value, one after the other: its file name and its text."""
+    for name, render in REPORTS[type(value)].items():
+        yield name, render(value)

@@ -32,10 +32,10 @@ _KILLED = (
 )
 
 
-def render_markdown(failure: RunFailure, run_id: str) -> str:
+def render_markdown(failure: RunFailure) -> str:
     """Render why there is no verdict, for summary.md."""
     parts = [section.variants[0] for section in _sections(failure) if section.variants]
-    return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(run_id)}</sub>"]) + "\n"
+    return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(failure.run_id)}</sub>"]) + "\n"
 
 
 def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
@@ -77,13 +77,13 @@ def _sections(failure: RunFailure) -> tuple[Section, Section, Section, Section]:
     )
 
 
-def render_json(failure: RunFailure, run_id: str) -> str:
+def render_json(failure: RunFailure) -> str:
     """Serialise why there is no verdict, for verdict.json."""
     message = plain(failure.message, limit=1500, middle=True)
     value = {
         "schema": SCHEMA,
         "suite": failure.suite or "",
-        "run_id": run_id,
+        "run_id": failure.run_id,
         "verdict": failure.label,
         "exit_code": failure.exit_code,
         "headline": message,

@@ -26,26 +26,26 @@ ERRORS = {
 }
 
 
-def of(error: RaggateError) -> RunFailure:
+def of(error: RaggateError, run_id: str = "run-1") -> RunFailure:
     """Give the failure of a run of the suite."""
-    return RunFailure.of(error, "notes")
+    return RunFailure.of(error, "notes", run_id=run_id)
 
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_page(name: str, snapshot: SnapshotAssertion) -> None:
     """Each way to end without a verdict is rendered as the page that is stored."""
-    assert failure.render_markdown(of(ERRORS[name]), "20260102_030405") == snapshot
+    assert failure.render_markdown(of(ERRORS[name], "20260102_030405")) == snapshot
 
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_file(name: str, snapshot: SnapshotAssertion) -> None:
     """Each way to end without a verdict is serialised as the file that is stored."""
-    assert failure.render_json(of(ERRORS[name]), "20260102_030405") == snapshot
+    assert failure.render_json(of(ERRORS[name], "20260102_030405")) == snapshot
 
 
 def test_every_problem_has_its_line() -> None:
     """A message of several lines keeps them, inside the one alert."""
-    page = failure.render_markdown(of(ERRORS["several-problems"]), "run-1")
+    page = failure.render_markdown(of(ERRORS["several-problems"], "run-1"))
     assert len([token for token in tokens(page) if token.type == "blockquote_open"]) == 1
     assert "missing<br>\n> golden" in page
 
@@ -53,7 +53,7 @@ def test_every_problem_has_its_line() -> None:
 @pytest.mark.parametrize("kind", [CannotTell, Interrupted, UsageError])
 def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
     """A program reads outcome, exit code, reason and hint under the keys that a verdict has."""
-    value = json.loads(failure.render_json(of(kind("it broke", hint="Mend it.")), "run-1"))
+    value = json.loads(failure.render_json(of(kind("it broke", hint="Mend it."), "run-1")))
     assert (value["verdict"], value["exit_code"]) == (kind.label, int(kind.exit_code))
     assert value["reasons"] == [{"code": kind.label.replace(" ", "-"), "message": "it broke"}]
     assert value["hint"] == "Mend it."
@@ -74,11 +74,11 @@ def test_waivers_that_stand() -> None:
             state="expired", days_left=-9,
         ),
     )  # fmt: skip
-    broken = RunFailure.of(CannotTell("it broke"), "notes", waivers)
-    page = visible(failure.render_markdown(broken, "run-1"))
+    broken = RunFailure.of(CannotTell("it broke"), "notes", waivers, run_id="run-1")
+    page = visible(failure.render_markdown(broken))
     assert "Waivers (2)⛔ expired: question q1 (hybrid): known (ben, until 2020-01-01)" in page
     assert "active: hit_at_5: reindexing (ada, until 2030-01-01)" in page
-    assert [one["owner"] for one in json.loads(failure.render_json(broken, "run-1"))["waivers"]] == [
+    assert [one["owner"] for one in json.loads(failure.render_json(broken))["waivers"]] == [
         "ada",
         "ben",
     ]
@@ -88,7 +88,7 @@ def test_waivers_that_stand() -> None:
 
 def test_nothing_is_shown_that_is_not_there() -> None:
     """Without hint and log the page is the message and the run alone."""
-    page = failure.render_markdown(of(CannotTell("it broke")), "run-1")
+    page = failure.render_markdown(of(CannotTell("it broke"), "run-1"))
     assert visible(page) == "❔ raggate: cannot tell (suite notes)[!WARNING]it brokerun run-1"
 
 
@@ -99,7 +99,7 @@ class TestHostileText:
 
     def test_page(self) -> None:
         """Nothing of it is live in the page, and it reads as itself."""
-        page = failure.render_markdown(RunFailure.of(self.ERROR, HOSTILE), HOSTILE)
+        page = failure.render_markdown(RunFailure.of(self.ERROR, HOSTILE, run_id=HOSTILE))
         assert list(problems(page)) == []
         assert [token.tag for token in tokens(page) if token.type == "heading_open"] == ["h2"]
         assert "bullet_list_open" not in {token.type for token in tokens(page)}
@@ -107,7 +107,7 @@ class TestHostileText:
 
     def test_file(self) -> None:
         """The file holds it as printable text without control characters."""
-        text = failure.render_json(of(self.ERROR), "run-1")
+        text = failure.render_json(of(self.ERROR, "run-1"))
         value = json.loads(text)
         assert value["log"][0] == plain(HOSTILE)
         assert "\\u001b" not in json.dumps(value["log"])
