@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -31,6 +32,12 @@ ALSO_AMBIENT = {"CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}
 def ambient() -> list[str]:
     """Name the variables of a CI job that are set."""
     return [name for name in os.environ if name.startswith(AMBIENT) or name in ALSO_AMBIENT]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now out of every later collection of garbage: thousands of tests, and all modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -12,10 +12,9 @@ from raggate.config.first_run import FirstRun
 from raggate.errors import UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_worktree
-from raggate.pipeline.request import unchanged
 from stored_objects import StoredObjects
 
-CHECKS = ConfigHooks(adjust=unchanged, check=lambda _settings, _name: None)
+CHECKS = ConfigHooks(adjust=lambda settings: settings, check=lambda _settings, _name: None)
 CONFIG = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\napi: {url: 'http://127.0.0.1:1'}\n"
 CASE = (
     '{"id": "q1", "question": "Where?", "answerable": true, "gold_supports": '

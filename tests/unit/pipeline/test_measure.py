@@ -1,0 +1,145 @@
+"""Measuring: every question asked in every mode, and a run directory that tells the truth however it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.ask_api import FakeAskApi, Reply, ask_body
+from raggate.errors import ExitCode
+from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_worktree
+from raggate.pipeline import run_directory
+from raggate.pipeline.measure import measure
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunFailed
+from raggate.reports.progress import Progress
+
+CONFIG = """\
+suite: small
+golden: golden.jsonl
+vault: {{work: vault}}
+api: {{url: "{url}", ready: {{timeout: 20, settle: 0.1, index_path: null}}}}
+ask: {{modes: {modes}, concurrency: 1, repeat_sample: {again}}}
+"""
+
+
+class Stops(Progress):
+    """A display at which somebody presses Ctrl-C after the first answers."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+
+    def advance(self, done: int, total: int, failed: int) -> None:
+        """Interrupt once enough is done."""
+        if done == self.after:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def api() -> Iterator[FakeAskApi]:
+    """A healthy API that finds every question's passage."""
+    with FakeAskApi(pages={"/api/health": Reply(body=b'{"status": "ok"}')}) as fake:
+        yield fake
+
+
+@pytest.fixture
+def inputs_for(tmp_path: Path, api: FakeAskApi) -> Callable[..., Inputs]:
+    """Give a function that writes a suite of three questions about one note, and reads it."""
+
+    def load(modes: str = "[hybrid, vector]", again: int = 0, **keys: Any) -> Inputs:
+        (tmp_path / "vault").mkdir()
+        (tmp_path / "vault" / "a.md").write_text("# A\n\none two three\n")
+        support = {"rel_path": "a.md", "heading_path": "# A", "snippets": []}
+        cases = [
+            {"id": word, "question": word, "answerable": True, "gold_supports": [support], **keys}
+            for word in ("one", "two", "three")
+        ]
+        (tmp_path / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+        (tmp_path / "raggate.yml").write_text(CONFIG.format(url=api.base_url, modes=modes, again=again))
+        hooks = ConfigHooks(adjust=lambda settings: settings, check=lambda settings, name: None)
+        return load_worktree(InputSource(root=tmp_path, config_name="raggate.yml"), hooks)
+
+    return load
+
+
+@pytest.fixture
+def request_for(tmp_path: Path) -> Callable[..., Request]:
+    """Give a function that makes the request of a quiet front end."""
+
+    def make(**fields: Any) -> Request:
+        quiet = {"environment": {}, "say": lambda line: None, "systems": ()}
+        return Request(config_file=tmp_path / "raggate.yml", **{**quiet, **fields})
+
+    return make
+
+
+def test_every_question_in_every_mode(
+    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """Each question is asked once in each mode, and its result stands in the order of modes and golden set."""
+    directory, run, scorecard = measure(request_for(), inputs_for())
+    asked = [(mode, case) for mode in ("hybrid", "vector") for case in ("one", "two", "three")]
+    assert [(item.result.mode, item.case.id) for item in run.results] == asked
+    assert {api.counts[word] for word in ("one", "two", "three")} == {2}
+    assert (run.stopped, run.interrupted) == (None, False)
+    assert scorecard.slices["vector"]["overall"]["hit_at_5"].value == 1.0
+    assert run_directory.read(directory).results == run.results
+    assert {path.name for path in directory.iterdir()} >= {"results.jsonl", "trace.jsonl", "metrics.json"}
+
+
+def test_a_few_are_asked_again(
+    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """What is asked a second time, to see whether the API ranks alike, counts for nothing else."""
+    _, run, _ = measure(request_for(), inputs_for("[hybrid]", again=2))
+    assert sum(api.counts[word] for word in ("one", "two", "three")) == 5
+    assert len(run.results) == 3
+    assert run.fingerprint["repeated"] == {"asked": 2, "failed": 0, "differ": 0, "questions": []}
+
+
+def test_notes_that_change_meanwhile(
+    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request], tmp_path: Path
+) -> None:
+    """Answers about notes that are not those on disk any more are kept, and the run says that it is not whole."""
+
+    def edit(question: str) -> tuple[int, bytes, float]:
+        (tmp_path / "vault" / "a.md").write_text(f"# A\n\n{question}\n")
+        return 200, ask_body(question), 0.0
+
+    api.script = edit
+    _, run, _ = measure(request_for(), inputs_for())
+    assert run.stopped == "the vault changed while it was measured: work/a.md"
+    assert len(run.results) == 6
+
+
+def test_an_interrupt_keeps_what_was_answered(
+    inputs_for: Callable[..., Inputs], request_for: Callable[..., Request], tmp_path: Path
+) -> None:
+    """After an interrupt the run directory holds the answers so far, and says how many are missing."""
+    directories: list[Path] = []
+    request = request_for(progress=lambda: Stops(4), created=directories.append)
+    with pytest.raises(RunFailed) as caught:
+        measure(request, inputs_for())
+    assert caught.value.exit_code == ExitCode.INTERRUPTED
+    kept = run_directory.read(directories[0])
+    assert len(kept.results) == 4
+    assert kept.interrupted
+    assert kept.stopped == "interrupted after 4 of 6 questions"
+    assert directories[0].is_relative_to(tmp_path)
+
+
+def test_nothing_to_ask_is_no_measurement(
+    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """Questions that are all for other modes end without a verdict and without a call; the directory has the reason."""
+    directories: list[Path] = []
+    with pytest.raises(RunFailed, match="no question is for the modes that are asked") as caught:
+        measure(request_for(created=directories.append), inputs_for("[hybrid]", retriever_types=["vector"]))
+    assert caught.value.exit_code == ExitCode.CANNOT_TELL
+    assert api.counts["one"] == 0
+    assert "no question is for the modes" in (directories[0] / "summary.md").read_text()
