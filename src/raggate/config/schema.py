@@ -136,6 +136,10 @@ class Rule(SettingsModel):
     ceiling: Annotated[float, Field(allow_inf_nan=False)] | None = None
     """Value a lower-is-better metric must not rise above, whatever the baseline."""
 
+    def limit(self, direction: Literal["higher", "lower"]) -> float | None:
+        """Give the value that a metric of a direction must not be worse than, whatever the baseline."""
+        return self.floor if direction == "higher" else self.ceiling
+
 
 class Gate(SettingsModel):
     """What makes the verdict red."""

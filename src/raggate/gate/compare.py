@@ -15,7 +15,7 @@ from raggate.models.baseline import Baseline, Restated
 from raggate.models.case_hash import first_part
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, Scorecard, improvement
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("chunks", "fields", "golden", "notes", "repeated", "vault"))
@@ -125,8 +125,7 @@ def _over_pairs(
     had = [was for was, _ in both if was is not None]
     before = _mean([was if now is not None or not shared else None for was, now in both], like)
     after = _mean([now if was is not None or not had else None for was, now in both], like)
-    sign = 1 if like.direction == "higher" else -1
-    changes = [sign * (now - was) for was, now in shared]
+    changes = [improvement(like.direction, was, now) for was, now in shared]
     row = _delta(mode, name, metric, before, after)
     lost = sum(change < -EPSILON for change in changes)
     return replace(
@@ -135,15 +134,15 @@ def _over_pairs(
         gained=sum(change > EPSILON for change in changes),
         binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
         lapsed=len(had) - len(shared),
-        fell=tuple(_fallen(pairs, metric, sign)) if lost else (),
+        fell=tuple(_fallen(pairs, metric, like.direction)) if lost else (),
     )
 
 
-def _fallen(pairs: Sequence[tuple[CaseScore, CaseScore]], metric: str, sign: int) -> Iterator[str]:
+def _fallen(pairs: Sequence[tuple[CaseScore, CaseScore]], metric: str, direction: Direction) -> Iterator[str]:
     """Name the cases whose value of a metric got worse."""
     for old, new in pairs:
         was, now = old.values.get(metric), new.values.get(metric)
-        if was is not None and now is not None and sign * (now - was) < -EPSILON:
+        if was is not None and now is not None and improvement(direction, was, now) < -EPSILON:
             yield new.case_id
 
 

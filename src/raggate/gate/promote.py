@@ -15,7 +15,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard, improvement
 from raggate.models.verdict import Reason
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
@@ -308,9 +308,9 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
     """Name what will be beyond its floor or ceiling: promoting it cannot make a check green."""
     for row in rows:
         rule, value = gate.rule(row.change.metric), row.after.value
-        higher = row.after.direction == "higher"
-        limit = None if rule is None else rule.floor if higher else rule.ceiling
-        if limit is not None and value is not None and not (1 if higher else -1) * (value - limit) >= -EPSILON:
-            bound = f"its {'floor' if higher else 'ceiling'} {setting(limit)}"
+        direction = row.after.direction
+        limit = None if rule is None else rule.limit(direction)
+        if limit is not None and value is not None and not improvement(direction, limit, value) >= -EPSILON:
+            bound = f"its {wording.limit_name(direction)} {setting(limit)}"
             said = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
             yield Reason(code="beyond-limit", message=f"{said}, which the next check fails for")

@@ -17,7 +17,7 @@ from raggate.config.schema import Gate
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.promotion import MetricChange
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
 from raggate.models.verdict import Judged
 from raggate.text.dates import day
 
@@ -55,13 +55,13 @@ def creeping(rows: Sequence[Judged], accepted: Mapping[str, Mapping[str, Ratchet
         # what falls by that much at once, such as a value that is beyond its floor too, did not creep there
         if drop <= row.allowed + EPSILON < entry.drops + drop:
             proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
-            adds = max(-gain(delta), proven) > EPSILON
+            adds = max(-delta.gain, proven) > EPSILON
             yield Creep(row=row, total=entry.drops + drop, since=entry.since, adds=adds)
 
 
 def _lost(delta: Delta) -> float:
     """Say by how much a row got worse, over the compared cases or with those that are not; 0 where it did not."""
-    return max(0.0, -gain(delta), delta.uncompared.drop if delta.uncompared is not None else 0.0)
+    return max(0.0, -delta.gain, delta.uncompared.drop if delta.uncompared is not None else 0.0)
 
 
 def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
@@ -77,11 +77,6 @@ def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
     falls = max(_behind(value, row.before.value or 0.0, row), lost)
     given = max(falls, entry.drops + lost, _behind(value, entry.best, row))
     return falls > EPSILON and given > (rule.tolerance or 0.0) + EPSILON
-
-
-def gain(delta: Delta) -> float:
-    """Say by how much a row got better, negative when it got worse; 0 where that is not known."""
-    return (1 if delta.current.direction == "higher" else -1) * (delta.delta or 0.0)
 
 
 def advance(
@@ -191,7 +186,7 @@ def _worse(value: float, than: float, row: MetricChange) -> bool:
 
 
 def _behind(value: float, than: float, row: MetricChange) -> float:
-    return than - value if row.after.direction == "higher" else value - than
+    return improvement(row.after.direction, value, than)
 
 
 def _known(value: MetricValue) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raggate.config.schema import Gate, Rule
 from raggate.gate import completeness
 from raggate.models.comparison import Delta
-from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.scorecard import EPSILON, OVERALL, improvement
 from raggate.models.verdict import Judged, Status
 
 
@@ -16,7 +16,7 @@ def judge(delta: Delta, gate: Gate) -> Judged:
     """
     rule = gate.rule(delta.metric)
     overall = delta.slice == OVERALL
-    floor = _limit(rule, delta) if rule is not None and overall else None
+    floor = rule.limit(delta.current.direction) if rule is not None and overall else None
     known = completeness.before(delta)
     others, relabelled = (delta.uncompared.n, delta.uncompared.relabelled) if delta.uncompared is not None else (0, 0)
     enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_slice
@@ -48,23 +48,18 @@ def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
         return "vanished"
     # a limit holds for all the run asked, whatever could be compared
     value = delta.own.value
-    sign = 1 if delta.current.direction == "higher" else -1
+    direction = delta.current.direction
     # written so that a NaN, which no comparison is true of, ends up as bad
-    if floor is not None and value is not None and not sign * (value - floor) >= -EPSILON:
+    if floor is not None and value is not None and not improvement(direction, floor, value) >= -EPSILON:
         return "below floor"
-    change = sign * (delta.delta or 0.0)
-    if change > EPSILON:
+    if delta.gain > EPSILON:
         return "better"
-    if change >= -EPSILON:
+    if delta.gain >= -EPSILON:
         return "same"
-    return "within" if change >= -((rule.tolerance or 0.0) + EPSILON) else "worse"
+    return "within" if delta.gain >= -((rule.tolerance or 0.0) + EPSILON) else "worse"
 
 
 def _ungated_status(delta: Delta, *, wanted: bool) -> Status:
     if wanted and delta.own.n and not delta.baseline.n:
         return "no baseline"
     return "vanished" if completeness.emptied(delta) else "not gated"
-
-
-def _limit(rule: Rule, delta: Delta) -> float | None:
-    return rule.floor if delta.current.direction == "higher" else rule.ceiling

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import exp, log
 
 from raggate.models.comparison import Delta, Uncompared
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, oriented
 
 CHANCE = 0.01
 """What chance explains with at least this probability is told, and decides nothing."""
@@ -46,13 +46,14 @@ def uncompared(
         slices: the baseline's means in this mode.
         min_slice: values from which a slice other than that of all cases has a mean to hold something to.
     """
-    sign = 1 if row.current.direction == "higher" else -1
+    direction = row.current.direction
     held, retired = [], []
     for old, new in others:
         was, now = (None if case is None else case.values.get(row.metric) for case in (old, new))
-        expected = was if was is not None else _usual(new, row.metric, slices, min_slice, sign)
+        expected = was if was is not None else _usual(new, row.metric, slices, min_slice, direction)
         if now is not None and expected is not None:
-            held.append(Held(case_id=new.case_id, value=sign * now, expected=sign * expected, known=old is not None))
+            value, usual = oriented(direction, now), oriented(direction, expected)
+            held.append(Held(case_id=new.case_id, value=value, expected=usual, known=old is not None))
         elif was is not None and now is None:
             retired.append(new.case_id)
     if not (held or retired):
@@ -60,12 +61,12 @@ def uncompared(
     size = slices.get(row.slice, {}).get(row.metric, row.baseline).n
     # measured over the known ones alone too, so that nothing that is added can water a loss down
     groups = [group for group in ([one for one in held if one.known], held) if group]
-    drops = [(_drop(row, group, sign), _explained(group, size)) for group in groups]
+    drops = [(_drop(row, group), _explained(group, size)) for group in groups]
     found = Uncompared(
         n=len(held),
         relabelled=sum(one.known for one in held),
-        value=sign * _mean([one.value for one in held]),
-        expected=sign * _mean([one.expected for one in held]),
+        value=oriented(direction, _mean([one.value for one in held])),
+        expected=oriented(direction, _mean([one.expected for one in held])),
         drop=max((drop for drop, _ in drops), default=0.0),
         proven=max((drop for drop, explained in drops if not explained), default=0.0),
         retired=tuple(sorted(retired)),
@@ -73,7 +74,7 @@ def uncompared(
     return found, frozenset(one.case_id for one in held if one.short > EPSILON)
 
 
-def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, sign: int) -> float | None:
+def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, direction: Direction) -> float | None:
     """Give the worst mean that the baseline has of a slice the case is in; None where it has none at all."""
     known = [(name, slices.get(name, {}).get(metric)) for name in case.slices]
     means = [
@@ -81,13 +82,13 @@ def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, sign: i
         for name, mean in known
         if mean is not None and mean.value is not None and (name == OVERALL or mean.n >= min_slice)
     ]
-    return min(means, key=lambda value: sign * value) if means else None
+    return min(means, key=lambda value: oriented(direction, value)) if means else None
 
 
-def _drop(row: Delta, group: Sequence[Held], sign: int) -> float:
+def _drop(row: Delta, group: Sequence[Held]) -> float:
     """Say by how much the metric is worse over the compared cases and a group together; 0 where it is not."""
     compared = row.current.n if row.delta is not None else 0
-    lost = -sign * (row.delta or 0.0) * compared + sum(one.short for one in group)
+    lost = -row.gain * compared + sum(one.short for one in group)
     return max(0.0, lost / (compared + len(group)))
 
 

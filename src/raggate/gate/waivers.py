@@ -9,7 +9,7 @@ from raggate.config.schema import Config, Gate, Waiver
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
 from raggate.models.golden import Golden
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
 from raggate.models.waiver import WaiverStatus
 from raggate.text.dates import days_until
 from raggate.text.quote import quoted
@@ -85,9 +85,8 @@ def limited(
 def _beyond(case: CaseScore, comparison: Comparison, gate: Gate) -> bool:
     for metric, mean in comparison.scorecard.slices.get(case.mode, {}).get(OVERALL, {}).items():
         rule, value = gate.rule(metric), case.values.get(metric)
-        limit = None if rule is None else rule.floor if mean.direction == "higher" else rule.ceiling
-        sign = 1 if mean.direction == "higher" else -1
-        if limit is not None and value is not None and sign * (value - limit) < -EPSILON:
+        limit = None if rule is None else rule.limit(mean.direction)
+        if limit is not None and value is not None and improvement(mean.direction, limit, value) < -EPSILON:
             return True
     return False
 
@@ -96,8 +95,9 @@ def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -
     values = comparison.scorecard.slices.get(new.mode, {}).get(OVERALL, {})
     for metric, value in values.items():
         was, now = old.values.get(metric), new.values.get(metric)
-        sign = 1 if value.direction == "higher" else -1
-        if gate.rule(metric) and was is not None and now is not None and sign * (now - was) < -EPSILON:
+        if gate.rule(metric) is None or was is None or now is None:
+            continue
+        if improvement(value.direction, was, now) < -EPSILON:
             return True
     return False
 

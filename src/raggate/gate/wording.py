@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.models.comparison import Comparison, Delta, Uncompared
-from raggate.models.scorecard import OVERALL, Operations
+from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import Judged, Reason, VerdictKind
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import setting, written
@@ -30,7 +30,7 @@ def change(row: Judged) -> str:
 
 def shortfall(delta: Delta, others: Uncompared) -> str:
     """Say how a metric stands over the cases that could not be compared, and what that makes of the whole."""
-    worse = written(-others.drop if delta.current.direction == "higher" else others.drop, sign=True)
+    worse = written(oriented(delta.current.direction, -others.drop), sign=True)
     return f"{name(delta)} is {beside(others)}: with the compared ones that is {worse}"
 
 
@@ -45,10 +45,15 @@ def beside(others: Uncompared) -> str:
 
 def beyond(row: Judged) -> str:
     """Say that a metric is beyond its floor or ceiling."""
-    limit = "floor" if row.delta.current.direction == "higher" else "ceiling"
+    limit = limit_name(row.delta.current.direction)
     whole = row.delta.whole
     over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
     return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
+
+
+def limit_name(direction: Direction) -> str:
+    """Say what a value must not be beyond."""
+    return "floor" if direction == "higher" else "ceiling"
 
 
 def failures(operations: Operations, allowed: float) -> str:

@@ -7,7 +7,7 @@ from math import fsum
 from raggate.labels.intervals import LEVEL, RESAMPLES, bootstrap_mean, paired
 from raggate.labels.metrics import LABEL_METRICS
 from raggate.labels.models import Interval, Joined, LabelDelta, LabelStatus
-from raggate.models.scorecard import EPSILON
+from raggate.models.scorecard import EPSILON, oriented
 
 TOLERANCE = 0.05
 
@@ -69,11 +69,10 @@ def _delta(
 
 
 def _status(name: str, delta: float, interval: Interval, n: int, tolerance: float) -> LabelStatus:
-    lower = LABEL_METRICS[name].direction == "lower"
-    worse = delta if lower else -delta
-    # the end of the interval that is nearest to getting better
-    least = interval.lower if lower else -interval.upper
-    most = interval.upper if lower else -interval.lower
+    direction = LABEL_METRICS[name].direction
+    worse = -oriented(direction, delta)
+    # the ends of the interval, the one nearest to getting better first
+    least, most = sorted(-oriented(direction, end) for end in (interval.lower, interval.upper))
     if worse > tolerance + EPSILON:
         return "worse" if n < MIN_PAIRS or least > EPSILON else "maybe worse"
     if least > EPSILON:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
-from raggate.models.scorecard import MetricValue, Scorecard
+from raggate.models.scorecard import MetricValue, Scorecard, oriented
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,11 @@ class Delta:
     whole: MetricValue | None = None
     uncompared: Uncompared | None = None
     fell: tuple[str, ...] = ()
+
+    @property
+    def gain(self) -> float:
+        """By how much the metric got better, negative when it got worse; 0 where that is not known."""
+        return oriented(self.current.direction, self.delta or 0.0)
 
     @property
     def own(self) -> MetricValue:

@@ -38,7 +38,7 @@ class MetricChange:
     @property
     def gain(self) -> float:
         """By how much the metric gets better, negative when it gets worse; 0 where that is not known."""
-        return (1 if self.after.direction == "higher" else -1) * (self.change.delta or 0.0)
+        return self.change.gain
 
     @property
     def vanished(self) -> bool:

@@ -9,6 +9,16 @@ Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
 
 
+def oriented(direction: Direction, value: float) -> float:
+    """Give a value, or a change of one, on a scale on which more is better."""
+    return value if direction == "higher" else -value
+
+
+def improvement(direction: Direction, before: float, after: float) -> float:
+    """Say by how much a value got better from `before` to `after`; negative when it got worse."""
+    return oriented(direction, after - before)
+
+
 EPSILON = 1e-9
 """A boundary is crossed only beyond this, so that sums of floats cannot decide."""
 

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from raggate.models.history import History, Revision
-from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue
+from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
 from raggate.reports import formatting, markup
 from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
 from raggate.text.escape import log_line, plain
@@ -76,9 +76,9 @@ def marks(history: History, column: Column) -> dict[str, Mark]:
     result: dict[str, Mark] = {}
     valued = [(one.commit, value.value) for one in history.revisions if (value := value_of(one, column)) is not None]
     for (commit, now), (_, before) in pairwise(valued):
-        change = (now or 0.0) - (before or 0.0)
+        change = improvement(column.direction, before or 0.0, now or 0.0)
         if abs(change) > EPSILON:
-            result[commit] = BETTER if (change > 0) == (column.direction == "higher") else WORSE
+            result[commit] = BETTER if change > 0 else WORSE
     return result
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from raggate.models.scorecard import EPSILON, Direction
+from raggate.models.scorecard import EPSILON, Direction, oriented
 
 TEMPERATURE_TOLERANCE = 0.001
 JUDGED_GOOD = 4.0
@@ -227,10 +227,8 @@ def check_regressions(comparison: RunComparison, thresholds: Thresholds) -> tupl
     regressions = []
     for metric, limit in limits.items():
         delta = deltas.get(metric)
-        if delta is not None:
-            worse = delta.delta if DIRECTIONS[metric] == "lower" else -delta.delta
-            if worse > limit + EPSILON:
-                regressions.append(Regression(delta=delta, threshold=limit))
+        if delta is not None and -oriented(DIRECTIONS[metric], delta.delta) > limit + EPSILON:
+            regressions.append(Regression(delta=delta, threshold=limit))
     return regressions, [metric for metric in limits if metric not in deltas]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from raggate.errors import ExitCode
 from raggate.interop.substrate.floors import Limits
-from raggate.models.scorecard import EPSILON, OVERALL, Direction
+from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
 
 Bucket = Mapping[str, float | None]
 Table = Mapping[str, Mapping[str, Bucket]]
@@ -189,7 +189,7 @@ def check_limits(
             for metric, limit in metrics.items() if bucket is not None or name == OVERALL else ():
                 value = (bucket or {}).get(metric)
                 direction = direction_of(metric, directions)
-                worse = value is not None and (limit - value if direction == "higher" else value - limit) > EPSILON
+                worse = value is not None and improvement(direction, value, limit) > EPSILON
                 checked.append(
                     Limit(
                         mode=mode,
@@ -266,8 +266,7 @@ def _rows(baseline: Table, current: Table, policy: Policy) -> Iterator[Row]:
 
 
 def _status(metric: str, delta: float, threshold: float, policy: Policy) -> Status:
-    lower = not policy.as_written and direction_of(metric, policy.directions) == "lower"
-    gained = -delta if lower else delta
+    gained = oriented("higher" if policy.as_written else direction_of(metric, policy.directions), delta)
     boundary = threshold if policy.as_written else threshold + EPSILON
     # written so that a NaN, which no comparison is true of, ends up as bad
     if not gained >= -boundary:
