@@ -9,7 +9,7 @@ import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from raggate.errors import CannotTell
-from raggate.github.promotion import Change, Proposed, branch_of, commit_directly, propose
+from raggate.github.promotion import Change, PullRequestResult, branch_of, commit_directly, propose
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.failures import GitHubError
@@ -50,8 +50,8 @@ class Stage:
         *,
         permissions: dict[str, str] | None = None,
         login: str = "github-actions[bot]",
-        act: Callable[[GitHub, str, Change], Proposed] = propose,
-    ) -> Proposed:
+        act: Callable[[GitHub, str, Change], PullRequestResult] = propose,
+    ) -> PullRequestResult:
         """Let a promotion run."""
         token = self.fake.token(permissions or WRITES, login=login)
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
@@ -149,7 +149,7 @@ def test_a_first_baseline(stage: Stage) -> None:
 
 def test_the_baseline_that_is_there(stage: Stage) -> None:
     """A promotion of what main has already does nothing."""
-    assert stage.propose(stage.change(OLD)) == Proposed(state="nothing")
+    assert stage.propose(stage.change(OLD)) == PullRequestResult(state="nothing")
     assert not stage.pulls()
 
 

@@ -86,7 +86,7 @@ def test_log(text: str) -> None:
 @example("\ud800")
 def test_words_of_a_step(text: str) -> None:
     """What a step of a workflow says is one harmless line."""
-    (line,) = printed(lambda: steps.say(f"{BEGIN} {text} {END}"))
+    (line,) = printed(lambda: console.say(f"{BEGIN} {text} {END}"))
     assert line.startswith(f"raggate: {BEGIN}")
     assert line.endswith(END)
     assert not seen(line)

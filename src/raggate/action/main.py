@@ -59,7 +59,7 @@ def step() -> int:
         console.say_error(error)
         return int(ExitCode.USAGE)
     except (OSError, ValueError) as error:
-        steps.say(f"the runner's files for outputs and state cannot be written, nothing was started: {error}")
+        console.say(f"the runner's files for outputs and state cannot be written, nothing was started: {error}")
         return int(ExitCode.INTERNAL)
     state = StepState()
     try:
@@ -69,7 +69,7 @@ def step() -> int:
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     except KeyboardInterrupt:
-        steps.say("interrupted")
+        console.say("interrupted")
         code = int(ExitCode.INTERRUPTED)
     return _report(runner, state, code)
 
@@ -85,7 +85,7 @@ def post() -> NoReturn:
             console.say_error(error)
             code = int(error.exit_code)
         except OSError as error:
-            steps.say(f"the post step could not do all it should: {error}")
+            console.say(f"the post step could not do all it should: {error}")
             code = int(ExitCode.INTERNAL)
         except Exception as error:  # noqa: BLE001 - the next duty is done all the same
             _say_crash(error)
@@ -131,7 +131,7 @@ def _report(runner: Runner, state: StepState, code: int) -> int:
         _hand_over(runner, state, code, waived=waived)
     except Exception as error:  # noqa: BLE001 - a bug in a report must not leave the outputs of a pass behind
         if isinstance(error, (OSError, ValueError)):
-            steps.say(f"the results could not be handed to the runner: {error}")
+            console.say(f"the results could not be handed to the runner: {error}")
         else:
             _say_crash(error)
         code = code or int(ExitCode.INTERNAL)
@@ -177,13 +177,13 @@ def _sweep(environment: Mapping[str, str]) -> None:
     from raggate.service.backends.engine import sweep
 
     for removed in sweep(environment):
-        steps.say(f"removed {removed}, which was left behind")
+        console.say(f"removed {removed}, which was left behind")
 
 
 def _report_a_killed_step(environment: Mapping[str, str]) -> None:
     if not environment.get("STATE_STARTED") or environment.get("STATE_FINISHED"):
         return
-    steps.say("the step was killed before it had ended")
+    console.say("the step was killed before it had ended")
     runner = Runner.of(environment)
     directory = environment.get("STATE_RUN_DIRECTORY")
     commands.append_summary(runner.summary, results.KILLED)
@@ -200,7 +200,7 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
     inputs = step_inputs.read(environment)
     started_by = event.read(environment, allow_pull_request_target=True)
     with steps.opened_github(inputs, started_by) as github:
-        reporter = GitHubReporter(started_by, github, Settings(), steps.say)
+        reporter = GitHubReporter(started_by, github, Settings(), console.say)
         reporter.check = int(check)
         reporter.complete(StepState().outcome(int(ExitCode.INTERRUPTED)))
 

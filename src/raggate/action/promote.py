@@ -17,7 +17,7 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline
 from raggate.github import earlier_run, eligibility, promotion
-from raggate.github.promotion import Change, Proposed
+from raggate.github.promotion import Change, PullRequestResult
 from raggate.github.rest import commits
 from raggate.github.rest.client import GitHub
 from raggate.github.runner import secrets
@@ -32,7 +32,6 @@ from raggate.models.publication import Links
 from raggate.models.run import Run
 from raggate.pipeline import check as pipeline
 from raggate.pipeline import run_directory
-from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
 from raggate.reports.markup import link
@@ -81,27 +80,27 @@ def promote_baseline(
         RaggateError: for inputs that cannot be used, and every reason not to promote.
     """
     state.fail_on = "regression"  # a promotion has nothing that may be waved through
-    given = PromoteInputs.of(inputs)
+    asked = PromoteInputs.of(inputs)
     if github is None:
         raise UsageError("the input github-token is empty, and `command: promote` needs it")
     branch = _target(inputs, event, github, runner)
-    if given.run is None:
+    if asked.run is None:
         _check_checkout(branch)
     remote = remote_of(runner.workspace, event.repository, github)
     # opened first, so that what is wrong with them is told before anything is measured
     with load_trusted(_source(branch, remote), _hooks(inputs, branch)) as trusted:
-        if given.run is None:
+        if asked.run is None:
             run, evidence = _measured(inputs, event, remote, branch, runner, state, trusted)
         else:
-            earlier = earlier_run.adopt(github, _selector(given, inputs, event, branch, now()), trusted)
+            earlier = earlier_run.adopt(github, _selector(asked, inputs, event, branch, now()), trusted)
             run, evidence = earlier.run, earlier.evidence
-        proposal = eligibility.propose(run, trusted, given.terms(event.triggering_actor), SYSTEMS)
+        proposal = eligibility.propose(run, trusted, asked.terms(event.triggering_actor), SYSTEMS)
         context = _context(event, branch, trusted, proposal, evidence)
         change = _change(inputs, event, branch, trusted, proposal, context)
-    if given.dry_run:
+    if asked.dry_run:
         state.summary = f"> [!NOTE]\n> A dry run: nothing was written.\n\n{_page(inputs, proposal, context)}"
         return int(ExitCode.PASS)
-    result = (promotion.commit_directly if given.direct else promotion.propose)(github, event.repository, change)
+    result = (promotion.commit_directly if asked.direct else promotion.propose)(github, event.repository, change)
     _report(result, change, state, context.links)
     state.summary += _page(inputs, proposal, _signed(context, result.commit))
     return int(ExitCode.PASS)
@@ -161,18 +160,7 @@ def _measured(
     trusted: Inputs,
 ) -> tuple[Run, Evidence]:
     """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
-    request = Request(
-        config_file=Path(inputs["config"]),
-        environment=dict(runner.environment),
-        say=console.say,
-        systems=SYSTEMS,
-        overrides=steps.overrides(inputs),
-        against=branch.head,
-        out=steps.path(inputs, "out"),
-        remote=remote,
-        action=True,
-        created=lambda directory: steps.announce(directory, runner, state),
-    )
+    request = steps.request_of(inputs, runner, state, against=branch.head, remote=remote)
     result = pipeline.run(request)
     console.show_run(result)
     run = run_directory.read(result.directory)
@@ -201,17 +189,17 @@ def _hooks(inputs: Mapping[str, str], branch: TargetBranch) -> ConfigHooks:
 
 
 def _selector(
-    given: PromoteInputs, inputs: Mapping[str, str], event: Event, branch: TargetBranch, now: datetime
+    asked: PromoteInputs, inputs: Mapping[str, str], event: Event, branch: TargetBranch, now: datetime
 ) -> earlier_run.RunSelector:
     return earlier_run.RunSelector(
         repository=event.repository,
         target=branch.target,
         head=branch.head,
-        run=given.run or 0,
-        attempt=given.attempt,
+        run=asked.run or 0,
+        attempt=asked.attempt,
         artifact=inputs["artifact"],
         workflow=inputs["workflow"],
-        max_age_days=given.max_age_days,
+        max_age_days=asked.max_age_days,
         now=now.isoformat(),
     )
 
@@ -252,17 +240,17 @@ def _change(
 ) -> Change:
     path = branch.path(trusted.config)
     commits.check_file(path, proposal.data)
-    known, evidence = proposal.provenance, context.evidence
+    provenance, evidence = proposal.provenance, context.evidence
     lines = [
-        f"Reason: {known.get('reason')}",
-        f"Promoted by: {known.get('promoted_by')}",
+        f"Reason: {provenance.get('reason')}",
+        f"Promoted by: {provenance.get('promoted_by')}",
         f"Measured at: {evidence.commit}",
         f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
     ]
 
     def body(commit: commits.Committed) -> str:
-        shown = replace(_signed(context, commit), opened=True)
-        return secrets.redact(report.render(proposal, shown), (inputs["github-token"],))
+        signed = replace(_signed(context, commit), opened=True)
+        return secrets.redact(report.render(proposal, signed), (inputs["github-token"],))
 
     return Change(
         suite=trusted.config.suite,
@@ -287,7 +275,7 @@ def _page(inputs: Mapping[str, str], proposal: BaselineCandidate, context: repor
     return secrets.redact(report.render(proposal, replace(context, opened=False)), (inputs["github-token"],))
 
 
-def _report(result: Proposed, change: Change, state: StepState, links: Links) -> None:
+def _report(result: PullRequestResult, change: Change, state: StepState, links: Links) -> None:
     """Put into outputs, log and summary what became of it."""
     commit = result.commit
     state.outputs |= {
@@ -303,7 +291,7 @@ def _report(result: Proposed, change: Change, state: StepState, links: Links) ->
         "nothing": f"The baseline on {plain(change.target)} is this one already: nothing was written",
     }[result.state]
     for line in (f"{sentence}{': ' + result.url if result.url else ''}", *result.notes):
-        steps.say(line)
+        console.say(line)
     if commit is not None and not commit.verified:
         steps.warn("the commit is not verified", f"GitHub did not sign {commit.sha[:12]}: {commit.reason}")
     lines = [link(sentence, result.url, links) + ".", *(plain(note, limit=500) for note in result.notes)]

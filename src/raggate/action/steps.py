@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from raggate.cli import console
+from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
 from raggate.errors import ExitCode, UsageError
 from raggate.github import bases
@@ -18,8 +20,8 @@ from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
 from raggate.text.escape import log_line, plain
 
 if TYPE_CHECKING:
-    from raggate.config.overrides import Overrides
     from raggate.github.rest.client import GitHub
+    from raggate.inputs import sources
     from raggate.pipeline.request import Request
 
 WORKING_TREE = "working-tree"
@@ -119,43 +121,59 @@ def _request(
             "it, beside a token that can write",
             hint="Leave `against` out: the base commit judges.",
         )
-    from raggate.interop.systems import SYSTEMS
-    from raggate.pipeline.request import Request
-
     by_event = not inputs["against"] and event.base is not None
-    against = None if inputs["against"] == WORKING_TREE else inputs["against"] or event.base
-    return Request(
-        config_file=Path(inputs["config"]),
-        environment=dict(runner.environment),
-        say=console.say,
-        systems=SYSTEMS,
-        overrides=overrides(inputs, contained=_contained(inputs, event)),
-        against=against,
-        out=path(inputs, "out"),
-        baseline_file=path(inputs, "baseline"),
-        full_text=inputs["store-full-text"] == "true",
+    request = request_of(
+        inputs,
+        runner,
+        state,
+        against=None if inputs["against"] == WORKING_TREE else inputs["against"] or event.base,
         remote=remote_of(runner.workspace, event.repository, github if by_event else None),
+        contained=_contained(inputs, event),
+    )
+    return replace(
+        request,
+        baseline_file=_path(inputs, "baseline"),
+        full_text=inputs["store-full-text"] == "true",
         introducing=by_event,
         first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not event.privileged),
-        action=True,
-        created=lambda directory: announce(directory, runner, state),
     )
 
 
-def overrides(inputs: Mapping[str, str], *, contained: bool = False) -> Overrides:
-    """Give what the inputs say instead of the configuration; see `Overrides`."""
+def request_of(
+    inputs: Mapping[str, str],
+    runner: Runner,
+    state: StepState,
+    *,
+    against: str | None,
+    remote: sources.Remote,
+    contained: bool = False,
+) -> Request:
+    """Say what the inputs ask of the pipeline, whatever the step does with it; see `Request` and `Overrides`."""
     from raggate.config.overrides import Overrides
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline.request import Request
 
     names = ("suite", "api-image", "api-build", "api-url")
-    return Overrides(**{name.replace("-", "_"): inputs[name] or None for name in names}, contained=contained)
+    instead = {name.replace("-", "_"): inputs[name] or None for name in names}
+    return Request(
+        config_file=Path(inputs["config"]),
+        environment=dict(runner.environment),
+        say=say,
+        systems=SYSTEMS,
+        overrides=Overrides(**instead, contained=contained),
+        against=against,
+        out=_path(inputs, "out"),
+        remote=remote,
+        action=True,
+        created=lambda directory: _announce(directory, runner, state),
+    )
 
 
-def path(inputs: Mapping[str, str], name: str) -> Path | None:
-    """Give the path that an input names; None where it is empty."""
+def _path(inputs: Mapping[str, str], name: str) -> Path | None:
     return Path(inputs[name]) if inputs[name] else None
 
 
-def announce(directory: Path, runner: Runner, state: StepState) -> None:
+def _announce(directory: Path, runner: Runner, state: StepState) -> None:
     """Tell the post step and the steps that follow of the run directory, for the case that this step is killed."""
     state.directory = directory
     commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
@@ -220,8 +238,3 @@ def _unshown(text: str) -> None:
 def warn(title: str, text: str) -> None:
     """Print a warning that becomes an annotation of the step."""
     print(commands.annotation("warning", title, plain(text, limit=4096, middle=True)))  # noqa: T201 - a log command
-
-
-def say(text: str) -> None:
-    """Print a line to the log of the step."""
-    console.say(text)

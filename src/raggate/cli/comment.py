@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from raggate.cli import console
 from raggate.errors import CannotTell, UsageError
-from raggate.text.escape import log_line
 
 
 @click.command()
@@ -71,8 +71,8 @@ def comment(
         systems=SYSTEMS,
     )
     settings = fork_comment.settings_of(run, when=when, token=token, login=token_login)
-    with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=_say) as github:
-        comments = list(fork_comment.comment(github, started_by, run, settings, _say))
+    with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=console.say) as github:
+        comments = list(fork_comment.comment(github, started_by, run, settings, console.say))
     for result in comments:
         verdict = results.name_of(result.outcome.code)
         click.echo(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")
@@ -80,7 +80,3 @@ def comment(
         click.echo(fork_comment.NOBODY)
     if any(result.failed for result in comments):
         raise CannotTell("the comment could not be written")
-
-
-def _say(line: str) -> None:
-    click.echo(f"raggate: {log_line(line)}", err=True)

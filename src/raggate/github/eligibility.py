@@ -49,10 +49,10 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
             configuration_hash(inputs.config),
         ),
     }
-    for what, (found, expected) in differing.items():
+    for difference, (found, expected) in differing.items():
         if found != expected:
             shown = f"expected {cut(expected, limit=80)}, found {cut(found, limit=80)}"
-            raise CannotTell(f"{which} cannot become the baseline: {what}: {shown}", hint=_SAME)
+            raise CannotTell(f"{which} cannot become the baseline: {difference}: {shown}", hint=_SAME)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
         raise CannotTell(
@@ -72,11 +72,11 @@ def configuration_hash(settings: Config) -> str:
 
     Where run directories go, what is waived, and which build of the API is measured are not part of it.
     """
-    said = settings.model_dump(mode="json", exclude={"out", "waivers"})
-    api = {key: part for key, part in said["api"].items() if key != "url"}
+    values = settings.model_dump(mode="json", exclude={"out", "waivers"})
+    api = {key: part for key, part in values["api"].items() if key != "url"}
     if isinstance(api.get("container"), dict):
         api["container"] = {key: part for key, part in api["container"].items() if key not in {"image", "build"}}
-    return hashlib.sha256(dumps({**said, "api": api})).hexdigest()
+    return hashlib.sha256(dumps({**values, "api": api})).hexdigest()
 
 
 def image_of(run: Run) -> str:

@@ -322,5 +322,5 @@ def _preview(github: GitHub, fork: ForkRun, change: Commit, base: InputSource, i
         Vaults(commit=str(commit), directories={name: f"{fork.prefix}{path}" for name, path in vault.items()})
         for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
     )
-    seen = preview.changes(inputs, after, score.directions(inputs.config.score.k), fork.systems)
-    return replace(seen, vault=note_changes.compare(github, fork.repository, before, now))
+    changes = preview.changes(inputs, after, score.directions(inputs.config.score.k), fork.systems)
+    return replace(changes, vault=note_changes.compare(github, fork.repository, before, now))

@@ -102,19 +102,19 @@ def decode(body: str) -> State | None:
     if match is None:
         return None
     try:
-        found = loads(base64.b64decode(match[1], validate=True))
-        state = _state(found)
+        stored = loads(base64.b64decode(match[1], validate=True))
+        state = _state(stored)
     except (binascii.Error, ValueError, TypeError):
         return None
     return state if comment_line(state.suite) == lines[0] else None
 
 
-def _state(found: Any) -> State:
-    if not isinstance(found, dict) or set(found) != {"version", "suite", "pushes", "alert"}:
+def _state(stored: Any) -> State:
+    if not isinstance(stored, dict) or set(stored) != {"version", "suite", "pushes", "alert"}:
         raise ValueError("not a state")
-    if _number(found["version"]) != VERSION:
+    if _number(stored["version"]) != VERSION:
         raise ValueError("another version")
-    suite, pushes, alert = found["suite"], found["pushes"], found["alert"]
+    suite, pushes, alert = stored["suite"], stored["pushes"], stored["alert"]
     if not isinstance(suite, str) or len(dumps(suite)) > MOST_SUITE_BYTES:
         raise ValueError("not a suite")
     if not isinstance(pushes, list) or len(pushes) > MOST_PUSHES:
@@ -126,10 +126,10 @@ def _state(found: Any) -> State:
     )
 
 
-def _push(found: Any) -> Push:
-    if not isinstance(found, list) or len(found) != 4:
+def _push(stored: Any) -> Push:
+    if not isinstance(stored, list) or len(stored) != 4:
         raise ValueError("not a push")
-    head, verdict, run, attempt = found
+    head, verdict, run, attempt = stored
     if not isinstance(head, str) or not _HEAD.fullmatch(head):
         raise ValueError("not a commit")
     if not isinstance(verdict, str) or verdict not in VERDICTS:
@@ -137,8 +137,8 @@ def _push(found: Any) -> Push:
     return Push(head=head, verdict=verdict, run=_number(run), attempt=_number(attempt, most=_MOST_ATTEMPT))
 
 
-def _number(found: Any, *, most: int = _MOST_NUMBER) -> int:
+def _number(value: Any, *, most: int = _MOST_NUMBER) -> int:
     # True is an int, too
-    if type(found) is not int or not 0 <= found <= most:
+    if type(value) is not int or not 0 <= value <= most:
         raise ValueError("not a number that is expected")
-    return found
+    return value

@@ -44,12 +44,12 @@ def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tup
 
 def _notes(objects: Objects, vaults: Vaults) -> dict[str, str]:
     top = objects.tree_of(vaults.commit)
-    found: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for name, directory in vaults.directories.items():
         tree = find(objects, top, directory)
         for path, entry in objects.walk(tree.id) if tree is not None and tree.kind == "tree" else ():
             # an index has no document for an empty file
-            note = entry.kind == "link" or (entry.kind == "file" and entry.size > 0)
-            if note and posixpath.splitext(path)[1] == ".md" and _SKIPPED not in path.split("/")[:-1]:
-                found[f"{name}/{path}"] = entry.id
-    return found
+            is_note = entry.kind == "link" or (entry.kind == "file" and entry.size > 0)
+            if is_note and posixpath.splitext(path)[1] == ".md" and _SKIPPED not in path.split("/")[:-1]:
+                notes[f"{name}/{path}"] = entry.id
+    return notes

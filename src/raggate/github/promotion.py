@@ -65,7 +65,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class PullRequestResult:
     """What became of a promotion.
 
     Attributes:
@@ -95,7 +95,7 @@ def branch_of(suite: str) -> str:
     return f"raggate/baseline-{slug}" if slug == suite else f"raggate/baseline-{slug}-{_sum(suite)}"
 
 
-def propose(github: GitHub, repository: str, change: Change) -> Proposed:
+def propose(github: GitHub, repository: str, change: Change) -> PullRequestResult:
     """Propose a baseline by a pull request: a new one, or the one that is open already.
 
     Args:
@@ -110,7 +110,7 @@ def propose(github: GitHub, repository: str, change: Change) -> Proposed:
     """
     head, notes = _verified_head(github, repository, change)
     if change.present == change.data:
-        return Proposed(state="nothing", notes=notes)
+        return PullRequestResult(state="nothing", notes=notes)
     opened = _open_pull(github, repository, change)
     standing = commits.head_of(github, repository, change.branch)
     if opened is not None and standing is not None:
@@ -127,7 +127,7 @@ def propose(github: GitHub, repository: str, change: Change) -> Proposed:
     return _in_pull_request(github, repository, change, commit, opened, notes)
 
 
-def commit_directly(github: GitHub, repository: str, change: Change) -> Proposed:
+def commit_directly(github: GitHub, repository: str, change: Change) -> PullRequestResult:
     """Commit a baseline onto the target itself, if that is still at the commit it was computed against.
 
     Raises:
@@ -143,7 +143,7 @@ def commit_directly(github: GitHub, repository: str, change: Change) -> Proposed
         files=files,
         message=_message(change),
     )
-    return Proposed(state="committed" if commit.changed else "nothing", commit=commit)
+    return PullRequestResult(state="committed" if commit.changed else "nothing", commit=commit)
 
 
 def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str, tuple[str, ...]]:
@@ -151,9 +151,9 @@ def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str
     head = commits.head_of(github, repository, change.target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(change.target)} in {cut(repository)}")
-    found = commits.entry_at(github, repository, commit=head, path=change.path)
-    known = None if change.present is None else object_id("blob", change.present, like=head)
-    if (None if found is None else found.id) != known:
+    entry = commits.entry_at(github, repository, commit=head, path=change.path)
+    expected = None if change.present is None else object_id("blob", change.present, like=head)
+    if (None if entry is None else entry.id) != expected:
         raise CannotTell(
             f"the baseline on {cut(change.target)} changed meanwhile: {cut(change.path)} at {head[:12]} is not "
             f"what this promotion was compared with at {change.head[:12]}; nothing was written",
@@ -174,14 +174,14 @@ def _in_pull_request(
     commit: Committed,
     opened: dict[str, Any] | None,
     notes: tuple[str, ...],
-) -> Proposed:
+) -> PullRequestResult:
     body = change.body(commit)
     if opened is not None:
-        shown = _rewrite(github, repository, change, commit, opened["number"], body)
-        if shown is not None:
+        pull = _rewrite(github, repository, change, commit, opened["number"], body)
+        if pull is not None:
             same = (opened.get("title"), opened.get("body")) == (change.title, body) and not commit.changed
             state: Literal["unchanged", "updated"] = "unchanged" if same else "updated"
-            return Proposed(state=state, url=_url(shown), commit=commit, notes=notes)
+            return PullRequestResult(state=state, url=_url(pull), commit=commit, notes=notes)
         notes = (*notes, f"Pull request {opened['number']} was closed meanwhile, so there is a new one.")
     return _create(github, repository, change, commit, body, notes)
 
@@ -192,35 +192,35 @@ def _rewrite(
     """Bring title and body of a pull request up to date; None when it is not open any more."""
     path = f"/repos/{quote(repository)}/pulls/{number}"
     _own(_pull(github.get(path)), change, commit)
-    shown = _pull(github.send("PATCH", path, {"title": change.title, "body": body}))
+    pull = _pull(github.send("PATCH", path, {"title": change.title, "body": body}))
     try:
-        _own(shown, change, commit)
+        _own(pull, change, commit)
     except Moved as moved:
         # its text may have been replaced by this one's, which is about another file
         if moved.found is not None:
-            title = _said(github, repository, moved.found).partition("\n")[0]
+            title = _message_of(github, repository, moved.found).partition("\n")[0]
             github.send("PATCH", path, {"title": title, "body": _OVERTAKEN})
         raise
-    return shown if shown.get("state") == "open" else None
+    return pull if pull.get("state") == "open" else None
 
 
 def _create(
     github: GitHub, repository: str, change: Change, commit: Committed, body: str, notes: tuple[str, ...]
-) -> Proposed:
+) -> PullRequestResult:
     path = f"/repos/{quote(repository)}/pulls"
-    sent = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
+    content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
     try:
-        shown = github.send("POST", path, sent, already=lambda: _open_pull(github, repository, change))
+        pull = github.send("POST", path, content, already=lambda: _open_pull(github, repository, change))
     except GitHubError as error:
-        found = _open_pull(github, repository, change) if error.status == 422 else None
-        if found is None:
+        existing = _open_pull(github, repository, change) if error.status == 422 else None
+        if existing is None:
             raise
         # another promotion opened it between the look and this request
-        taken = _rewrite(github, repository, change, commit, found["number"], body)
-        if taken is None:
+        pull = _rewrite(github, repository, change, commit, existing["number"], body)
+        if pull is None:
             raise
-        return Proposed(state="updated", url=_url(taken), commit=commit, notes=notes)
-    return Proposed(state="created", url=_url(_pull(shown)), commit=commit, notes=notes)
+        return PullRequestResult(state="updated", url=_url(pull), commit=commit, notes=notes)
+    return PullRequestResult(state="created", url=_url(_pull(pull)), commit=commit, notes=notes)
 
 
 def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
@@ -230,26 +230,26 @@ def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
         Moved: naming both.
     """
     head = pull.get("head")
-    found = head.get("sha") if isinstance(head, dict) else None
-    if pull.get("state") == "open" and found != commit.sha:
+    commit_id = head.get("sha") if isinstance(head, dict) else None
+    if pull.get("state") == "open" and commit_id != commit.sha:
         raise Moved(
             change.branch,
             commit.sha,
-            found if isinstance(found, str) else None,
+            commit_id if isinstance(commit_id, str) else None,
             hint="Another promotion followed this one at once, and its baseline stands in the pull request. " + _AGAIN,
         )
 
 
 def _open_pull(github: GitHub, repository: str, change: Change) -> dict[str, Any] | None:
     owner = repository.partition("/")[0]
-    listed = github.pages(
+    pulls = github.pages(
         f"/repos/{quote(repository)}/pulls", state="open", head=f"{owner}:{change.branch}", base=change.target
     )
-    return next((one for one in _pulls(listed) if _from_here(one, repository, change)), None)
+    return next((pull for pull in _pulls(pulls) if _from_here(pull, repository, change)), None)
 
 
 def _pulls(listed: Iterator[Any]) -> Iterator[dict[str, Any]]:
-    return (one for one in listed if isinstance(one, dict) and type(one.get("number")) is int)
+    return (pull for pull in listed if isinstance(pull, dict) and type(pull.get("number")) is int)
 
 
 def _from_here(pull: dict[str, Any], repository: str, change: Change) -> bool:
@@ -261,7 +261,7 @@ def _from_here(pull: dict[str, Any], repository: str, change: Change) -> bool:
 
 
 def _refuse_older(github: GitHub, repository: str, change: Change, standing: str) -> None:
-    written = _ORDER.search(_said(github, repository, standing))
+    written = _ORDER.search(_message_of(github, repository, standing))
     if written is not None and (int(written[1]), int(written[2])) > change.order:
         raise CannotTell(
             f"a newer promotion (workflow run {written[1]}) stands in the pull request of {change.branch}; "
@@ -270,20 +270,20 @@ def _refuse_older(github: GitHub, repository: str, change: Change, standing: str
         )
 
 
-def _said(github: GitHub, repository: str, commit: str) -> str:
+def _message_of(github: GitHub, repository: str, commit: str) -> str:
     """Give the message of a commit."""
-    found = github.get(f"/repos/{quote(repository)}/git/commits/{quote(commit)}")
-    return str(found.get("message")) if isinstance(found, dict) else ""
+    answer = github.get(f"/repos/{quote(repository)}/git/commits/{quote(commit)}")
+    return str(answer.get("message")) if isinstance(answer, dict) else ""
 
 
 def _message(change: Change) -> str:
     return f"{change.title}\n\n{change.message}\n\n{_MARK}: {change.order[0]}.{change.order[1]}\n"
 
 
-def _pull(found: Any) -> dict[str, Any]:
-    if not isinstance(found, dict) or type(found.get("number")) is not int:
+def _pull(answer: Any) -> dict[str, Any]:
+    if not isinstance(answer, dict) or type(answer.get("number")) is not int:
         raise GitHubError("GitHub: expected a pull request; found something else")
-    return found
+    return answer
 
 
 def _url(pull: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ class Settings:
         comment: `always`, `on-change` (only when something differs from the baseline or did not pass) or `never`.
         check_run: the name of a check run of its own, empty for none.
         prefix: directory of the configuration in the repository, `` or `folder/`.
-        relayed: whether an untrusted run measured what is outcome.
+        relayed: whether an untrusted run measured what is shown.
         login: who writes with the token, where that is an app's own.
         secrets: values that must stand in nothing that is shown.
     """
@@ -83,8 +83,8 @@ class GitHubReporter:
         settings: what the workflow asks for.
         say: takes a line about what could not be shown.
 
-    `failed` tells whether something could not, `said` how many lines `say` took, and `check` is the check run while it
-    is open.
+    `failed` tells whether something could not, `warnings` how many lines `say` took, and `check` is the check run
+    while it is open.
     """
 
     def __init__(self, event: Event, github: GitHub | None, settings: Settings, say: Callable[[str], None]) -> None:
@@ -94,7 +94,7 @@ class GitHubReporter:
         self.say = say
         self.check: int | None = None
         self.failed = False
-        self.said = 0
+        self.warnings = 0
 
     def begin(self) -> int | None:
         """Open the check run before anything is started, if there is to be one. Returns its id."""
@@ -172,7 +172,7 @@ class GitHubReporter:
         if lenient:
             notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
         # what could not be shown has been said by warnings too
-        kept = for_log(notes, taken={"warning": self.said + int(lenient)})
+        kept = for_log(notes, taken={"warning": self.warnings + int(lenient)})
         return [
             commands.annotation(note.level, note.title, self._clean(note.message), path=note.path, line=note.line)
             for note in kept
@@ -200,10 +200,10 @@ class GitHubReporter:
         room = COMMENT_LIMIT
 
         def render(pushes: Sequence[Push]) -> str:
-            shown = replace(publication, pushes=tuple(pushes))
+            current = replace(publication, pushes=tuple(pushes))
             if outcome.review is not None:
-                return self._clean(comment.render(outcome.review, shown, limit=room))
-            return self._clean(comment.render_failure(outcome.reason, shown, limit=room))
+                return self._clean(comment.render(outcome.review, current, limit=room))
+            return self._clean(comment.render_failure(outcome.reason, current, limit=room))
 
         def alert(url: str, passed: Push) -> str:
             rerun = passed.head == push.head
@@ -221,12 +221,13 @@ class GitHubReporter:
             # a run that could comment itself has done so, with all that only its own workspace tells
             again=not self.settings.relayed,
         )
-        done = sticky.publish(github, event.repository, number=number, update=update, login=self.settings.login or None)
-        for note in done.notes:
+        login = self.settings.login or None
+        published = sticky.publish(github, event.repository, number=number, update=update, login=login)
+        for note in published.notes:
             self._say(note)
-        if done.state in {"stale", "closed"}:
-            self._say(f"did not comment on pull request {number}: {_WHY_NOT[done.state]}")
-        return done.url
+        if published.state in {"stale", "closed"}:
+            self._say(f"did not comment on pull request {number}: {_WHY_NOT[published.state]}")
+        return published.url
 
     def _publication(self, outcome: StepOutcome) -> Publication:
         # where nothing was judged, no policy was applied
@@ -249,13 +250,13 @@ class GitHubReporter:
     def _clean(self, text: str) -> str:
         return secrets.redact(text, self.settings.secrets)
 
-    def _could_not(self, what: str, error: RaggateError | ValueError) -> None:
+    def _could_not(self, action: str, error: RaggateError | ValueError) -> None:
         self.failed = True
         hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
-        self._say(f"could not {what}: {error}{hint}")
+        self._say(f"could not {action}: {error}{hint}")
 
     def _say(self, text: str) -> None:
-        self.said += 1
+        self.warnings += 1
         self.say(text)
 
 

@@ -106,7 +106,7 @@ def _publish(github: GitHub, repository: str, number: int, update: Update, login
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Conversation:
     """What stands in the conversation: comments of the suite, with their states, and loud ones. Oldest first."""
 
     comments: tuple[Comment, ...]
@@ -115,15 +115,15 @@ class _Found:
     @property
     def newest(self) -> tuple[Comment | None, State | None]:
         """The comment about the newest push; of equals the oldest comment."""
-        known = [(comment, marker.decode(comment.body)) for comment in self.comments]
-        return max(known, key=lambda one: (_order(one[1]), -one[0].id), default=(None, None))
+        states = [(comment, marker.decode(comment.body)) for comment in self.comments]
+        return max(states, key=lambda pair: (_order(pair[1]), -pair[0].id), default=(None, None))
 
     @property
     def pushes(self) -> list[Push]:
         """Every push that any of the comments knows, oldest first."""
         states = [marker.decode(comment.body) for comment in self.comments]
-        found = {push.order: push for state in states if state for push in state.pushes}
-        return [found[order] for order in sorted(found)]
+        by_order = {push.order: push for state in states if state for push in state.pushes}
+        return [by_order[order] for order in sorted(by_order)]
 
 
 class _Upsert:
@@ -135,7 +135,7 @@ class _Upsert:
         self._line = marker.comment_line(update.suite)
         self._wrote: Literal["created", "updated"] | None = None
         self._made: Comment | None = None
-        self._shouted: Comment | None = None
+        self._alert_made: Comment | None = None
         self._open: int | None = None
         self._recovered: tuple[Comment, ...] = ()
         self._notes: list[str] = []
@@ -144,20 +144,20 @@ class _Upsert:
         """Go around. See `publish`."""
         last: Comment | None = None
         for _ in range(_MOST_ROUNDS):
-            found = self._look()
-            newest, state = found.newest
-            last = found.comments[0] if found.comments else last
+            conversation = self._look()
+            newest, state = conversation.newest
+            last = conversation.comments[0] if conversation.comments else last
             if newest is None:
                 if self._update.mode == "on-change" and not self._update.notable:
                     return Published(state="not-needed")
                 self._create()
-            elif _order(state) > self._update.push.order or self._told(state):
-                if self._leave(found, newest.body):
-                    return self._done(newest) if self._told(state) else self._stale(newest, state)
-            elif self._settled(found, state):
-                return self._done(found.comments[0])
+            elif _order(state) > self._update.push.order or self._is_current(state):
+                if self._leave(conversation, newest.body):
+                    return self._done(newest) if self._is_current(state) else self._stale(newest, state)
+            elif self._settled(conversation, state):
+                return self._done(conversation.comments[0])
             else:
-                self._write(found, state)
+                self._write(conversation, state)
         if self._wrote and last is not None:
             return self._done(last)
         raise GitHubError(
@@ -165,15 +165,15 @@ class _Upsert:
             hint="Let one run at a time publish for a pull request, by `concurrency:` in the workflow.",
         )
 
-    def _look(self) -> _Found:
-        own = self._thread.own()
-        if self._made and self._made.id not in {comment.id for comment in own}:
+    def _look(self) -> _Conversation:
+        comments = self._thread.own()
+        if self._made and self._made.id not in {comment.id for comment in comments}:
             # a list may lag behind
             made = self._thread.read(self._made.id)
-            own += [made] if made else []
-        comments = [one for one in own if marker.first_line(one.body) == self._line]
-        alerts = [one for one in own if marker.alert_order(one.body, self._update.suite)]
-        return _Found(tuple(sorted(comments, key=lambda one: one.id)), tuple(alerts))
+            comments += [made] if made else []
+        of_suite = [comment for comment in comments if marker.first_line(comment.body) == self._line]
+        alerts = [comment for comment in comments if marker.alert_order(comment.body, self._update.suite)]
+        return _Conversation(tuple(sorted(of_suite, key=lambda comment: comment.id)), tuple(alerts))
 
     def _create(self) -> None:
         body = self._body(State(suite=self._update.suite, pushes=(self._update.push,)))
@@ -188,33 +188,33 @@ class _Upsert:
                 "name the login of this token, or use the workflow's"
             )
 
-    def _settled(self, found: _Found, state: State | None) -> bool:
-        if len(found.comments) > 1 or state is None or not state.pushes or state.pushes[-1] != self._update.push:
+    def _settled(self, conversation: _Conversation, state: State | None) -> bool:
+        if len(conversation.comments) > 1 or state is None or not state.pushes or state.pushes[-1] != self._update.push:
             return False
-        return self._wrote is not None or _same(found.comments[0].body, self._body(state))
+        return self._wrote is not None or _same(conversation.comments[0].body, self._body(state))
 
-    def _told(self, state: State | None) -> bool:
-        """Say whether this push is told already and is not to be told again."""
+    def _is_current(self, state: State | None) -> bool:
+        """Say whether the comment is about this push already and is not to be written again."""
         return not self._update.again and _order(state) == self._update.push.order
 
-    def _write(self, found: _Found, state: State | None) -> None:
+    def _write(self, conversation: _Conversation, state: State | None) -> None:
         """Put this push into the oldest comment, and take the others away, unless that one changes just now."""
-        target = found.comments[0]
-        before = [push for push in found.pushes if push.order < self._update.push.order]
+        target = conversation.comments[0]
+        before = [push for push in conversation.pushes if push.order < self._update.push.order]
         pushes = (*before[1 - marker.MOST_PUSHES :], self._update.push)
-        alert = self._alert(target, found, state.alert if state else None, before)
+        alert = self._alert(target, conversation, state.alert if state else None, before)
         body = self._body(State(suite=self._update.suite, pushes=pushes, alert=alert))
         self._open = alert
         if self._replace(target, body):
             self._wrote = "updated" if self._made is None or self._made.id != target.id else self._wrote
-            self._clear(found)
+            self._clear(conversation)
 
-    def _leave(self, found: _Found, body: str) -> bool:
+    def _leave(self, conversation: _Conversation, body: str) -> bool:
         """Keep a newer run's text in the oldest comment alone. False when there was something to do for it."""
-        if len(found.comments) == 1:
+        if len(conversation.comments) == 1:
             return True
-        if self._replace(found.comments[0], body):
-            self._clear(found)
+        if self._replace(conversation.comments[0], body):
+            self._clear(conversation)
         return False
 
     def _replace(self, target: Comment, body: str) -> bool:
@@ -223,27 +223,29 @@ class _Upsert:
             return False
         return _same(now.body, body) or self._thread.edit(target.id, body)
 
-    def _clear(self, found: _Found) -> None:
-        for comment in found.comments[1:]:
+    def _clear(self, conversation: _Conversation) -> None:
+        for comment in conversation.comments[1:]:
             self._thread.remove(comment.id)
 
-    def _alert(self, target: Comment, found: _Found, known: int | None, before: Sequence[Push]) -> int | None:
+    def _alert(
+        self, target: Comment, conversation: _Conversation, known: int | None, before: Sequence[Push]
+    ) -> int | None:
         """Give the id of the loud comment that is open after this push, posting it when a pass was lost just now."""
-        judged = [push for push in before if push.verdict in LOUD | {"pass"}]
-        since = max((push.order for push in judged if push.verdict == "pass"), default=None)
+        decided = [push for push in before if push.verdict in LOUD | {"pass"}]
+        last_pass = max((push.order for push in decided if push.verdict == "pass"), default=None)
         # what another try or run posted, without having come to remember it
-        recent = [one for one in found.alerts if since is not None and self._about(one) > since]
+        recent = [alert for alert in conversation.alerts if last_pass is not None and self._about(alert) > last_pass]
         if self._update.push.verdict == "pass":
             # but not what a newer run has just posted
-            over = [one for one in recent if self._about(one) < self._update.push.order]
-            self._recovered = tuple(one for one in found.alerts if one.id == known or one in over)
+            resolved = [alert for alert in recent if self._about(alert) < self._update.push.order]
+            self._recovered = tuple(alert for alert in conversation.alerts if alert.id == known or alert in resolved)
             return None
-        lost = judged[-1:] and judged[-1].verdict == "pass" and self._update.push.verdict in LOUD
+        lost = decided[-1:] and decided[-1].verdict == "pass" and self._update.push.verdict in LOUD
         if known is None and not lost:
             return None
         if known is None:
-            kept = recent[0] if recent else self._shouted or self._shout(target, judged[-1])
-            known = kept.id if kept else None
+            alert = recent[0] if recent else self._alert_made or self._post_alert(target, decided[-1])
+            known = alert.id if alert else None
         for surplus in recent:
             if surplus.id != known:
                 self._thread.remove(surplus.id)
@@ -252,7 +254,7 @@ class _Upsert:
     def _about(self, comment: Comment) -> tuple[int, int]:
         return marker.alert_order(comment.body, self._update.suite) or (-1, -1)
 
-    def _shout(self, target: Comment, passed: Push) -> Comment | None:
+    def _post_alert(self, target: Comment, passed: Push) -> Comment | None:
         order = self._update.push.order
         body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url, passed)}"
 
@@ -260,14 +262,14 @@ class _Upsert:
             return next((one for one in self._look().alerts if self._about(one) == order), None)
 
         try:
-            self._shouted = self._thread.create(body, already)
+            self._alert_made = self._thread.create(body, already)
         except GitHubError as error:
             self._notes.append(f"the comment that tells of the lost pass was not posted: {error.message}")
-        return self._shouted
+        return self._alert_made
 
     def _stale(self, newest: Comment, state: State | None) -> Published:
-        if self._shouted and (state is None or state.alert != self._shouted.id):
-            self._thread.remove(self._shouted.id)
+        if self._alert_made and (state is None or state.alert != self._alert_made.id):
+            self._thread.remove(self._alert_made.id)
         return Published(state="stale", url=newest.url or None, notes=tuple(dict.fromkeys(self._notes)))
 
     def _done(self, comment: Comment) -> Published:
@@ -279,7 +281,7 @@ class _Upsert:
         return Published(
             state=self._wrote or "unchanged",
             url=comment.url or None,
-            alert_url=self._shouted.url if self._shouted and self._shouted.id == self._open else None,
+            alert_url=self._alert_made.url if self._alert_made and self._alert_made.id == self._open else None,
             notes=tuple(dict.fromkeys(self._notes)),
         )
 

@@ -94,8 +94,8 @@ def _chunks(claimed: Run) -> dict[str, int]:
     """Give how many chunks the index held, as the answers told it; nothing where none did."""
     coverages = (item.result.response.coverage or {} for item in claimed.results if item.result.response is not None)
     counts = (coverage.get("chunks_embedded") for coverage in coverages)
-    found = next((count for count in counts if type(count) is int and 0 <= count <= MOST_COUNT), None)
-    return {} if found is None else {"chunks": found}
+    count = next((number for number in counts if type(number) is int and 0 <= number <= MOST_COUNT), None)
+    return {} if count is None else {"chunks": count}
 
 
 def without_results(verdict: bytes | None, suite: str) -> RunFailure:

@@ -58,5 +58,5 @@ def path_of(github: GitHub, repository: str, run: int) -> str:
     Raises:
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    found: Any = github.get(f"/repos/{quote(repository)}/actions/runs/{run}")
-    return str(found.get("path") or "") if isinstance(found, dict) else ""
+    run_record: Any = github.get(f"/repos/{quote(repository)}/actions/runs/{run}")
+    return str(run_record.get("path") or "") if isinstance(run_record, dict) else ""

@@ -173,70 +173,70 @@ def _run(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _pull_request(payload: _Part) -> dict[str, Any]:
-    found = payload.part("pull_request")
-    base, head = found.part("base"), found.part("head")
+    pull = payload.part("pull_request")
+    base, head = pull.part("base"), pull.part("head")
     home = base.part("repo").matched("full_name", _REPOSITORY, "owner/name")
     # null once the fork was deleted
     fork = head.part("repo", optional=True)
-    repository = fork.matched("full_name", _REPOSITORY, "owner/name") if fork.found else ""
+    repository = fork.matched("full_name", _REPOSITORY, "owner/name") if fork.values else ""
     return {
-        "number": (payload if "number" in payload.found else found).count("number"),
+        "number": (payload if "number" in payload.values else pull).count("number"),
         "base": base.matched("sha", _SHA, "the hash of a commit").lower(),
         "head": head.matched("sha", _SHA, "the hash of a commit").lower(),
         "base_ref": base.text("ref"),
         "head_ref": head.text("ref"),
         "head_repository": repository,
         "fork": repository.lower() != home.lower(),
-        "open": found.text("state") == "open",
-        "locked": found.flag("locked"),
+        "open": pull.text("state") == "open",
+        "locked": pull.flag("locked"),
     }
 
 
 def _merge_group(payload: _Part) -> dict[str, Any]:
-    found = payload.part("merge_group")
+    group = payload.part("merge_group")
     return {
-        "base": found.matched("base_sha", _SHA, "the hash of a commit").lower(),
-        "head": found.matched("head_sha", _SHA, "the hash of a commit").lower(),
-        "base_ref": found.text("base_ref").removeprefix("refs/heads/"),
-        "head_ref": found.text("head_ref").removeprefix("refs/heads/"),
+        "base": group.matched("base_sha", _SHA, "the hash of a commit").lower(),
+        "head": group.matched("head_sha", _SHA, "the hash of a commit").lower(),
+        "base_ref": group.text("base_ref").removeprefix("refs/heads/"),
+        "head_ref": group.text("head_ref").removeprefix("refs/heads/"),
     }
 
 
 def _workflow_run(payload: _Part) -> dict[str, Any]:
-    found = payload.part("workflow_run")
-    head = found.part("head_repository", optional=True)
-    run = SourceRun(
-        id=found.count("id"),
-        attempt=found.count("run_attempt"),
-        event=found.matched("event", _NAME, "the name of an event"),
-        head_sha=found.matched("head_sha", _SHA, "the hash of a commit").lower(),
-        head_branch=found.text("head_branch"),
-        head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.found else "",
-        conclusion=found.text("conclusion"),
-        html_url=_url(found.text("html_url"), found.where("html_url")),
-        run_started_at=found.moment("run_started_at"),
-        path=found.text("path") or payload.part("workflow", optional=True).text("path"),
+    run = payload.part("workflow_run")
+    head = run.part("head_repository", optional=True)
+    source_run = SourceRun(
+        id=run.count("id"),
+        attempt=run.count("run_attempt"),
+        event=run.matched("event", _NAME, "the name of an event"),
+        head_sha=run.matched("head_sha", _SHA, "the hash of a commit").lower(),
+        head_branch=run.text("head_branch"),
+        head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.values else "",
+        conclusion=run.text("conclusion"),
+        html_url=_url(run.text("html_url"), run.where("html_url")),
+        run_started_at=run.moment("run_started_at"),
+        path=run.text("path") or payload.part("workflow", optional=True).text("path"),
     )
-    return {"source_run": run}
+    return {"source_run": source_run}
 
 
 def _dispatch(payload: _Part) -> dict[str, Any]:
-    given = payload.part("inputs", optional=True)
-    return {"inputs": {name: given.shown(name) for name in given.found}}
+    inputs = payload.part("inputs", optional=True)
+    return {"inputs": {name: inputs.input_text(name) for name in inputs.values}}
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     """An object of the event file and the keys that lead to it. What is null is as good as missing."""
 
-    found: dict[str, Any]
+    values: dict[str, Any]
     keys: tuple[str, ...] = ()
 
     def where(self, key: str) -> str:
         return cut(".".join((*self.keys, key)))
 
     def part(self, key: str, *, optional: bool = False) -> _Part:
-        value = self.found.get(key)
+        value = self.values.get(key)
         if value is None and optional:
             value = {}
         if not isinstance(value, dict):
@@ -244,7 +244,7 @@ class _Part:
         return _Part(value, (*self.keys, key))
 
     def text(self, key: str) -> str:
-        value = self.found.get(key)
+        value = self.values.get(key)
         if value is None:
             return ""
         if not isinstance(value, str) or len(value) > _LONGEST or "\n" in value or "\r" in value or "\0" in value:
@@ -253,7 +253,7 @@ class _Part:
 
     def moment(self, key: str) -> str:
         """Give a point in time in UTC, to the second; empty for none."""
-        if self.found.get(key) is None:
+        if self.values.get(key) is None:
             return ""
         text = self.matched(key, _MOMENT, "a time such as 2026-01-01T00:00:00Z")
         try:
@@ -263,22 +263,22 @@ class _Part:
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
-        return _matched(self.found.get(key), pattern, self.where(key), expected)
+        return _matched(self.values.get(key), pattern, self.where(key), expected)
 
     def count(self, key: str) -> int:
-        value = self.found.get(key)
+        value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise _wrong(self.where(key), "a number from 1", value)
         return value
 
     def flag(self, key: str) -> bool:
-        value = self.found.get(key)
+        value = self.values.get(key)
         if value is not None and not isinstance(value, bool):
             raise _wrong(self.where(key), "true or false", value)
         return value is True
 
-    def shown(self, key: str) -> str:
-        value = self.found[key]
+    def input_text(self, key: str) -> str:
+        value = self.values[key]
         if isinstance(value, bool):
             return str(value).lower()
         if value is not None and not isinstance(value, str | int | float):
@@ -298,12 +298,12 @@ def _payload(path: Path) -> _Part:
     if len(data) > MOST_EVENT_BYTES:
         raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
     try:
-        found = loads(data)
+        values = loads(data)
     except ValueError as error:
         raise UsageError(f"{where} is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise UsageError(f"{where}: expected an object; found {cut(repr(found), limit=40)}")
-    return _Part(found)
+    if not isinstance(values, dict):
+        raise UsageError(f"{where}: expected an object; found {cut(repr(values), limit=40)}")
+    return _Part(values)
 
 
 def _matched(value: object, pattern: re.Pattern[str], where: str, expected: str) -> str:

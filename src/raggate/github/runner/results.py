@@ -102,10 +102,10 @@ def _decision(directory: Path | None) -> dict[str, Any]:
     if directory is None:
         return {}
     try:
-        found = loads((directory / "verdict.json").read_bytes())
+        decision = loads((directory / "verdict.json").read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return decision if isinstance(decision, dict) else {}
 
 
 def _lines(directory: Path | None) -> int:
@@ -119,5 +119,5 @@ def shown(path: Path | None, workspace: Path) -> str:
     """Name a path for the steps that follow: relative to the workspace where it lies in it, empty where it is not."""
     if path is None or not path.exists():
         return ""
-    found, top = path.resolve(), workspace.resolve()
-    return str(found.relative_to(top) if found.is_relative_to(top) else found)
+    resolved, top = path.resolve(), workspace.resolve()
+    return str(resolved.relative_to(top) if resolved.is_relative_to(top) else resolved)

@@ -12,5 +12,5 @@ __all__ = ["SHORTEST", "forms", "mask", "redact"]
 
 def mask(values: Iterable[str]) -> list[str]:
     """Give the log commands that make the runner hide these values, in any shape, from there on."""
-    found = dict.fromkeys(form for value in values for form in forms(value))
-    return [f"::add-mask::{commands.escaped(form)}" for form in found]
+    shapes = dict.fromkeys(form for value in values for form in forms(value))
+    return [f"::add-mask::{commands.escaped(form)}" for form in shapes]

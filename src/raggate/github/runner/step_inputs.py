@@ -65,7 +65,7 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
         UsageError: for an unknown input, one that is given twice with different values, an empty one that needs a
             value, or a value it cannot have; naming the input.
     """
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for variable in sorted(environment):
         if not variable.startswith(_PREFIX):
             continue
@@ -73,14 +73,14 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
         if name not in DEFAULTS:
             raise _unknown(name)
         value = environment[variable].strip()
-        if given.setdefault(name, value) != value:
+        if values.setdefault(name, value) != value:
             raise UsageError(
-                f"input {name!r} is given twice, as {_shown(name, given[name])} and as {_shown(name, value)}"
+                f"input {name!r} is given twice, as {_shown(name, values[name])} and as {_shown(name, value)}"
             )
-    for name, value in given.items():
+    for name, value in values.items():
         _check(name, value)
-    workflow_files.check_name(given.get(workflow_files.INPUT, workflow_files.DEFAULT))
-    return {**DEFAULTS, **given}
+    workflow_files.check_name(values.get(workflow_files.INPUT, workflow_files.DEFAULT))
+    return {**DEFAULTS, **values}
 
 
 def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
