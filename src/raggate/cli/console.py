@@ -92,9 +92,9 @@ def show_review(
     _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
     click.echo(terminal.render(review, width=max(width(), 60), color=color), color=True)
     comparison = review.comparison
-    click.echo(f"report:  {shown((reports or directory) / 'summary.md')}")
+    click.echo(f"report:  {short_path((reports or directory) / 'summary.md')}")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
-        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(shown(directory)))}")
+        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(short_path(directory)))}")
 
 
 def show_run(result: RunResult) -> None:
@@ -103,12 +103,12 @@ def show_run(result: RunResult) -> None:
     Raises:
         CannotTell: when it stopped early.
     """
-    click.echo(shown(result.directory))
+    click.echo(short_path(result.directory))
     if result.run.stopped is not None:
         raise CannotTell(result.run.stopped, log=result.run.log)
 
 
-def shown(path: Path) -> Path:
+def short_path(path: Path) -> Path:
     """Shorten a path for people: relative to where they are, when it lies below."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 

@@ -60,7 +60,7 @@ _API = ("api-image", "api-build", "api-url")
 
 
 def _options(*names: str) -> Callable[[F], F]:
-    known: dict[str, Callable[[F], F]] = {
+    options: dict[str, Callable[[F], F]] = {
         "config": click.option(
             "--config", "-c", "config_file", type=click.Path(path_type=Path), default=Path("raggate.yml"),
             show_default=True, help="The configuration file.",
@@ -85,7 +85,7 @@ def _options(*names: str) -> Callable[[F], F]:
 
     def apply(function: F) -> F:
         for name in reversed(names):
-            function = known[name](function)
+            function = options[name](function)
         return function
 
     return apply
@@ -180,7 +180,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     scorecard = proposal.comparison.scorecard
     cases = f"{len({case.case_id for case in scorecard.cases})} cases"
     click.echo(
-        log_line(f"{console.shown(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}")
+        log_line(f"{console.short_path(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}")
     )
     click.echo("\n".join(rerun.promotion_lines(proposal)))
     # git shows no difference of a file that it does not know yet

@@ -99,8 +99,8 @@ class _Refused(Exception):
 def _read(data: bytes) -> tuple[Any, dict[Path, int], dict[Path, str]] | _Refused:
     seconds = START_S + S_PER_MIB * len(data) / (1 << 20)
     try:
-        shown = setting(rounded(seconds, 2))
-        with within(seconds, UsageError(f"not read within {shown} s, which no YAML of its size needs")):
+        allowed = setting(rounded(seconds, 2))
+        with within(seconds, UsageError(f"not read within {allowed} s, which no YAML of its size needs")):
             reader = _Reader()
             node = _node(data)
             return (None if node is None else reader.read(node, ())), reader.lines, reader.texts

@@ -70,25 +70,25 @@ def judged(run: Run, held: Baseline) -> tuple[Verdict, Delta | None]:
 )
 def test_loss_against_means_that_count_unanswerable_questions(held: Baseline) -> None:
     """27 of 35 found are 0.54 of all 50: worse than 0.70 of all 50, though raggate's own mean of the 35 is 0.77."""
-    found, row = judged(measured(27), held)
+    verdict, row = judged(measured(27), held)
     assert row is not None
     assert (row.baseline.value, row.current.value, row.current.n) == (0.70, 0.54, 50)
     assert row.own.value == pytest.approx(27 / 35)
-    assert (found.outcome, [reason.code for reason in found.reasons]) == ("regression", ["worse"])
+    assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
 
 
 @pytest.mark.parametrize("held", [pytest.param(notes(), id="helloworld"), pytest.param(buckets(50), id="substrate")])
 def test_unchanged_run_passes(held: Baseline) -> None:
     """35 of 35 found are 0.70 of all 50: the same."""
-    found, row = judged(measured(35), held)
+    verdict, row = judged(measured(35), held)
     assert row is not None
     assert row.delta == pytest.approx(0)
-    assert found.outcome == "pass"
-    assert any("by the definitions of " in warning.message for warning in found.warnings)
+    assert verdict.outcome == "pass"
+    assert any("by the definitions of " in warning.message for warning in verdict.warnings)
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("held", "sentence"),
     [
         pytest.param(notes(answerable_tests=34, unanswerable_tests=15), "over 49 questions, 15", id="fewer"),
         pytest.param(notes(answerable_tests=30, unanswerable_tests=20), "over 50 questions, 20", id="another-split"),
@@ -98,26 +98,26 @@ def test_unchanged_run_passes(held: Baseline) -> None:
         ),
     ],
 )
-def test_means_over_other_questions_are_never_compared(held: Baseline, said: str) -> None:
+def test_means_over_other_questions_are_never_compared(held: Baseline, sentence: str) -> None:
     """Where a file tells that its means are over other numbers of questions, no verdict is possible."""
-    found, _ = judged(measured(27), held)
-    assert found.outcome == "cannot tell"
-    assert said in found.reasons[0].message
+    verdict, _ = judged(measured(27), held)
+    assert verdict.outcome == "cannot tell"
+    assert sentence in verdict.reasons[0].message
 
 
 def test_no_change_is_told_between_other_numbers_of_questions() -> None:
     """The row shows both means and no change, and is not judged."""
-    found, row = judged(measured(27), buckets(50, n={"hit_at_5": 50}))
+    verdict, row = judged(measured(27), buckets(50, n={"hit_at_5": 50}))
     assert row is not None
     assert (row.baseline.value, row.current.value, row.delta) == (0.70, pytest.approx(27 / 35), None)
-    assert {judgement.status for judgement in found.rows if judgement.delta == row} == {"not gated"}
+    assert {judgement.status for judgement in verdict.rows if judgement.delta == row} == {"not gated"}
 
 
 def test_failed_calls_of_helloworld_are_counted_in() -> None:
     """Their error rate tells of calls without a row: 49 rows and one failed call are of the same 50 questions."""
     failed = {"operational_metrics": {"error_rate": 1 / 99}}
-    found, _ = judged(measured(35), notes(answerable_tests=34, unanswerable_tests=15, **failed))
-    assert found.outcome == "pass"
+    verdict, _ = judged(measured(35), notes(answerable_tests=34, unanswerable_tests=15, **failed))
+    assert verdict.outcome == "pass"
 
 
 def test_failed_calls_of_the_run_are_misses() -> None:
@@ -129,9 +129,9 @@ def test_failed_calls_of_the_run_are_misses() -> None:
 
 def test_file_of_answerable_queries_alone() -> None:
     """A set of substrate has no question that expects nothing; then the answerable ones alone are compared."""
-    found, row = judged(measured(27), buckets(35, 27 / 35))
+    verdict, row = judged(measured(27), buckets(35, 27 / 35))
     assert row is not None
-    assert (row.current.value, row.current.n, found.outcome) == (pytest.approx(27 / 35), 35, "pass")
+    assert (row.current.value, row.current.n, verdict.outcome) == (pytest.approx(27 / 35), 35, "pass")
 
 
 def test_matching_is_theirs() -> None:
@@ -152,16 +152,16 @@ def test_other_names_of_a_mode() -> None:
     case = make_case("a1")
     run = make_run(make_labelled(case, make_result("a1", make_chunk(rank=1), mode="bm25")))
     held = read({"by_retriever": {"fts": {"overall": {"hit_at_5": 1.0, "count": 1}}}})
-    found, row = judged(run, held)
+    verdict, row = judged(run, held)
     assert row is not None
-    assert (row.mode, row.delta, found.outcome) == ("bm25", 0.0, "pass")
+    assert (row.mode, row.delta, verdict.outcome) == ("bm25", 0.0, "pass")
 
 
 def test_difficulties_are_restated_too() -> None:
     """Buckets of a difficulty are by the definitions of the file, and another number of questions in one is told."""
     easy = [make_case(name, difficulty="easy") for name in ("a1", "a2")]
-    found, missed = make_result("a1", make_chunk(rank=1)), make_result("a2")
-    run = make_run(make_labelled(easy[0], found), make_labelled(easy[1], missed))
+    answered, missed = make_result("a1", make_chunk(rank=1)), make_result("a2")
+    run = make_run(make_labelled(easy[0], answered), make_labelled(easy[1], missed))
     level = {"hit_at_5": 0.5, "count": 2}
     content = {"by_retriever": {"hybrid": {"overall": level, "by_difficulty": {"easy": level}}}}
     comparison = compare.compare(run, score.score(run, [5]), read(content), flip_at=5)
@@ -174,16 +174,16 @@ def test_difficulties_are_restated_too() -> None:
 def test_labels_that_a_system_cannot_read() -> None:
     """Questions labelled by ids alone have no mean by definitions that count places in notes or documents."""
     ids = {"gold_supports": (), "expected_chunk_ids": ("c1",)}
-    for held, said in ((notes(), "name ids alone"), (buckets(50), "name none")):
-        found, _ = judged(measured(35, **ids), held)
-        assert (found.outcome, said in found.reasons[0].message) == ("cannot tell", True)
+    for held, sentence in ((notes(), "name ids alone"), (buckets(50), "name none")):
+        verdict, _ = judged(measured(35, **ids), held)
+        assert (verdict.outcome, sentence in verdict.reasons[0].message) == ("cannot tell", True)
 
 
 def test_ranks_that_their_scripts_stop_at() -> None:
     """A chunk of rank 0, by which helloworld divides, is told and not raised."""
     run = make_run(make_labelled(make_case("a1"), make_result("a1", make_chunk(rank=0))))
-    found, _ = judged(run, notes())
-    assert (found.outcome, "no rank above 0" in found.reasons[0].message) == ("cannot tell", True)
+    verdict, _ = judged(run, notes())
+    assert (verdict.outcome, "no rank above 0" in verdict.reasons[0].message) == ("cannot tell", True)
 
 
 def test_answers_that_were_not_asked_for_are_no_loss() -> None:
