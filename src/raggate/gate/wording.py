@@ -62,7 +62,8 @@ def failures(operations: Operations, allowed: float) -> str:
     kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
     told = [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
     told += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
-    return f"{' and '.join(told)}, more than the allowed share of {setting(allowed)}{failing(operations.said)}"
+    error = failing(operations.most_common_error)
+    return f"{' and '.join(told)}, more than the allowed share of {setting(allowed)}{error}"
 
 
 def failing(said: str) -> str:

@@ -62,7 +62,7 @@ class Operations:
     """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
 
     `latency` maps a step to its percentiles: `{"total_ms": {"p50": 12.0, "p95": 30.0}}`. `failures` counts the failed
-    calls by kind, and `said` is what most of them said; empty when none failed. `document_types` counts `documents` and
+    calls by kind; `most_common_error` is empty when none failed. `document_types` counts `documents` and
     `chunks` that came back by file extension; `cost` has `sum`, `mean` and `n` of what responses say they cost.
     """
 
@@ -73,7 +73,7 @@ class Operations:
     latency: dict[str, dict[str, float]]
     coverage: dict[str, Any] | None
     failures: dict[str, int]
-    said: str = ""
+    most_common_error: str = ""
     document_types: dict[str, dict[str, int]] = field(default_factory=dict)
     cost: dict[str, dict[str, float]] = field(default_factory=dict)
 

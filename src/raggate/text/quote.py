@@ -12,10 +12,10 @@ _SEEN = 4
 def quoted(value: object, *, limit: int = 300) -> str:
     """Quote a value, as Python does: at most `limit` characters between the quotes, an ellipsis included."""
     text = cut(value, limit=limit)
-    shown = repr(text)
-    if len(shown) <= limit + 2:
-        return shown
-    return f"{shown[0]}{cut(shown[1:-1], limit=limit)}{shown[0]}"
+    literal = repr(text)
+    if len(literal) <= limit + 2:
+        return literal
+    return f"{literal[0]}{cut(literal[1:-1], limit=limit)}{literal[0]}"
 
 
 def cut(value: object, *, limit: int = 300) -> str:

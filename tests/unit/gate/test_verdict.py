@@ -207,7 +207,7 @@ def test_questions_that_were_not_asked_did_not_fail(
 )
 def test_failed_calls_say_why(said: str, expected: str) -> None:
     """The reason quotes what most of the failed calls said."""
-    scorecard = make_scorecard(make_case_score(), operations=make_operations(3, 3, said=said))
+    scorecard = make_scorecard(make_case_score(), operations=make_operations(3, 3, most_common_error=said))
     reasons = decide(with_gated(scorecard=scorecard), (), Gate()).reasons
     assert next(reason.message for reason in reasons if reason.code == "too-many-errors").endswith(expected)
 

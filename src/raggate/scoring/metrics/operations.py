@@ -42,7 +42,7 @@ def operations(results: Sequence[Result], *, retrieval_only: bool = False) -> Op
         latency=_latency(results),
         coverage=coverage,
         failures=dict(sorted(failures.items())),
-        said=_most_common([result.failure for result in results if result.failure is not None]),
+        most_common_error=_most_common([result.failure for result in results if result.failure is not None]),
         document_types=coverage_by_document_type(results),
         cost=_cost(responses),
     )

@@ -162,7 +162,9 @@ def test_what_most_failures_said(messages: list[str], expected: str) -> None:
     """The most frequent message of the failed calls is kept."""
     parts = [message.partition(" ") for message in messages]
     failures = [make_failure(kind, message=message) for kind, _, message in parts]
-    assert operations([answered(), *(make_result(failure=failure) for failure in failures)]).said == expected
+    assert (
+        operations([answered(), *(make_result(failure=failure) for failure in failures)]).most_common_error == expected
+    )
 
 
 def test_cost_of_what_is_told() -> None:
