@@ -15,7 +15,6 @@ from raggate.errors import UsageError
 from raggate.interop.golden_formats import FORMATS, Format, Options, read_pragmata, rows_of
 from raggate.interop.golden_rows import Note, Row, differences
 from raggate.models.golden import Case
-from raggate.text.escape import plain
 
 PRAGMATA = "pragmata"
 """What can only be read."""
@@ -58,7 +57,7 @@ def convert(
     files = writer.files(target)
     there = [path for path in files if path.exists()]
     if there and not overwrite:
-        raise UsageError(f"{plain(str(there[0]))} exists already", hint="--force replaces it.")
+        raise UsageError(f"{there[0]} exists already", hint="--force replaces it.")
     cases, notes = read(source, from_format, options)
     native, losses = through(writer, cases)
     notes = (*notes, *losses)
@@ -82,7 +81,7 @@ def read(source: Path, name: str, options: Options) -> tuple[tuple[Case, ...], t
     native, notes = reader.load(source)
     cases = reader.decode(native)
     if not cases:
-        raise UsageError(f"{plain(str(source))}: no case is left that has a label")
+        raise UsageError(f"{source}: no case is left that has a label")
     return cases, (*notes, *compared(reader.rows(native), reader.rows(reader.encode(cases))))
 
 
@@ -118,4 +117,4 @@ def _check(native: Any, target: Path, name: str, options: Options) -> None:
                 f"what would be written is refused by its own reader: {message}", hint=error.hint
             ) from None
         if form.rows(back) != form.rows(native):
-            raise UsageError(f"{plain(str(target))}: what would be written does not read back the same")
+            raise UsageError(f"{target}: what would be written does not read back the same")

@@ -32,7 +32,7 @@ from raggate.errors import UsageError
 from raggate.interop.trec_beir.evaluation_files import Files
 from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 CUTOFFS = (1, 3, 5, 10)
 MAX_CUTOFF = 100_000
@@ -327,6 +327,6 @@ def evaluate_files(files: Files, *, cutoffs: Sequence[int] = CUTOFFS, per_query:
             )
         except Scattered as twice:
             if twice.ranking is not None and files.lists is not None:
-                place = f"{plain(str(files.lists))}:{twice.ranking.line}"
-                raise UsageError(f"{place}: query {plain(twice.ranking.query_id)!r} has a list already") from None
+                place = f"{files.lists}:{twice.ranking.line}"
+                raise UsageError(f"{place}: query {quoted(twice.ranking.query_id)} has a list already") from None
     raise AssertionError("files read whole have every query once")

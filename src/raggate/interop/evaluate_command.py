@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.errors import UsageError
-from raggate.text.escape import log_line, plain
+from raggate.text.escape import log_line
+from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.interop.evaluate import Evaluation
@@ -61,7 +62,7 @@ def evaluate(
 def _numbers(written: str) -> tuple[int, ...]:
     parts = [part.strip() for part in written.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise UsageError(f"--k {plain(written)!r}, expected whole numbers set apart by commas, such as 1,3,5,10")
+        raise UsageError(f"--k {quoted(written)}, expected whole numbers set apart by commas, such as 1,3,5,10")
     return tuple(int(part) for part in parts)
 
 

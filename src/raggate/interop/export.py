@@ -13,8 +13,8 @@ from raggate.interop.trec_beir import beir, trec
 from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.beir import Document
 from raggate.models.run import Chunk
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
+from raggate.text.quote import quoted
 
 Unit = Literal["document", "note", "chunk"]
 """What a list names: documents by their ids (by their paths where the API gives none), notes by path, or chunks."""
@@ -34,7 +34,7 @@ def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, 
         response = item.result.response
         names = None if response is None else tuple(dict.fromkeys(_name(chunk, unit) for chunk in response.chunks))
         if names is not None and "" in names:
-            raise UsageError(f"case {plain(item.case.id)!r}: the API returned a {unit} without a name")
+            raise UsageError(f"case {quoted(item.case.id)}: the API returned a {unit} without a name")
         lists[item.case.id] = names
     return lists
 
@@ -67,7 +67,7 @@ def corpus_of(source: Path) -> Iterable[Document]:
     if (source / beir.CORPUS).is_file():
         return beir.iter_corpus(source)
     if not source.is_dir():
-        raise UsageError(f"{plain(str(source))}: expected a directory of notes, or a BEIR folder")
+        raise UsageError(f"{source}: expected a directory of notes, or a BEIR folder")
     return _notes(source)
 
 
@@ -83,7 +83,7 @@ def write_corpus(documents: Iterable[Document], folder: Path) -> int:
     def checked() -> Iterator[Document]:
         for document in documents:
             if document.id in seen:
-                raise UsageError(f"document {plain(document.id)!r} stands twice")
+                raise UsageError(f"document {quoted(document.id)} stands twice")
             seen.add(document.id)
             yield document
 

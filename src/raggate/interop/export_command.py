@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from raggate.errors import UsageError
-from raggate.text.escape import log_line, plain
+from raggate.text.escape import log_line
+from raggate.text.quote import cut
 
 _PATH = click.Path(path_type=Path)
 _FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
@@ -74,11 +75,11 @@ def export_corpus(source: Path, folder: Path, *, force: bool) -> None:
 
 def _refuse(target: Path, *, force: bool) -> None:
     if target.exists() and not force:
-        raise UsageError(f"{plain(str(target))} exists already", hint="--force replaces it.")
+        raise UsageError(f"{target} exists already", hint="--force replaces it.")
 
 
 def _written(write: Any, target: Path) -> Any:
     try:
         return write()
     except OSError as error:
-        raise UsageError(f"cannot write {plain(str(target))}: {plain(error.strerror or str(error))}") from None
+        raise UsageError(f"cannot write {cut(target)}: {error.strerror or str(error)}") from None

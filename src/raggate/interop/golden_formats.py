@@ -25,8 +25,8 @@ from raggate.interop.trec_beir.golden_graded import Graded, Unit
 from raggate.labels.models import RetrievalJudgment
 from raggate.labels.score import consolidate
 from raggate.models.golden import Case
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, write_atomic
+from raggate.text.quote import cut
 
 MAX_BYTES = 256 << 20
 
@@ -114,8 +114,8 @@ class _Raggate(_OneFile):
 
     def load(self, path: Path) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
         if not self.options.lenient:
-            return golden.load(read_bytes(path), plain(str(path))).cases, ()
-        cases, notes = lenient_golden.load(read_bytes(path), plain(str(path)), rules=True)
+            return golden.load(read_bytes(path), str(path)).cases, ()
+        cases, notes = lenient_golden.load(read_bytes(path), str(path), rules=True)
         return cases.cases, tuple(note("", "", "dropped", text) for text in notes)
 
     def decode(self, native: tuple[Case, ...]) -> tuple[Case, ...]:
@@ -147,7 +147,7 @@ class _Kebab(_OneFile):
     """kebab's golden YAML."""
 
     def load(self, path: Path) -> tuple[GoldenFile, tuple[Note, ...]]:
-        native = kebab_golden.read_golden(read_bytes(path), plain(str(path)))
+        native = kebab_golden.read_golden(read_bytes(path), str(path))
         return native, tuple(note("", "", "dropped", text) for text in native.ignored)
 
     def decode(self, native: GoldenFile) -> tuple[Case, ...]:
@@ -178,9 +178,7 @@ class _Substrate(_OneFile):
     def load(self, path: Path) -> tuple[QuerySet, tuple[Note, ...]]:
         native = substrate_golden.read_queries(path)
         about = {"version": native.version, "description": native.description, **native.extra}
-        return native, tuple(
-            note("", key, "dropped", plain(str(value), limit=60)) for key, value in about.items() if value
-        )
+        return native, tuple(note("", key, "dropped", cut(value, limit=60)) for key, value in about.items() if value)
 
     def decode(self, native: QuerySet) -> tuple[Case, ...]:
         return substrate_cases.to_cases(native)[0]
@@ -282,7 +280,7 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
     """
     if path.suffix.lower() in {".json", ".jsonl"}:
         raise UsageError(
-            f"{plain(str(path))}: canonical records hold no labels",
+            f"{path}: canonical records hold no labels",
             hint="Give the CSV of retrieval labels as SOURCE, and this file with --records.",
         )
     if path.is_dir():
@@ -292,7 +290,7 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
     sheets = [sheet for sheet in sheets if sheet.task == "retrieval"]
     judgments = [row for sheet in sheets for row in sheet.judgments if isinstance(row, RetrievalJudgment)]
     if not judgments:
-        raise UsageError(f"{plain(str(path))}: no retrieval labels here")
+        raise UsageError(f"{path}: no retrieval labels here")
     records: tuple[CanonicalRecord, ...] = ()
     if options.records is not None:
         records = pragmata_records.read_records(read_bytes(options.records), str(options.records))
@@ -314,10 +312,10 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{plain(str(path))}: larger than {MAX_BYTES} bytes")
+            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {plain(str(path))}: {plain(error.strerror or str(error))}") from None
+        raise UsageError(f"cannot read {cut(path)}: {error.strerror or str(error)}") from None
 
 
 def _without_answer(cases: Sequence[Case]) -> Iterable[Note]:

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from raggate.models.golden import Case, Support
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
+from raggate.text.quote import cut
 
 Row = Mapping[str, Any]
 Kind = Literal["dropped", "changed", "filled"]
@@ -39,7 +39,7 @@ class Note:
 
 def note(case: str, key: str, kind: Kind, message: str) -> Note:
     """Make a note, whatever its texts hold."""
-    return Note(case=plain(case, limit=100), key=plain(key, limit=100), kind=kind, message=plain(message))
+    return Note(case=cut(case, limit=100), key=cut(key, limit=100), kind=kind, message=cut(message))
 
 
 def case_row(case: Case, supports: Sequence[Support] = ()) -> dict[str, Any]:
@@ -151,4 +151,4 @@ def _plain_value(value: Any) -> Any:
 
 
 def _written(value: Any) -> str:
-    return plain(dumps(value).decode(), limit=_SHOWN)
+    return cut(dumps(value).decode(), limit=_SHOWN)

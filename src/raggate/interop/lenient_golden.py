@@ -14,9 +14,9 @@ from raggate.inputs import golden
 from raggate.inputs.golden_rules import broken_rule
 from raggate.models.case_hash import digest
 from raggate.models.golden import Case, Golden
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, loads
 from raggate.text.problems import problems_of
+from raggate.text.quote import quoted
 
 SHOWN = 10
 """How many lines that are left out are named, each with its reason."""
@@ -64,7 +64,7 @@ def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[
             continue
         earlier = cases.get(case.id)
         if earlier is not None:
-            passed.lines[earlier.line] = f"line {number} has the same id, {plain(case.id)!r}"
+            passed.lines[earlier.line] = f"line {number} has the same id, {quoted(case.id)}"
         cases[case.id] = case
         if len(cases) > golden.MAX_CASES:
             raise UsageError(f"{name}: expected at most {golden.MAX_CASES} cases")
@@ -82,7 +82,7 @@ def _case(line: bytes, number: int, passed: _Passed, *, rules: bool) -> Case:
     try:
         value = loads(line)
     except ValueError as error:
-        raise ValueError(f"not valid JSON: {plain(str(error))}") from None
+        raise ValueError(f"not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     kept, removed = _without_faults({"answerable": True, **value})
@@ -116,7 +116,7 @@ def _without_faults(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, No
 
 def _notes(passed: _Passed, name: str) -> tuple[str, ...]:
     notes = [f"{name}: {_count(count)} that the gate refuses: {rule}" for rule, count in passed.rules.items()]
-    notes += [f"{name}: key {plain(key)!r} is left out of {_count(count)}" for key, count in passed.keys.items()]
+    notes += [f"{name}: key {quoted(key)} is left out of {_count(count)}" for key, count in passed.keys.items()]
     if passed.lines:
         count = len(passed.lines)
         notes.append(f"{name}: {count} {'line is' if count == 1 else 'lines are'} left out")

@@ -7,7 +7,7 @@ from pathlib import Path
 from raggate.errors import CannotTell, UsageError
 from raggate.models.run import LabelledResult
 from raggate.pipeline import run_directory
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 
 def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, ...]:
@@ -23,12 +23,10 @@ def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, .
     """
     run = run_directory.read(directory)
     if run.stopped is not None:
-        raise CannotTell(f"{plain(str(directory))}: the run was cut short ({plain(run.stopped)})")
+        raise CannotTell(f"{directory}: the run was cut short ({cut(run.stopped)})")
     modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
     if mode is None and len(modes) > 1:
-        raise UsageError(
-            f"{plain(str(directory))}: the run has the modes {plain(', '.join(modes))}", hint="Choose one with --mode."
-        )
+        raise UsageError(f"{directory}: the run has the modes {cut(', '.join(modes))}", hint="Choose one with --mode.")
     if mode is not None and mode not in modes:
-        raise UsageError(f"{plain(str(directory))}: no mode {plain(mode)!r} here, but {plain(', '.join(modes))}")
+        raise UsageError(f"{directory}: no mode {quoted(mode)} here, but {cut(', '.join(modes))}")
     return tuple(item for item in run.results if mode in {None, item.result.mode})

@@ -15,7 +15,7 @@ from math import fsum
 from raggate.errors import UsageError
 from raggate.labels.intervals import LEVEL, RESAMPLES, bootstrap
 from raggate.labels.models import LABELS, Interval, Judgment, LabelAgreement, PairAgreement
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 Unit = Sequence[Hashable]
 """The values that annotators gave one unit; an annotator who did not judge it is simply not there."""
@@ -179,14 +179,14 @@ def _by_unit(judgments: Sequence[Judgment]) -> Mapping[tuple[str, ...], Mapping[
     for judgment in judgments:
         if judgment.annotator is None:
             raise UsageError(
-                f"{plain(judgment.place)}: no annotator_id, so agreement cannot be told",
+                f"{judgment.place}: no annotator_id, so agreement cannot be told",
                 hint="Agreement needs the annotation export: one row per annotator, with an annotator_id column.",
             )
         votes = by_unit.setdefault(judgment.unit, {})
         other = votes.setdefault(judgment.annotator, judgment)
         if other is not judgment:
             raise UsageError(
-                f"{plain(judgment.place)}: {plain(judgment.annotator)!r} judged this already at {plain(other.place)}",
+                f"{judgment.place}: {quoted(judgment.annotator)} judged this already at {cut(other.place)}",
                 hint="Keep one row per annotator and unit.",
             )
     return by_unit

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from raggate.errors import UsageError
 from raggate.labels.models import Judgment
 from raggate.text.dates import moment
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,8 @@ def check_names(judgments: Sequence[Judgment], without: Sequence[str]) -> None:
     unknown = next((name for name in without if name not in annotators), None)
     if unknown is not None:
         raise UsageError(
-            f"--exclude-annotator: no row is by {plain(unknown)!r}",
-            hint=f"Annotators here are {plain(', '.join(annotators), limit=400) or 'not named'}.",
+            f"--exclude-annotator: no row is by {quoted(unknown)}",
+            hint=f"Annotators here are {cut(', '.join(annotators), limit=400) or 'not named'}.",
         )
 
 
@@ -65,7 +65,7 @@ def _within(judgment: Judgment, selection: Selection) -> bool:
     created = moment(judgment.created)
     if created is None:
         raise UsageError(
-            f"{plain(judgment.place)}: column created_at: is {plain(judgment.created)!r}, expected an ISO 8601 time",
+            f"{judgment.place}: column created_at: is {quoted(judgment.created)}, expected an ISO 8601 time",
             hint="--after and --before need the time of every row.",
         )
     first, last = moment(selection.after), moment(selection.before)

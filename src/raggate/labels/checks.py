@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raggate.labels.models import Discarded, Judgment, Panel, RetrievalJudgment, Task, Violation
 from raggate.text.anchors import fold
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +77,16 @@ def duplicates(judgments: Sequence[Judgment]) -> tuple[Violation, ...]:
         if judgment.annotator is not None:
             first = voters.setdefault((judgment.task, judgment.annotator, *judgment.unit), judgment)
             if first is not judgment:
-                message = f"{plain(judgment.annotator)} judged this at {plain(first.place)} already"
+                message = f"{judgment.annotator} judged this at {cut(first.place)} already"
                 violations.append(_violation(REPEATED, judgment, message))
         if isinstance(judgment, RetrievalJudgment):
             other = ranks.setdefault((judgment.record, judgment.rank), judgment)
             if other.chunk_id != judgment.chunk_id:
-                message = f"rank {judgment.rank} is chunk {plain(other.chunk_id)!r} at {plain(other.place)}"
+                message = f"rank {judgment.rank} is chunk {quoted(other.chunk_id)} at {cut(other.place)}"
                 violations.append(_violation(SHARED_RANK, judgment, message))
             earlier = queries.setdefault(judgment.record, judgment)
             if fold(earlier.query) != fold(judgment.query):
-                violations.append(_violation(OTHER_QUERY, judgment, f"another query than at {plain(earlier.place)}"))
+                violations.append(_violation(OTHER_QUERY, judgment, f"another query than at {cut(earlier.place)}"))
     return tuple(violations)
 
 

@@ -19,8 +19,8 @@ from raggate.labels.metrics import LABEL_METRICS, ChunkLabels, answer_value, ret
 from raggate.labels.models import METRICS, Joined, Judgment, LabelScores, MetricScore, RetrievalJudgment
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.text.anchors import fold
-from raggate.text.escape import plain
 from raggate.text.numbers import percent
+from raggate.text.quote import cut, quoted
 
 J = TypeVar("J", bound=Judgment)
 
@@ -86,9 +86,9 @@ def _unique_ranks(judgments: tuple[J, ...]) -> tuple[J, ...]:
             other = seen.setdefault((judgment.record, judgment.rank), judgment)
             if other is not judgment:
                 raise UsageError(
-                    f"{plain(judgment.place)}: record {plain(judgment.record)!r} has chunk "
-                    f"{plain(judgment.chunk_id)!r} at rank {judgment.rank}, where {plain(other.place)} has "
-                    f"{plain(other.chunk_id)!r}",
+                    f"{judgment.place}: record {quoted(judgment.record)} has chunk "
+                    f"{quoted(judgment.chunk_id)} at rank {judgment.rank}, where {cut(other.place)} has "
+                    f"{quoted(other.chunk_id)}",
                     hint="A rank holds one chunk: correct chunk_rank, or remove one of the two.",
                 )
     return judgments
@@ -267,7 +267,7 @@ def _labelled(judgments: Sequence[RetrievalJudgment], lists: Lists) -> tuple[dic
             other = seen.setdefault(record, key)
             if other != key:
                 raise UsageError(
-                    f"{plain(other)!r} and {plain(key)!r} are the same query to the labels (record {plain(record)!r})",
+                    f"{quoted(other)} and {quoted(key)} are the same query to the labels (record {quoted(record)})",
                     hint="Name the queries by their record_uuid, or ask each question once.",
                 )
     return by_record, labelled

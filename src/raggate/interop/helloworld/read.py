@@ -23,9 +23,9 @@ from raggate.interop.json_shapes import check
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
 from raggate.scoring.score import label
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse_object
 from raggate.text.numbers import rounded
+from raggate.text.quote import cut, quoted
 
 STORED_TEXT = 200
 """Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
@@ -138,7 +138,7 @@ def to_run(files: RunFiles, golden: Golden) -> Run:
         UsageError: for a run without rows.
     """
     if not files.rows:
-        raise UsageError(f"run {plain(files.run_id)}: no results.jsonl, so it cannot be scored again")
+        raise UsageError(f"run {cut(files.run_id)}: no results.jsonl, so it cannot be scored again")
     rows = {row["test_case_id"]: row for row in files.rows}
     results = [(case, _result(case, rows.get(case.id))) for case in golden.cases]
     coverage = next((result.response.coverage for _, result in results if result.response), None) or {}
@@ -217,7 +217,7 @@ def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
             first = lines.setdefault(row["test_case_id"], number)
             if first != number:
                 raise UsageError(
-                    f"{path}:{number}: case {plain(row['test_case_id'])!r} has two rows, the first in line {first}",
+                    f"{path}:{number}: case {quoted(row['test_case_id'])} has two rows, the first in line {first}",
                     hint="Their scripts append to the file: keep the row that counts.",
                 )
             rows.append(row)

@@ -13,8 +13,8 @@ from raggate.errors import UsageError
 from raggate.interop.helloworld.read import STORED_TEXT, RunFiles
 from raggate.interop.helloworld.summary import summary
 from raggate.models.run import Chunk, Response, Result, Run
-from raggate.text.escape import plain
 from raggate.text.jsonio import write_atomic
+from raggate.text.quote import cut
 
 RUN_CONFIG: dict[str, Any] = {
     "k": 5,
@@ -156,7 +156,7 @@ def put(path: Path, data: bytes) -> None:
     try:
         write_atomic(path, data)
     except OSError as error:
-        raise UsageError(f"cannot write {plain(str(path))}: {error.strerror or error}") from None
+        raise UsageError(f"cannot write {cut(path)}: {error.strerror or error}") from None
 
 
 def redacted(row: Mapping[str, Any]) -> dict[str, Any]:

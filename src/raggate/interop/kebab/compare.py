@@ -26,7 +26,7 @@ from raggate.interop.kebab.metrics import (
     ranked,
 )
 from raggate.interop.kebab.spans import ChunkSpans, carry_spans, labelled_spans, span_rank
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 Match = Literal["exact", "fallback_doc", "fallback_doc_span"]
 Report = dict[str, Any]
@@ -144,7 +144,7 @@ def _match(a: Side, b: Side, queries: Queries, chunk_spans: Mapping[str, ChunkSp
     if options.strict_chunker_version:
         before, after = chunker_version(a), chunker_version(b)
         raise CannotTell(
-            f"the runs are of different chunkers: {plain(str(before))} and {plain(str(after))}",
+            f"the runs are of different chunkers: {cut(before)} and {cut(after)}",
             hint="Without --strict-chunker-version hits are matched by document, and where it is known by place.",
         )
     spans = options.fallback == "auto" and carry_spans([*a.rows, *b.rows], queries, chunk_spans)

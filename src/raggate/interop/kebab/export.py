@@ -14,7 +14,7 @@ from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.kebab.run import UNKNOWN, VERSIONS
 from raggate.models.run import Chunk, LabelledResult, Reference, Response, Run
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 NO_TIME = "1970-01-01T00:00:00Z"
 """Stands for a time that is not known."""
@@ -47,7 +47,7 @@ def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:
     named = MODES.get(mode_name(mode))
     if named is None:
         raise UsageError(
-            f"run {plain(run.run_id)}: kebab has no mode {plain(mode)!r}",
+            f"run {cut(run.run_id)}: kebab has no mode {quoted(mode)}",
             hint="It has lexical, vector and hybrid.",
         )
     return tuple(_row(item, run, named) for item in run.results if item.result.mode == mode)

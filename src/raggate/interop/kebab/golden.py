@@ -17,10 +17,10 @@ from raggate.errors import UsageError
 from raggate.inputs.golden import complete
 from raggate.models.golden import Case
 from raggate.text import yamlio
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 from raggate.text.nearest import nearest
 from raggate.text.problems import Problems, problems_of
+from raggate.text.quote import cut, quoted
 
 SHOWN_PROBLEMS = 10
 
@@ -119,7 +119,7 @@ def check_ids(queries: Iterable[GoldenQuery], documents: Collection[str], chunks
     lost_documents = sorted({name for query in queries for name in query.expected_doc_ids if name not in documents})
     lost_chunks = sorted({name for query in queries for name in query.expected_chunk_ids if name not in chunks})
     parts = [
-        f"missing {kind}: {', '.join(plain(name, limit=64) for name in names)}"
+        f"missing {kind}: {', '.join(cut(name, limit=64) for name in names)}"
         for kind, names in (("doc_ids", lost_documents), ("chunk_ids", lost_chunks))
         if names
     ]
@@ -153,7 +153,7 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     """
     open_ones = [query for query in golden.queries if query.answerable is None and not query.labelled]
     if open_ones and unlabelled == "refuse-to-guess":
-        names = ", ".join(plain(query.id, limit=60) for query in open_ones[:SHOWN_PROBLEMS])
+        names = ", ".join(cut(query.id, limit=60) for query in open_ones[:SHOWN_PROBLEMS])
         raise UsageError(
             f"{golden.name}: {len(open_ones)} queries have no labels and do not say whether to refuse them: {names}",
             hint="Add `answerable: false` or labels to each; kebab itself ignores that key.",
@@ -161,7 +161,7 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     skipped = {query.id for query in open_ones} if unlabelled == "skip" else set()
     kept = [query for query in golden.queries if query.id not in skipped]
     wrong = [
-        f"{golden.name}: {plain(query.id)!r} "
+        f"{golden.name}: {quoted(query.id)} "
         + (
             "is not answerable, but has expected ids"
             if query.answerable is False
@@ -265,16 +265,14 @@ def _unknown_keys(entry: dict[str, Any], index: int, document: yamlio.Document) 
         if key not in _KEYS:
             close = nearest(key, _KEYS)
             advice = f"; did you mean {close!r}?" if close else ""
-            notes.append(f"{document.name}:{document.line((index, key))}: key {plain(key)!r} is ignored{advice}")
+            notes.append(f"{document.name}:{document.line((index, key))}: key {quoted(key)} is ignored{advice}")
     return notes
 
 
 def _duplicates(queries: Sequence[GoldenQuery], name: str) -> list[str]:
     ids = [query.id for query in queries]
     twice = sorted({query_id for query_id in ids if ids.count(query_id) > 1}) if len(set(ids)) < len(ids) else []
-    return (
-        [f"{name}: duplicate query ids: {', '.join(plain(query_id, limit=60) for query_id in twice)}"] if twice else []
-    )
+    return [f"{name}: duplicate query ids: {', '.join(cut(query_id, limit=60) for query_id in twice)}"] if twice else []
 
 
 def _torn_groups(queries: Sequence[GoldenQuery], name: str) -> list[str]:
@@ -286,9 +284,9 @@ def _torn_groups(queries: Sequence[GoldenQuery], name: str) -> list[str]:
     for group, members in sorted(groups.items()):
         odd = [query.id for query in members if set(query.expected_doc_ids) != set(members[0].expected_doc_ids)]
         if odd:
-            examples = ", ".join(plain(query_id, limit=60) for query_id in odd[:SHOWN_PROBLEMS])
-            first = plain(members[0].id)
-            problems.append(f"{name}: group {plain(group)!r}: other expected_doc_ids than {first!r}: {examples}")
+            examples = ", ".join(cut(query_id, limit=60) for query_id in odd[:SHOWN_PROBLEMS])
+            first = cut(members[0].id)
+            problems.append(f"{name}: group {quoted(group)}: other expected_doc_ids than {first!r}: {examples}")
     return problems
 
 

@@ -20,7 +20,7 @@ from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
 from raggate.models.run import Run
-from raggate.text.escape import log_line
+from raggate.text.quote import cut, quoted
 
 ROWS = "per_query.jsonl"
 """The file of a run's rows, in the run's directory."""
@@ -47,14 +47,14 @@ def stored(source: str) -> StoredRun:
         path = path / ROWS
     if not is_store(path):
         if run_id:
-            raise UsageError(f"{path}: not an SQLite file, so it has no run {log_line(run_id)!r}")
+            raise UsageError(f"{path}: not an SQLite file, so it has no run {quoted(run_id)}")
         return StoredRun(run_id=path.resolve().parent.name, rows=read_rows(read_file(path), str(path)))
     with open_store(path) as store:
         if run_id:
             return store.run(run_id)
         runs = store.runs()
         if len(runs) != 1:
-            names = ", ".join(log_line(run.run_id, limit=60) for run in runs[-5:])
+            names = ", ".join(cut(run.run_id, limit=60) for run in runs[-5:])
             raise UsageError(
                 f"{path}: {len(runs)} runs, expected one to be named as {path}#RUN_ID",
                 hint=f"The newest: {names}." if runs else "",
@@ -71,7 +71,7 @@ def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
     words = {query.id: query.query for query in asked.queries}
     if not any(row["query_id"] in words for row in run.rows):
         raise CannotTell(
-            f"run {log_line(run.run_id)}: none of its {len(run.rows)} queries is in {asked.name}",
+            f"run {cut(run.run_id)}: none of its {len(run.rows)} queries is in {asked.name}",
             hint="Name the golden set it was made with: --golden FILE.",
         )
     return [

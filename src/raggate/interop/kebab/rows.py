@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, parse
+from raggate.text.quote import quoted
 
 MAX_BYTES = 512 << 20
 
@@ -120,7 +120,7 @@ def read_rows(data: bytes, name: str) -> tuple[dict[str, Any], ...]:
         if line.strip():
             row = read_row(line, f"{name}:{number}")
             if row["query_id"] in rows:
-                raise UsageError(f"{name}:{number}: query {plain(row['query_id'])!r} stands twice")
+                raise UsageError(f"{name}:{number}: query {quoted(row['query_id'])} stands twice")
             rows[row["query_id"]] = row
     return tuple(rows.values())
 

@@ -21,8 +21,8 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
 from raggate.scoring.score import label
 from raggate.text.anchors import written
-from raggate.text.escape import plain
 from raggate.text.numbers import rounded
+from raggate.text.quote import cut
 
 DEFAULT_MODE = "hybrid"
 CUTOFFS = (1, 3, 5, 10)
@@ -51,7 +51,7 @@ def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
     modes = {row.get("mode", DEFAULT_MODE) for row in stored.rows}
     if len(modes) != 1:
         problem = f"rows of {len(modes)} modes" if modes else "no rows"
-        raise UsageError(f"run {plain(stored.run_id)}: {problem}, expected rows of one retrieval mode")
+        raise UsageError(f"run {cut(stored.run_id)}: {problem}, expected rows of one retrieval mode")
     mode = str(modes.pop())
     rows = {row["query_id"]: row for row in stored.rows}
     results = [(case, _result(case, rows.get(case.id), mode)) for case in golden.cases]
@@ -92,11 +92,11 @@ def _depth(stored: StoredRun, wanted: int | None) -> int:
     asked = said_depth(stored)
     if asked is not None:
         if wanted not in (None, asked):
-            raise UsageError(f"k is {wanted}, but run {plain(stored.run_id)} asked for {asked}")
+            raise UsageError(f"k is {wanted}, but run {cut(stored.run_id)} asked for {asked}")
         return asked
     deepest = min(max((hit["rank"] for row in stored.rows for hit in row["hits_top_k"]), default=1), MAX_DEPTH)
     if wanted is not None and wanted < deepest:
-        raise UsageError(f"k is {wanted}, but run {plain(stored.run_id)} has a hit of rank {deepest}")
+        raise UsageError(f"k is {wanted}, but run {cut(stored.run_id)} has a hit of rank {deepest}")
     return wanted or deepest
 
 
@@ -120,7 +120,7 @@ def _result(case: Case, row: dict[str, Any] | None, mode: str) -> Result:
     if row is None:
         failure = Failure(kind="aborted", message="no row in the run: the query was not asked")
     elif row.get("error") is not None:
-        failure = Failure(kind="status", message=plain(row["error"]))
+        failure = Failure(kind="status", message=cut(row["error"]))
     elapsed = float((row or {}).get("elapsed_ms", 0))
     response = None if failure or row is None else _response(row)
     return Result(case_id=case.id, mode=mode, response=response, failure=failure, retries=0, elapsed_ms=elapsed)

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from raggate.errors import UsageError
 from raggate.interop.kebab.rows import StoredRun, read_row
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse
+from raggate.text.quote import cut, quoted
 
 MAGIC = b"SQLite format 3\0"
 MAX_VALUE_BYTES = 64 << 20
@@ -63,17 +63,17 @@ class Store:
         records = self._rows(f"SELECT {', '.join(_RUN_COLUMNS)} FROM eval_runs WHERE run_id = ?", run_id)  # noqa: S608
         if not records:
             raise UsageError(
-                f"{self._name}: no run {plain(run_id)!r}", hint="`raggate kebab runs FILE` lists the runs of a file."
+                f"{self._name}: no run {quoted(run_id)}", hint="`raggate kebab runs FILE` lists the runs of a file."
             )
         values = dict(zip(_RUN_COLUMNS, records[0], strict=True))
         rows = []
         for query_id, stored in self._rows(
             "SELECT query_id, result_json FROM eval_query_results WHERE run_id = ? ORDER BY query_id", run_id
         ):
-            place = f"{self._name}: run {plain(run_id)}, query {plain(self._text(query_id))}"
+            place = f"{self._name}: run {cut(run_id)}, query {cut(self._text(query_id))}"
             row = read_row(self._text(stored), place)
             if row["query_id"] != query_id:
-                raise UsageError(f"{place}: the result is of query {plain(row['query_id'])!r}")
+                raise UsageError(f"{place}: the result is of query {quoted(row['query_id'])}")
             rows.append(row)
         return StoredRun(
             run_id=run_id,
@@ -207,7 +207,7 @@ _NO_SIDE_FILE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 def _reason(error: BaseException) -> str:
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
         return "it takes too long"
-    return plain(str(error)) or type(error).__name__
+    return cut(error) or type(error).__name__
 
 
 def _hint(error: BaseException) -> str:

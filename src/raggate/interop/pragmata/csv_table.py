@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from raggate.errors import UsageError
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 MAX_FIELD = 1_000_000
 """Characters of one field."""
@@ -37,7 +37,7 @@ class Row:
 
     def wrong(self, column: str, problem: str, *, hint: str = "") -> UsageError:
         """Make the error for a value, naming file, line and column."""
-        return UsageError(f"{plain(self.place)}: column {plain(column)}: {problem}", hint=hint)
+        return UsageError(f"{self.place}: column {cut(column)}: {problem}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def decode(data: bytes, name: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{plain(name)}:{line}: not UTF-8", hint="Save the file as UTF-8.") from None
+        raise UsageError(f"{name}:{line}: not UTF-8", hint="Save the file as UTF-8.") from None
 
 
 def refuse_conflict(line: str, place: str) -> None:
@@ -70,7 +70,7 @@ def refuse_conflict(line: str, place: str) -> None:
     """
     if _CONFLICT.match(line):
         raise UsageError(
-            f"{plain(place)}: a merge-conflict marker ({plain(line, limit=20)})",
+            f"{place}: a merge-conflict marker ({cut(line, limit=20)})",
             hint="Resolve the merge in this file, then commit it again.",
         )
 
@@ -88,22 +88,22 @@ def read_table(data: bytes, name: str) -> Table:
     lines = _records(decode(data, name), name)
     first = next(lines, None)
     if first is None:
-        raise UsageError(f"{plain(name)}: the file is empty", hint="Expected a CSV file with a header.")
+        raise UsageError(f"{name}: the file is empty", hint="Expected a CSV file with a header.")
     columns = tuple(first[1])
     for column in columns:
         if not column.strip() or columns.count(column) > 1:
             problem = "has no name" if not column.strip() else "stands there twice"
-            raise UsageError(f"{plain(first[0])}: column {plain(column)!r} {problem}")
+            raise UsageError(f"{first[0]}: column {quoted(column)} {problem}")
     rows = []
     for place, fields in lines:
         if len(fields) != len(columns):
             raise UsageError(
-                f"{plain(place)}: {len(fields)} fields, but the header has {len(columns)} columns",
+                f"{place}: {len(fields)} fields, but the header has {len(columns)} columns",
                 hint="A comma or a line break inside a text needs quotes around the text.",
             )
         rows.append(Row(place, dict(zip(columns, fields, strict=True))))
     if not rows:
-        raise UsageError(f"{plain(name)}: no rows below the header")
+        raise UsageError(f"{name}: no rows below the header")
     return Table(name, columns, tuple(rows))
 
 
@@ -118,7 +118,7 @@ def _records(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
             fields = next(reader, None)
         except csv.Error as error:
             raise UsageError(
-                f"{plain(place)}: not CSV: {plain(str(error))}",
+                f"{place}: not CSV: {error}",
                 hint=f"Check the quotes of this row; a field has at most {MAX_FIELD:,} characters.",
             ) from None
         finally:

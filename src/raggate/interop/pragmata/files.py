@@ -12,8 +12,8 @@ from raggate.interop.pragmata.sheets import META, read_sheet
 from raggate.labels.models import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task, TaskAgreement
 from raggate.models.run import LabelledResult
 from raggate.text.anchors import fold
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse_object, write_atomic
+from raggate.text.quote import cut, quoted
 
 EXPORTS = Path("annotation", "exports")
 """Where the annotation tool keeps its exports, below its base directory."""
@@ -70,7 +70,7 @@ def result_lists(
         key = item.case.id if item.case.id in records else fold(item.case.question)
         if key in lists:
             raise UsageError(
-                f"{plain(str(directory))}: {plain(key)!r} is asked twice, so its labels cannot be told apart",
+                f"{directory}: {quoted(key)} is asked twice, so its labels cannot be told apart",
                 hint="Name the cases by the record_uuid of their labels.",
             )
         lists[key] = _chunks(item)
@@ -149,7 +149,7 @@ def export_id(sheets: Sequence[Sheet]) -> str | None:
     meta = next(iter(homes)) / _EXPORT
     if len(homes) != 1 or not meta.is_file():
         return None
-    name = parse_object(_bytes(meta), plain(str(meta))).get("export_id")
+    name = parse_object(_bytes(meta), cut(meta)).get("export_id")
     return name if isinstance(name, str) and name else meta.resolve().parent.name
 
 
@@ -163,7 +163,7 @@ def _written(target: Path, data: bytes) -> Path:
     try:
         write_atomic(target, data)
     except OSError as error:
-        raise UsageError(f"cannot write {plain(str(target))}: {error.strerror or error}") from None
+        raise UsageError(f"cannot write {cut(target)}: {error.strerror or error}") from None
     return target
 
 
@@ -185,4 +185,4 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {plain(str(path))}: {error.strerror or error}") from None
+        raise UsageError(f"cannot read {cut(path)}: {error.strerror or error}") from None

@@ -9,8 +9,8 @@ from typing import Any
 
 from raggate.errors import UsageError
 from raggate.interop.pragmata.csv_table import Row, Table, decode, read_table, refuse_conflict
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse
+from raggate.text.quote import quoted
 
 _RECORD = ("query", "answer", "chunks", "context_set", "language")
 _CHUNK = ("chunk_id", "doc_id", "chunk_rank", "text")
@@ -59,9 +59,9 @@ def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
     elif ending == "json":
         records = _from_array(decode(data, name), name)
     else:
-        raise UsageError(f"{plain(name)}: expected a file that ends in .json, .jsonl or .csv")
+        raise UsageError(f"{name}: expected a file that ends in .json, .jsonl or .csv")
     if not records:
-        raise UsageError(f"{plain(name)}: no records")
+        raise UsageError(f"{name}: no records")
     return records
 
 
@@ -70,7 +70,7 @@ def _from_array(text: str, name: str) -> tuple[CanonicalRecord, ...]:
         refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
     values = parse(text, name)
     if not isinstance(values, list):
-        raise UsageError(f"{plain(name)}: expected a JSON array of records")
+        raise UsageError(f"{name}: expected a JSON array of records")
     return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(values, 1))
 
 
@@ -89,9 +89,7 @@ def _from_table(table: Table) -> tuple[CanonicalRecord, ...]:
     columns = (*_RECORD, *_FLAT, *_GROUP)
     unknown = next((column for column in table.columns if column not in columns), None)
     if unknown is not None:
-        raise UsageError(
-            f"{plain(table.name)}:1: unknown column {plain(unknown)!r}", hint=f"Known: {', '.join(columns)}."
-        )
+        raise UsageError(f"{table.name}:1: unknown column {quoted(unknown)}", hint=f"Known: {', '.join(columns)}.")
     if "chunks" in table.columns:
         return tuple(
             _record({**_filled(row, _RECORD), "chunks": parse(row.text("chunks"), f"{row.place}: chunks")}, row.place)
@@ -100,7 +98,7 @@ def _from_table(table: Table) -> tuple[CanonicalRecord, ...]:
     missing = [column for column in _FLAT if column not in table.columns]
     if missing:
         raise UsageError(
-            f"{plain(table.name)}:1: neither a column chunks nor {', '.join(missing)}",
+            f"{table.name}:1: neither a column chunks nor {', '.join(missing)}",
             hint=f"Give the chunks as JSON in a column chunks, or a row for every chunk with {', '.join(_FLAT)}.",
         )
     group = next((column for column in _GROUP if column in table.columns), None)
@@ -133,15 +131,15 @@ def _record(value: object, place: str) -> CanonicalRecord:
     row = _object(value, _RECORD, place)
     chunks = row.get("chunks")
     if not isinstance(chunks, list) or not chunks:
-        raise UsageError(f"{plain(place)}: chunks: expected at least one chunk")
+        raise UsageError(f"{place}: chunks: expected at least one chunk")
     read = tuple(_chunk(chunk, f"{place}: chunk {number}") for number, chunk in enumerate(chunks, 1))
     ids = [chunk.chunk_id for chunk in read]
     twice = next((chunk for chunk in ids if ids.count(chunk) > 1), None)
     if twice is not None:
-        raise UsageError(f"{plain(place)}: chunk_id {plain(twice)!r} stands there twice")
+        raise UsageError(f"{place}: chunk_id {quoted(twice)} stands there twice")
     language = row.get("language")
     if language is not None and not isinstance(language, str):
-        raise UsageError(f"{plain(place)}: language: expected text or null")
+        raise UsageError(f"{place}: language: expected text or null")
     return CanonicalRecord(
         query=_text(row, "query", place),
         answer=_text(row, "answer", place),
@@ -156,7 +154,7 @@ def _chunk(value: object, place: str) -> CanonicalChunk:
     row = _object(value, _CHUNK, place)
     rank = row.get("chunk_rank")
     if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
-        raise UsageError(f"{plain(place)}: chunk_rank: expected a whole number from 1")
+        raise UsageError(f"{place}: chunk_rank: expected a whole number from 1")
     return CanonicalChunk(
         chunk_id=_text(row, "chunk_id", place),
         doc_id=_text(row, "doc_id", place),
@@ -167,15 +165,15 @@ def _chunk(value: object, place: str) -> CanonicalChunk:
 
 def _object(value: object, keys: tuple[str, ...], place: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise UsageError(f"{plain(place)}: expected an object with {', '.join(keys)}")
+        raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
     unknown = next((key for key in value if key not in keys), None)
     if unknown is not None:
-        raise UsageError(f"{plain(place)}: unknown key {plain(unknown)!r}", hint=f"Known are {', '.join(keys)}.")
+        raise UsageError(f"{place}: unknown key {quoted(unknown)}", hint=f"Known are {', '.join(keys)}.")
     return value
 
 
 def _text(row: Mapping[str, Any], key: str, place: str) -> str:
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{plain(place)}: {key}: expected text")
+        raise UsageError(f"{place}: {key}: expected text")
     return value

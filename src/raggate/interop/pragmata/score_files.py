@@ -12,8 +12,8 @@ from typing import Any
 from raggate.errors import UsageError
 from raggate.interop.pragmata.csv_table import decode, refuse_conflict
 from raggate.labels.models import METRICS, TASKS, Interval, MetricScore, ScoreReport, ScoreSource, Task
-from raggate.text.escape import plain
 from raggate.text.jsonio import dumps, parse
+from raggate.text.quote import quoted
 
 _KINDS = ("direct_path", "annotation_export", "model_prediction")
 _METHODS = ("wilson", "bootstrap")
@@ -78,7 +78,7 @@ def read_scores(data: bytes, name: str) -> ScoreReport:
     content = parse(text, name)
     task = content.get("task") if isinstance(content, dict) else None
     if task not in TASKS:
-        raise UsageError(f"{plain(name)}: task: expected one of {', '.join(TASKS)}")
+        raise UsageError(f"{name}: task: expected one of {', '.join(TASKS)}")
     names = METRICS[task]
     keys = (*_HEAD, *(("top_k",) if task == "retrieval" else ()), *names)
     # what has a default there may be missing here
@@ -86,7 +86,7 @@ def read_scores(data: bytes, name: str) -> ScoreReport:
     source = content["source"]
     _check_keys(source, _SOURCE, f"{name}: source")
     if source["kind"] not in _KINDS:
-        raise UsageError(f"{plain(name)}: source.kind: expected one of {', '.join(_KINDS)}")
+        raise UsageError(f"{name}: source.kind: expected one of {', '.join(_KINDS)}")
     return ScoreReport(
         task=task,
         source=ScoreSource(kind=source["kind"], ref=str(source["ref"]), resolved_path=str(source["resolved_path"])),
@@ -105,10 +105,10 @@ def _score(content: Any, metric: str, name: str) -> MetricScore | None:
     place = f"{name}: {metric}"
     _check_keys(content, _SCORE, place)
     if content["method"] not in _METHODS:
-        raise UsageError(f"{plain(place)}: method: expected one of {', '.join(_METHODS)}")
+        raise UsageError(f"{place}: method: expected one of {', '.join(_METHODS)}")
     interval = Interval(_share(content, "ci_lower", place), _share(content, "ci_upper", place))
     if interval.lower > interval.upper:
-        raise UsageError(f"{plain(place)}: ci_lower is above ci_upper")
+        raise UsageError(f"{place}: ci_lower is above ci_upper")
     return MetricScore(
         point=_share(content, "point", place),
         interval=interval,
@@ -119,25 +119,25 @@ def _score(content: Any, metric: str, name: str) -> MetricScore | None:
 
 def _check_keys(content: Any, keys: tuple[str, ...], place: str, *, optional: set[str] | None = None) -> None:
     if not isinstance(content, dict):
-        raise UsageError(f"{plain(place)}: expected an object with {', '.join(keys)}")
+        raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
     unknown = next((key for key in content if key not in keys), None)
     if unknown is not None:
-        raise UsageError(f"{plain(place)}: unknown key {plain(unknown)!r}")
+        raise UsageError(f"{place}: unknown key {quoted(unknown)}")
     missing = next((key for key in keys if key not in content and key not in (optional or ())), None)
     if missing is not None:
-        raise UsageError(f"{plain(place)}: key {missing} is missing")
+        raise UsageError(f"{place}: key {missing} is missing")
 
 
 def _share(content: Mapping[str, Any], key: str, place: str) -> float:
     value = content[key]
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not isfinite(value) or not 0 <= value <= 1:
-        raise UsageError(f"{plain(place)}: {key}: expected a number from 0 to 1")
+        raise UsageError(f"{place}: {key}: expected a number from 0 to 1")
     return float(value)
 
 
 def _count(content: Mapping[str, Any], key: str, place: str) -> int:
     value = content[key]
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{plain(place)}: {key}: expected a whole number from 1")
+        raise UsageError(f"{place}: {key}: expected a whole number from 1")
     return value

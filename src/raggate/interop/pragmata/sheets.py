@@ -23,7 +23,7 @@ from raggate.labels.models import (
     Sheet,
     Task,
 )
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 META = ".meta.json"
 """How the files end that describe an export. They hold no labels, and are ignored."""
@@ -72,7 +72,7 @@ def _task(table: Table, wanted: Task | None) -> Task:
     if not present[task]:
         other = next((name for name in TASKS if present[name] == len(LABELS[name])), None)
         raise UsageError(
-            f"{plain(table.name)}:1: no labels of {'the task ' + task if wanted else 'any task'} here",
+            f"{table.name}:1: no labels of {'the task ' + task if wanted else 'any task'} here",
             hint=f"This file is about {other}." if other else f"Expected columns such as {', '.join(LABELS[task])}.",
         )
     return task
@@ -85,7 +85,7 @@ def _needed(table: Table, task: Task) -> Mapping[str, str]:
         name = next((name for name in (column, _ALIASES.get(column)) if name in table.columns), None)
         if name is None:
             raise UsageError(
-                f"{plain(table.name)}:1: column {column} is missing",
+                f"{table.name}:1: column {column} is missing",
                 hint=f"A {task} file has {', '.join((*_COLUMNS[task], *LABELS[task]))}.",
             )
         columns[column] = name
@@ -95,7 +95,7 @@ def _needed(table: Table, task: Task) -> Mapping[str, str]:
 def _check_task(row: Row, task: Task) -> None:
     value = row.values.get("task", "").strip()
     if value and value != task:
-        raise row.wrong("task", f"is {plain(value)!r} in a file about {task}")
+        raise row.wrong("task", f"is {quoted(value)} in a file about {task}")
 
 
 def _is_discarded(row: Row) -> bool:
@@ -103,7 +103,7 @@ def _is_discarded(row: Row) -> bool:
     if status and status not in _STATUSES:
         raise row.wrong(
             "response_status",
-            f"is {plain(status)!r}, expected {' or '.join(_STATUSES)}",
+            f"is {quoted(status)}, expected {' or '.join(_STATUSES)}",
             hint="Export finished responses only.",
         )
     return status == "discarded"
@@ -124,7 +124,7 @@ def _labels(row: Row, task: Task) -> dict[str, bool]:
         value = row.values[label].strip()
         flag = _YES_NO.get(value.lower())
         if flag is None:
-            problem = f"is {plain(value)!r}" if value else "is empty"
+            problem = f"is {quoted(value)}" if value else "is empty"
             raise row.wrong(label, f"{problem}, expected True, False, 1 or 0")
         labels[label] = flag
     return labels
@@ -133,7 +133,7 @@ def _labels(row: Row, task: Task) -> dict[str, bool]:
 def _retrieval(row: Row, columns: Mapping[str, str]) -> RetrievalJudgment:
     rank = _whole(row, columns["chunk_rank"])
     if rank is None or rank < 1:
-        raise row.wrong("chunk_rank", f"is {plain(row.values[columns['chunk_rank']])!r}, expected 1 or more")
+        raise row.wrong("chunk_rank", f"is {quoted(row.values[columns['chunk_rank']])}, expected 1 or more")
     return RetrievalJudgment(
         record=row.text("record_uuid"),
         labels=_labels(row, "retrieval"),
@@ -177,7 +177,7 @@ def _origin(row: Row) -> dict[str, Any]:
     """Give who judged, when, where it is written, and whether for calibration."""
     calibration = row.values.get("calibration", "").strip()
     if calibration and calibration.lower() not in _YES_NO:
-        raise row.wrong("calibration", f"is {plain(calibration)!r}, expected True or False")
+        raise row.wrong("calibration", f"is {quoted(calibration)}, expected True or False")
     return {
         "annotator": row.values.get("annotator_id", "").strip() or None,
         "place": row.place,
@@ -192,7 +192,7 @@ def _retrieved(row: Row) -> int | None:
         return None
     number = _whole(row, "n_retrieved_chunks")
     if number is None:
-        raise row.wrong("n_retrieved_chunks", f"is {plain(row.values['n_retrieved_chunks'])!r}, expected a number")
+        raise row.wrong("n_retrieved_chunks", f"is {quoted(row.values['n_retrieved_chunks'])}, expected a number")
     return number if number > 0 else None
 
 

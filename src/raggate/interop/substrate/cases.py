@@ -9,7 +9,7 @@ from typing import Any
 from raggate.inputs.golden import complete
 from raggate.interop.substrate.golden import Query, QuerySet
 from raggate.models.golden import Case, Support
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 _NOTE = ".md"
 _INTENT = "intent="
@@ -49,7 +49,7 @@ def to_cases(queries: QuerySet) -> tuple[tuple[Case, ...], tuple[str, ...]]:
         name = query.id or _id(query, taken)
         taken.add(name)
         cases.append(complete(_case(query, name, number)))
-        dropped += [f"{plain(name)}: {loss}" for loss in _lost(query)]
+        dropped += [f"{name}: {loss}" for loss in _lost(query)]
     if queries.version is not None or queries.description or queries.extra:
         dropped.append("version, description and other keys of the file")
     return tuple(cases), tuple(dropped)
@@ -65,7 +65,7 @@ def from_cases(cases: Sequence[Case], *, description: str = "") -> tuple[QuerySe
     dropped: list[str] = []
     for case in cases:
         queries.append(_to_query(case))
-        dropped += [f"{plain(case.id)}: {loss}" for loss in _unsaid(case)]
+        dropped += [f"{case.id}: {loss}" for loss in _unsaid(case)]
     return QuerySet(queries=tuple(queries), description=description), tuple(dropped)
 
 
@@ -112,7 +112,7 @@ def _lost(query: Query) -> Iterator[str]:
     zero = [doc_id for doc_id, grade in (query.relevance or {}).items() if grade == 0]
     if zero:
         yield f"{len(zero)} documents judged not relevant"
-    yield from (plain(str(key)) for key in query.extra)
+    yield from (cut(key) for key in query.extra)
     if not query.expected_docs and not any((query.relevance or {}).values()):
         yield "it expects no document, so it became unanswerable"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from raggate.config.retrieval_modes import ALIASES
 from raggate.errors import UsageError
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse
 
 MAX_BYTES = 256 << 20
@@ -43,7 +42,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
                 if text.strip():
                     yield f"{path}:{number}", parse(text, f"{path}:{number}")
     except OSError as error:
-        raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -54,7 +53,7 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{plain(str(path))}: larger than {MAX_BYTES} bytes")
+            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
         return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
-        raise UsageError(f"{plain(str(path))}: {error.strerror or error}") from None
+        raise UsageError(f"{path}: {error.strerror or error}") from None

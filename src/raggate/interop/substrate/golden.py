@@ -19,8 +19,8 @@ from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check
 from raggate.interop.substrate.files import read_json, read_lines
-from raggate.text.escape import plain
 from raggate.text.jsonio import write_atomic
+from raggate.text.quote import quoted
 
 DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 DEFAULT_DIFFICULTY = "medium"
@@ -127,10 +127,10 @@ def read_queries(path: Path) -> QuerySet:
     value = read_json(path)
     wrapped = value if isinstance(value, dict) else {"queries": value}
     if "queries" not in wrapped or not isinstance(value, dict | list):
-        raise UsageError(f"{plain(str(path))}: expected an array of queries, or an object with the key 'queries'")
+        raise UsageError(f"{path}: expected an array of queries, or an object with the key 'queries'")
     items = check(_LIST, wrapped["queries"], f"{path}: queries")
     if not items:
-        raise UsageError(f"{plain(str(path))}: holds no query")
+        raise UsageError(f"{path}: holds no query")
     queries = tuple(_query(item, f"{path}: query {number}") for number, item in enumerate(items, 1))
     _refuse_repeated(queries, str(path))
     version, description = wrapped.get("version"), wrapped.get("description")
@@ -164,7 +164,7 @@ def read_corpus(path: Path) -> dict[str, Document]:
     for place, value in read_lines(path):
         row = check(_DOCUMENT, value, place)
         if row["doc_id"] in documents:
-            raise UsageError(f"{plain(place)}: doc_id {plain(row['doc_id'])!r} stands twice")
+            raise UsageError(f"{place}: doc_id {quoted(row['doc_id'])} stands twice")
         documents[row["doc_id"]] = Document(
             doc_id=row["doc_id"],
             title=row.get("title") or "",
@@ -215,12 +215,12 @@ def _refuse_repeated(queries: Sequence[Query], name: str) -> None:
     ids: dict[str, int] = {}
     for number, query in enumerate(queries, 1):
         if query.id is not None and ids.setdefault(query.id, number) != number:
-            raise UsageError(f"{plain(name)}: query {number}: id {plain(query.id)!r} stands already in {ids[query.id]}")
+            raise UsageError(f"{name}: query {number}: id {quoted(query.id)} stands already in {ids[query.id]}")
         modes = None if query.retriever_types is None else frozenset(query.retriever_types)
         for other, taken in texts.setdefault(query.query, []):
             if modes is None or taken is None or modes & taken:
                 raise UsageError(
-                    f"{plain(name)}: query {number}: {plain(query.query, limit=80)!r} stands already in {other}",
+                    f"{name}: query {number}: {quoted(query.query, limit=80)} stands already in {other}",
                     hint="A query is known by its text and mode: let retriever_types keep the two apart.",
                 )
         texts[query.query].append((number, modes))

@@ -22,7 +22,6 @@ from raggate.models.golden import Golden
 from raggate.models.scorecard import Direction
 from raggate.pipeline import run_directory
 from raggate.scoring.metrics import METRICS
-from raggate.text.escape import plain
 
 Row = Mapping[str, Any]
 
@@ -56,7 +55,7 @@ def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
     slugs = sorted({query.scenario for query in queries.queries if query.scenario})
     for slug in scenarios:
         if slug not in slugs:
-            raise UsageError(plain(f"{name}: no query of scenario {slug!r}; known: {', '.join(slugs) or 'none'}"))
+            raise UsageError(f"{name}: no query of scenario {slug!r}; known: {', '.join(slugs) or 'none'}")
     return replace(queries, queries=tuple(query for query in queries.queries if query.scenario in scenarios))
 
 
@@ -156,7 +155,7 @@ def stored(baseline: Path, metrics: Path) -> Path:
     path = records.baseline_path(baseline, key)
     if not path.exists():
         raise CannotTell(
-            plain(f"{baseline}: no baseline for {key}", limit=600),
+            f"{baseline}: no baseline for {key}",
             hint="Keep one with `raggate substrate baseline update`.",
         )
     return path
@@ -170,7 +169,7 @@ def record(path: Path) -> dict[str, Any]:
     """
     if not records.is_record(read_json(path)):
         raise UsageError(
-            plain(f"{path} is not a run record, so it has no key"),
+            f"{path} is not a run record, so it has no key",
             hint="It needs corpus, queries, settings and metrics; or name a run record (--record) or a key (--key).",
         )
     return records.read_record(path)
@@ -212,7 +211,7 @@ def limits(
     targets = floor_tables.SCENARIOS if manifest is None else read_targets(manifest)
     for slug in scenarios or (targets if manifest is not None else ()):
         if slug not in targets:
-            raise UsageError(plain(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}"))
+            raise UsageError(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}")
         wanted.append(gate.targets(targets[slug]))
     checked = tuple(limit for table in wanted for limit in gate.check_limits(current, table, directions()))
     if wanted and not checked:

@@ -21,8 +21,8 @@ from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check
 from raggate.interop.substrate.files import read_bytes, read_json, script_mode
-from raggate.text.escape import plain
 from raggate.text.jsonio import loads
+from raggate.text.quote import cut
 
 Shape = Literal["seed", "by_mode", "bare"]
 Bucket = Mapping[str, float | None]
@@ -65,11 +65,11 @@ def to_table(value: object, name: str) -> Table:
     table: dict[str, dict[str, Bucket]] = {}
     for mode, buckets in _modes(content, name):
         if mode_name(mode) in table:
-            raise UsageError(f"{plain(name)}: mode {plain(mode)} and its other name are both there")
+            raise UsageError(f"{name}: mode {cut(mode)} and its other name are both there")
         table[mode_name(mode)] = buckets
     if not any(metric != "count" for buckets in table.values() for bucket in buckets.values() for metric in bucket):
         raise UsageError(
-            f"{plain(name)}: holds no metric",
+            f"{name}: holds no metric",
             hint="Expected by_retriever (the seed's shape), by_mode, or modes with difficulties.",
         )
     return table
@@ -124,7 +124,7 @@ def read_thresholds(path: Path) -> dict[str, float]:
     tables = [value for block in blocks if _is_thresholds(value := _inner(_parsed(block)))]
     if len(tables) != 1:
         raise UsageError(
-            f"{plain(str(path))}: expected one JSON block with thresholds, found {len(tables)}",
+            f"{path}: expected one JSON block with thresholds, found {len(tables)}",
             hint='Write ```json, {"hit_at_1": 0.03}, ``` on lines of their own.',
         )
     return dict(tables[0])

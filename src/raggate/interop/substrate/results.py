@@ -27,7 +27,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
 from raggate.scoring.score import label
 from raggate.text.anchors import elements, fold
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 Row = Mapping[str, Any]
 
@@ -80,16 +80,15 @@ def read_results(path: Path) -> tuple[dict[str, Any], ...]:
         entries = row.get("results") or []
         row = {**row, "mode": mode_name(row["mode"]), "results": entries}
         if [entry["rank"] for entry in entries] != list(range(1, len(entries) + 1)):
-            raise UsageError(f"{plain(place)}: expected ranks from 1 on, in the order of the results")
+            raise UsageError(f"{place}: expected ranks from 1 on, in the order of the results")
         first = seen.setdefault((row["query"], row["mode"]), place)
         if first != place:
             raise UsageError(
-                f"{plain(place)}: {plain(row['query'], limit=80)!r} in mode {plain(row['mode'])} stands already in "
-                f"{plain(first)}"
+                f"{place}: {quoted(row['query'], limit=80)} in mode {cut(row['mode'])} stands already in {first}"
             )
         rows.append(row)
     if not rows:
-        raise UsageError(f"{plain(str(path))}: holds no result")
+        raise UsageError(f"{path}: holds no result")
     return tuple(rows)
 
 
@@ -121,7 +120,7 @@ def from_run(run: Run) -> tuple[dict[str, Any], ...]:
         if first is not result:
             pair = f"{first.case_id} ({first.mode}) and {result.case_id} ({result.mode})"
             raise UsageError(
-                plain(f"run {run.run_id}: {pair} ask {item.case.question[:80]!r} in one mode, {mode}", limit=400),
+                f"run {run.run_id}: {pair} ask {item.case.question[:80]!r} in one mode, {mode}",
                 hint="A row is known by its text and mode: ask a text once in each mode.",
             )
     return tuple(_row(item) for item in run.results)

@@ -20,8 +20,8 @@ from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check
 from raggate.interop.substrate.files import read_lines, script_mode
-from raggate.text.escape import plain
 from raggate.text.jsonio import parse
+from raggate.text.quote import cut, quoted
 
 Form = Literal["seed", "scripts"]
 
@@ -109,9 +109,7 @@ def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
         line = _line(check(_LINE, value, place), place)
         first = seen.setdefault((line.query, line.mode, line.rank), place)
         if first != place:
-            raise UsageError(
-                f"{plain(place)}: rank {line.rank} of this query and mode stands already in {plain(first)}"
-            )
+            raise UsageError(f"{place}: rank {line.rank} of this query and mode stands already in {cut(first)}")
         lines.append(line)
     return tuple(lines)
 
@@ -137,8 +135,8 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
         for expected, line in enumerate(ordered, 1):
             if line.rank != expected:
                 raise UsageError(
-                    f"{plain(line.place or 'trace')}: expected rank {expected} of {plain(query, limit=80)!r} in mode "
-                    f"{plain(mode)}, found {line.rank}: its ranks have gaps"
+                    f"{line.place or 'trace'}: expected rank {expected} of {quoted(query, limit=80)} in mode "
+                    f"{cut(mode)}, found {line.rank}: its ranks have gaps"
                 )
         rows.append({"query": query, "mode": mode, "results": [_entry(line) for line in ordered]})
     return tuple(rows)
@@ -149,7 +147,7 @@ def _line(row: dict[str, Any], place: str) -> TraceLine:
     ranks = {key: value for key, value in (channels or {}).items() if key.endswith("_rank")}
     for key, value in ranks.items():
         if value is not None and (value != int(value) or value < 1):
-            raise UsageError(f"{plain(place)}: source_channel_ranks.{plain(key)}: expected a whole number from 1")
+            raise UsageError(f"{place}: source_channel_ranks.{cut(key)}: expected a whole number from 1")
     scores = {key: value for key, value in (channels or {}).items() if key not in ranks}
     return TraceLine(
         query=row["query"],

@@ -10,7 +10,7 @@ from raggate.errors import UsageError
 from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import open_binary
 from raggate.interop.trec_beir.grades import Grades, bad_grade
-from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 CORPUS = "corpus.jsonl"
 QUERIES = "queries.jsonl"
@@ -49,7 +49,7 @@ def read_queries(folder: Path) -> dict[str, str]:
     for place, row in _rows(folder / QUERIES):
         query_id = _id(row, place)
         if query_id in queries:
-            raise UsageError(f"{place}: query {plain(query_id)!r} stands twice")
+            raise UsageError(f"{place}: query {quoted(query_id)} stands twice")
         queries[query_id] = _text(row, "text", place)
     return queries
 
@@ -66,7 +66,7 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
         UsageError: naming file and line.
     """
     path, parsed = _split_file(folder, split), Grades()
-    name = plain(str(path))
+    name = str(path)
     qrels: dict[str, dict[str, int]] = {}
     with open_binary(path) as stream:
         for number, line in enumerate(stream, 1):
@@ -80,7 +80,7 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
             grades = qrels.setdefault(query_id, {})
             if doc_id in grades and not keep_first:
                 raise UsageError(
-                    f"{name}:{number}: document {plain(doc_id)!r} of query {plain(query_id)!r} stands twice",
+                    f"{name}:{number}: document {quoted(doc_id)} of query {quoted(query_id)} stands twice",
                     hint="Remove one of them, or keep the first with --keep-first.",
                 )
             try:
@@ -131,14 +131,14 @@ def write_folder(
             stream.write(("\t".join(HEADER) + "\n").encode())
             for query_id, grades in judged.items():
                 if query_id not in queries:
-                    raise UsageError(f"split {plain(split)} judges query {plain(query_id)!r}, which is not there")
+                    raise UsageError(f"split {cut(split)} judges query {quoted(query_id)}, which is not there")
                 for doc_id, grade in grades.items():
                     stream.write(b"%b\t%b\t%d\n" % (_cell(query_id), _cell(doc_id), grade))
 
 
 def _split_file(folder: Path, split: str) -> Path:
     if not split or split in {".", ".."} or set(split) & set("/\\\0"):
-        raise UsageError(f"split {plain(split)!r}, expected the name of a file in qrels/ without its suffix")
+        raise UsageError(f"split {quoted(split)}, expected the name of a file in qrels/ without its suffix")
     return folder / "qrels" / f"{split}.tsv"
 
 
@@ -172,16 +172,16 @@ def _line(key: str, row: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps({"_id": key, **row}, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError as error:
-        raise UsageError(f"{plain(key)!r} cannot be written as JSON: {plain(str(error))}") from None
+        raise UsageError(f"{quoted(key)} cannot be written as JSON: {error}") from None
 
 
 def _cell(text: str) -> bytes:
     try:
         written = text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"id {plain(text)!r} is not Unicode text") from None
+        raise UsageError(f"id {quoted(text)} is not Unicode text") from None
     if not written or set(text) & set("\t\r\n"):
-        raise UsageError(f"id {plain(text)!r} is empty or holds a tab or a line end, which qrels cannot say")
+        raise UsageError(f"id {quoted(text)} is empty or holds a tab or a line end, which qrels cannot say")
     return written
 
 
@@ -189,7 +189,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Read JSON lines: where each stands, and the object."""
     import orjson
 
-    name = plain(str(path))
+    name = str(path)
     with open_binary(path) as stream:
         for number, line in enumerate(stream, 1):
             data = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
@@ -198,9 +198,9 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             try:
                 row = orjson.loads(data)
             except ValueError as error:
-                raise UsageError(f"{name}:{number}: is not JSON: {plain(str(error))}") from None
+                raise UsageError(f"{name}:{number}: is not JSON: {error}") from None
             if not isinstance(row, dict):
-                raise UsageError(f"{name}:{number}: {plain(str(row), limit=60)!r}, expected a JSON object")
+                raise UsageError(f"{name}:{number}: {quoted(row, limit=60)}, expected a JSON object")
             yield f"{name}:{number}", row
 
 
@@ -209,7 +209,7 @@ def _id(row: Mapping[str, Any], place: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str) or not value:
-        raise UsageError(f"{place}: _id is {plain(str(value), limit=60)!r}, expected a text or a number")
+        raise UsageError(f"{place}: _id is {quoted(value, limit=60)}, expected a text or a number")
     return value
 
 
@@ -217,5 +217,5 @@ def _text(row: Mapping[str, Any], key: str, place: str) -> str:
     # null and nothing at all are written for a document without a title
     value = row.get(key) or ""
     if not isinstance(value, str):
-        raise UsageError(f"{place}: {key} is {plain(str(value), limit=60)!r}, expected a text")
+        raise UsageError(f"{place}: {key} is {quoted(value, limit=60)}, expected a text")
     return value

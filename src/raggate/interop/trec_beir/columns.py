@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from raggate.errors import UsageError
-from raggate.text.escape import plain
+from raggate.text.quote import cut
 
 BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
 MAX_LINE_BYTES = 1 << 20
@@ -42,7 +42,7 @@ def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
     Raises:
         UsageError: naming file and line, for another number of columns or text that is not UTF-8.
     """
-    name, line = plain(str(path)), 1
+    name, line = str(path), 1
     with open_binary(path) as stream:
         for chunk in _chunks(stream, name):
             block = _split(chunk, line, len(columns)) or _split_lines(chunk, line, columns, name)
@@ -60,7 +60,7 @@ def open_binary(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise UsageError(f"cannot read {plain(str(path))}: {plain(error.strerror or str(error))}") from None
+        raise UsageError(f"cannot read {cut(path)}: {error.strerror or str(error)}") from None
 
 
 def _chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from raggate.interop.trec_beir import beir, trec
 from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import open_binary
 from raggate.models.golden import Case, Support
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 Unit = Literal["document", "chunk"]
 MAX_TOPICS_BYTES = 256 << 20
@@ -60,10 +60,10 @@ def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
     """
     for name, text in graded.queries.items():
         if not name or any(sign.isspace() for sign in name):
-            raise UsageError(f"id {plain(name)!r} is empty or holds white space, which topics cannot say")
+            raise UsageError(f"id {quoted(name)} is empty or holds white space, which topics cannot say")
         if not text.strip() or text != text.strip() or set(text) & set("\t\r\n"):
             raise UsageError(
-                f"case {plain(name)!r}: the question is blank, holds a tab or a line end, or begins or ends with white "
+                f"case {quoted(name)}: the question is blank, holds a tab or a line end, or begins or ends with white "
                 "space, which topics cannot say"
             )
     with write_whole(topics) as stream:
@@ -187,14 +187,14 @@ def _topics(path: Path) -> dict[str, str]:
     with open_binary(path) as stream:
         data = stream.read(MAX_TOPICS_BYTES + 1)
     if len(data) > MAX_TOPICS_BYTES:
-        raise UsageError(f"{plain(str(path))}: larger than {MAX_TOPICS_BYTES} bytes")
+        raise UsageError(f"{path}: larger than {MAX_TOPICS_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{plain(str(path))}: not UTF-8 at byte {error.start}") from None
+        raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from None
     topics = _blocks(text, path) if text.lstrip()[:5].lower() == "<top>" else _lines(text, path)
     if not topics:
-        raise UsageError(f"{plain(str(path))}: holds no topic")
+        raise UsageError(f"{path}: holds no topic")
     return topics
 
 
@@ -205,7 +205,7 @@ def _lines(text: str, path: Path) -> dict[str, str]:
         if not line.strip():
             continue
         name, tab, question = line.rstrip("\r").partition("\t")
-        place = f"{plain(str(path))}:{number}"
+        place = f"{path}:{number}"
         if not tab or not name.strip() or not question.strip():
             raise UsageError(f"{place}: expected an id, a tab and a question")
         _add(topics, name.strip(), question.strip(), place)
@@ -216,7 +216,7 @@ def _blocks(text: str, path: Path) -> dict[str, str]:
     topics: dict[str, str] = {}
     for number, block in enumerate(_TOPIC.finditer(text), 1):
         fields = {match[1].lower(): " ".join(html.unescape(match[2]).split()) for match in _FIELD.finditer(block[1])}
-        place = f"{plain(str(path))}: topic {number}"
+        place = f"{path}: topic {number}"
         name = fields.get("num", "").removeprefix("Number:").strip()
         question = fields.get("title", "").removeprefix("Topic:").strip()
         if not name or not question:
@@ -227,5 +227,5 @@ def _blocks(text: str, path: Path) -> dict[str, str]:
 
 def _add(topics: dict[str, str], name: str, question: str, place: str) -> None:
     if name in topics:
-        raise UsageError(f"{place}: topic {plain(name)!r} stands twice")
+        raise UsageError(f"{place}: topic {quoted(name)} stands twice")
     topics[name] = question

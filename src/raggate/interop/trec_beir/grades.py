@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from raggate.errors import UsageError
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 MAX_GRADE = 1000
 """The largest grade, up or down: twice this power of two would no longer be a float."""
@@ -42,4 +42,4 @@ class Grades(dict[str, int]):
 
 def bad_grade(place: str, written: str) -> UsageError:
     """Give the error for a grade that is none."""
-    return UsageError(f"{place}: grade {plain(written)!r}, expected an integer from {-MAX_GRADE} to {MAX_GRADE}")
+    return UsageError(f"{place}: grade {quoted(written)}, expected an integer from {-MAX_GRADE} to {MAX_GRADE}")

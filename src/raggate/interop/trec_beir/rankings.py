@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir.columns import open_binary
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 QUERY_KEYS = ("query_id", "qid", "id")
 LIST_KEYS = ("doc_ids", "docs", "results")
@@ -49,7 +49,7 @@ def iter_lists(path: Path) -> Iterator[Ranking]:
     """
     import orjson
 
-    name = plain(str(path))
+    name = str(path)
     with open_binary(path) as stream:
         for number, line in enumerate(stream, 1):
             query_id, doc_ids = "", list[str]()
@@ -78,9 +78,9 @@ def _read_other(line: bytes, place: str) -> tuple[str, list[str]]:
         # a byte order mark may stand at the beginning of the file
         row = orjson.loads(line.removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
-        raise UsageError(f"{place}: is not JSON: {plain(str(error))}") from None
+        raise UsageError(f"{place}: is not JSON: {error}") from None
     if not isinstance(row, dict):
-        raise UsageError(f"{place}: {plain(str(row), limit=60)!r}, expected a JSON object")
+        raise UsageError(f"{place}: {quoted(row, limit=60)}, expected a JSON object")
     query_id = _id(_first(row, QUERY_KEYS))
     if query_id is None:
         raise UsageError(f"{place}: no query id, expected a text or a number under {' or '.join(QUERY_KEYS)}")
@@ -92,7 +92,7 @@ def _read_other(line: bytes, place: str) -> tuple[str, list[str]]:
         doc_id = _id(_first(entry, ENTRY_KEYS) if isinstance(entry, dict) else entry)
         if doc_id is None:
             raise UsageError(
-                f"{place}: entry {position} is {plain(str(entry), limit=60)!r}, "
+                f"{place}: entry {position} is {quoted(entry, limit=60)}, "
                 f"expected an id or an object with {' or '.join(ENTRY_KEYS)}"
             )
         doc_ids.append(doc_id)

@@ -20,7 +20,7 @@ from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import Block, read_blocks
 from raggate.interop.trec_beir.grades import Grades, QueryGrades, bad_grade
 from raggate.interop.trec_beir.rankings import Ranking
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 QRELS = ("query", "iteration", "document", "grade")
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
@@ -55,7 +55,7 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]
     Raises:
         UsageError: naming file and line.
     """
-    name, parsed = plain(str(path)), Grades()
+    name, parsed = str(path), Grades()
     query_id, grades, line = None, dict[str, int](), 0
     for block in read_blocks(path, QRELS):
         queries, doc_ids = block.column(0), block.column(2)
@@ -161,9 +161,9 @@ def write_run(path: Path, run: Iterable[tuple[str, Iterable[tuple[str, float]]]]
         for query_id, scored in run:
             query, entries = _token(query_id), sorted(((score, doc_id) for doc_id, score in scored), reverse=True)
             if not all(isfinite(score) for score, _ in entries):
-                raise UsageError(f"query {plain(query_id)!r} has a score that is not finite")
+                raise UsageError(f"query {quoted(query_id)} has a score that is not finite")
             if len({doc_id for _, doc_id in entries}) != len(entries):
-                raise UsageError(f"query {plain(query_id)!r} has a document twice")
+                raise UsageError(f"query {quoted(query_id)} has a document twice")
             for rank, (score, doc_id) in enumerate(entries, 1):
                 stream.write(b"%b Q0 %b %d %b %b\n" % (query, _token(doc_id), rank, repr(float(score)).encode(), name))
 
@@ -172,11 +172,11 @@ def _token(text: str) -> bytes:
     try:
         written = text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"id {plain(text)!r} is not Unicode text") from None
+        raise UsageError(f"id {quoted(text)} is not Unicode text") from None
     # a byte order mark at the very beginning of a file would be lost
     if written.split() != [written] or text.startswith("\ufeff"):
         raise UsageError(
-            f"id {plain(text)!r} is empty or holds white space, which TREC files cannot say",
+            f"id {quoted(text)} is empty or holds white space, which TREC files cannot say",
             hint="Use JSON lines or a BEIR folder for such ids.",
         )
     return written
@@ -217,7 +217,7 @@ def _scores(path: Path, block: Block) -> list[float]:
             return scores
     for line, written in zip(block.lines, column, strict=True):
         if not _is_finite(written):
-            raise UsageError(f"{plain(str(path))}:{line}: score {plain(written)!r}, expected a finite number")
+            raise UsageError(f"{path}:{line}: score {quoted(written)}, expected a finite number")
     return list(map(float, column))  # each is finite, only their sum is not
 
 
@@ -266,19 +266,17 @@ def _ranks(group: _Group, path: Path) -> list[int]:
     for block in read_blocks(path, RUN):
         for line, written in zip(block.lines, block.column(3), strict=True):
             if not _RANK.fullmatch(written):
-                raise UsageError(f"{plain(str(path))}:{line}: rank {plain(written)!r}, expected an integer")
-    raise UsageError(f"{plain(str(path))}: query {plain(group.query_id)!r} has a rank that is not an integer")
+                raise UsageError(f"{path}:{line}: rank {quoted(written)}, expected an integer")
+    raise UsageError(f"{path}: query {quoted(group.query_id)} has a rank that is not an integer")
 
 
 def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
     """Read the file again to say which document a query has twice, and in which lines."""
     seen: dict[str, int] = {}
-    name, hint = plain(str(path)), "Remove one of them, or keep the first with --keep-first."
+    name, hint = str(path), "Remove one of them, or keep the first with --keep-first."
     for block in read_blocks(path, columns):
         for line, query, doc_id in zip(block.lines, block.column(0), block.column(2), strict=True):
             if query == query_id and seen.setdefault(doc_id, line) != line:
-                problem = (
-                    f"document {plain(doc_id)!r} of query {plain(query_id)!r} stands already in line {seen[doc_id]}"
-                )
+                problem = f"document {quoted(doc_id)} of query {quoted(query_id)} stands already in line {seen[doc_id]}"
                 return UsageError(f"{name}:{line}: {problem}", hint=hint)
-    return UsageError(f"{name}: query {plain(query_id)!r} has a document twice", hint=hint)
+    return UsageError(f"{name}: query {quoted(query_id)} has a document twice", hint=hint)

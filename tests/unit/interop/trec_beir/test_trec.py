@@ -100,7 +100,7 @@ def test_qrels_may_be_scattered(file: Path) -> None:
         ),
         pytest.param(b"q1 0 a 1\nq1 0 \xff 1\n", "2: is not UTF-8", id="bytes"),
         pytest.param("q1 0 \x1b[31m 1.5\n", "1: grade '1.5'", id="escape code in an id"),
-        pytest.param("q1 0 a \x1b[31mx\n", "1: grade '[31mx'", id="escape code in a grade"),
+        pytest.param("q1 0 a \x1b[31mx\n", "1: grade '\\x1b[31mx'", id="escape code in a grade"),
     ],
 )
 def test_bad_qrels(file: Path, content: str | bytes, message: str) -> None:
