@@ -1,4 +1,4 @@
-"""Run directories of the note system in their exact shape, built with defaults for the switch-over tests."""
+"""Run directories of helloworld in their exact shape, built with defaults for the switch-over tests."""
 
 from __future__ import annotations
 

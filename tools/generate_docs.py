@@ -97,13 +97,13 @@ OTHER_NUMBERS: tuple[tuple[str, str, dict[str, Definition]], ...] = (
         KEBAB,
     ),
     (
-        "As the note system computes them",
+        "As helloworld computes them",
         "What `raggate helloworld` computes, see [systems/helloworld.md](systems/helloworld.md). A case is a stored "
         "row whose question stands in the golden set.",
         HELLOWORLD,
     ),
     (
-        "As the search-improver computes them",
+        "As substrate computes them",
         "What `raggate substrate` computes, see [systems/substrate.md](systems/substrate.md). A case is a query in a "
         "mode; documents are compared without `.md`.",
         SUBSTRATE,
@@ -124,6 +124,8 @@ def metrics_page() -> str:
         "A chunk matches a gold support when the note is the same (and the vault, where the API tells it), the "
         "support's heading path is the chunk's or encloses it, heading by heading, and one of the support's snippets "
         "stands in the chunk's text, ignoring case and white space.",
+        "Of the other systems that are named, helloworld is the note system, substrate the search-improver and "
+        "pragmata the annotation taxonomy.",
     ]
     for name, metric in METRICS.items():
         parts.append(_metric(name, metric))

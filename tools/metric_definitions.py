@@ -30,7 +30,7 @@ EVALUATED: dict[str, Definition] = {
         summary="A relevant document stands in the first k places.",
         formula="1 if some document of grade 1 or more has a rank <= k, else 0; without a list 0.",
         null=_LEFT_OUT,
-        also="success@k (TREC), hit_at_k (the search-improver).",
+        also="success@k (TREC), hit_at_k (substrate).",
         source="TREC success@k.",
         binary=True,
     ),
@@ -45,7 +45,7 @@ EVALUATED: dict[str, Definition] = {
         summary="Share of the first k places that hold a relevant document. A list shorter than k is divided by k.",
         formula="relevant documents among the first k / k; without a list 0.",
         null=_LEFT_OUT,
-        also="P@k (TREC), precision_at_k (the note system).",
+        also="P@k (TREC), precision_at_k (helloworld).",
         source="TREC P@k.",
     ),
     "mrr": Definition(
@@ -100,7 +100,7 @@ KEBAB: dict[str, Definition] = {
         summary="An expected chunk stands in the first k ranks.",
         formula="1 if the smallest rank of an expected chunk is at most k, else 0; an errored query is a miss.",
         null=_UNLABELLED,
-        also="hit_at_k (raggate, of gold supports), recall_at_k (the note system).",
+        also="hit_at_k (raggate, of gold supports), recall_at_k (helloworld).",
         source=_KEBAB,
         binary=True,
     ),
@@ -108,7 +108,7 @@ KEBAB: dict[str, Definition] = {
         summary="How high the first expected chunk stands, down to rank 10.",
         formula="1 / the smallest rank of an expected chunk if that is at most 10, else 0.",
         null=_UNLABELLED,
-        also="mrr_at_10 (raggate, the search-improver).",
+        also="mrr_at_10 (raggate, substrate).",
         source=_KEBAB,
     ),
     "recall_at_k_doc": Definition(
@@ -137,7 +137,7 @@ KEBAB: dict[str, Definition] = {
         summary="Share of the answers that hold every text of must_contain and none of forbidden, letter by letter.",
         formula="such answers / answers without an error to queries that have must_contain or forbidden.",
         null="never; 0 over nothing, as kebab stores it.",
-        also="answer_contains (raggate). The note system's groundedness is the grade of a judge, another thing.",
+        also="answer_contains (raggate). helloworld's groundedness is the grade of a judge, another thing.",
         source=_KEBAB,
     ),
     "empty_result_rate": Definition(
@@ -153,13 +153,13 @@ KEBAB: dict[str, Definition] = {
         formula="answers that are not grounded / answers to queries without expected_doc_ids (or that are declared "
         "not answerable).",
         null="no such answer.",
-        also="abstention_accuracy (raggate, the note system).",
+        also="abstention_accuracy (raggate, helloworld).",
         source=_KEBAB,
     ),
 }
 """What `raggate kebab` computes as kebab does, bit for bit."""
 
-_NOTES = "the note system's scripts."
+_HELLOWORLD = "helloworld's scripts."
 _ALWAYS = "never; every case of the run counts, unanswerable ones included."
 
 HELLOWORLD: dict[str, Definition] = {
@@ -167,8 +167,8 @@ HELLOWORLD: dict[str, Definition] = {
         summary="A gold support stands in the first K chunks.",
         formula="1 if some chunk among the first K meets a gold support, else 0.",
         null=_ALWAYS,
-        also="hit_at_k (raggate, kebab, the search-improver), success@k (TREC). It is not TREC's recall.",
-        source=_NOTES,
+        also="hit_at_k (raggate, kebab, substrate), success@k (TREC). It is not TREC's recall.",
+        source=_HELLOWORLD,
         binary=True,
     ),
     "recall_all_at_k_avg": Definition(
@@ -176,22 +176,22 @@ HELLOWORLD: dict[str, Definition] = {
         formula="1 if for some group every support is met among the first K chunks, else 0.",
         null="cases that are not multi_hop, or have no required_support_groups.",
         also="recall_all_at_k (raggate).",
-        source=_NOTES,
+        source=_HELLOWORLD,
         binary=True,
     ),
     "mrr_avg": Definition(
         summary="How high the first chunk that meets a gold support stands.",
         formula="1 / the rank that the first such chunk among the first K claims, else 0.",
         null=_ALWAYS,
-        also="mrr_at_k (raggate, the search-improver), mrr (kebab).",
-        source=_NOTES,
+        also="mrr_at_k (raggate, substrate), mrr (kebab).",
+        source=_HELLOWORLD,
     ),
     "precision_at_k_avg": Definition(
         summary="Share of the first K places that hold a chunk which meets a gold support.",
         formula="such chunks among the first K / K, also for a shorter list.",
         null=_ALWAYS,
         also="precision_at_k (raggate), precision_at_k_chunk (kebab), P@k (TREC).",
-        source=_NOTES,
+        source=_HELLOWORLD,
     ),
     "scope_miss_rate": Definition(
         summary="No chunk of the whole list meets a gold support, while folders were selected.",
@@ -199,7 +199,7 @@ HELLOWORLD: dict[str, Definition] = {
         "0.",
         null=_ALWAYS,
         also="scope_miss_rate (raggate, which looks at the selected folders instead).",
-        source=_NOTES,
+        source=_HELLOWORLD,
         direction="lower",
         binary=True,
     ),
@@ -208,7 +208,7 @@ HELLOWORLD: dict[str, Definition] = {
         formula="1 if a reference of the API or a citation in the answer meets a gold support, snippets apart; else 0.",
         null="unanswerable cases.",
         also="attribution_hit_rate (raggate, by path elements).",
-        source=_NOTES,
+        source=_HELLOWORLD,
         binary=True,
     ),
     "abstention_accuracy": Definition(
@@ -216,7 +216,7 @@ HELLOWORLD: dict[str, Definition] = {
         formula="1 if the stored row abstained, or without such a mark if the answer is blank; else 0.",
         null="answerable cases.",
         also="abstention_accuracy (raggate), refusal_correctness (kebab).",
-        source=_NOTES,
+        source=_HELLOWORLD,
         binary=True,
     ),
     "hallucination_rate_unanswerable": Definition(
@@ -224,30 +224,30 @@ HELLOWORLD: dict[str, Definition] = {
         formula="1 - abstention_accuracy.",
         null="answerable cases.",
         also="hallucination_rate_unanswerable (raggate).",
-        source=_NOTES,
+        source=_HELLOWORLD,
         direction="lower",
         binary=True,
     ),
 }
-"""What `raggate helloworld` computes as the note system's scripts do; grades of a judge are taken as they are."""
+"""What `raggate helloworld` computes as helloworld's scripts do; grades of a judge are taken as they are."""
 
-_IMPROVER = "the search-improver's specification."
+_SUBSTRATE = "substrate's specification."
 
 SUBSTRATE: dict[str, Definition] = {
     "hit_at_k": Definition(
         summary="A relevant document stands in the first k results.",
         formula="1 if one of the first k results is of a relevant document, else 0; every chunk takes a place.",
         null="never; a query that expects nothing is a miss.",
-        also="hit_at_k (raggate, kebab), recall_at_k (the note system), success@k (TREC).",
-        source=_IMPROVER,
+        also="hit_at_k (raggate, kebab), recall_at_k (helloworld), success@k (TREC).",
+        source=_SUBSTRATE,
         binary=True,
     ),
     "mrr_at_k": Definition(
         summary="How high the first result of a relevant document stands.",
         formula="1 / place of the first such result within the first k, else 0.",
         null="never; a query that expects nothing is a miss.",
-        also="mrr_at_k (raggate), mrr_avg (the note system), mrr (kebab).",
-        source=_IMPROVER,
+        also="mrr_at_k (raggate), mrr_avg (helloworld), mrr (kebab).",
+        source=_SUBSTRATE,
     ),
     "ndcg_at_k": Definition(
         summary="Discounted gain of the documents over that of the best order of all relevant ones.",
@@ -255,14 +255,14 @@ SUBSTRATE: dict[str, Definition] = {
         "descending order.",
         null="never; 0 for a query that expects nothing.",
         also="ndcg_at_k (raggate), ndcg_cut (TREC).",
-        source=_IMPROVER,
+        source=_SUBSTRATE,
     ),
     "duplicate_doc_rate": Definition(
         summary="Share of the first results whose document stood higher up already.",
         formula="(results among the first k - their different documents) / results among the first k.",
         null="never; 0 for an empty list.",
         also="duplicate_doc_rate_at_k (raggate).",
-        source=_IMPROVER,
+        source=_SUBSTRATE,
         direction="lower",
     ),
     "diversity_rate": Definition(
@@ -270,7 +270,7 @@ SUBSTRATE: dict[str, Definition] = {
         formula="different documents or clusters among the first k / results among the first k.",
         null="empty lists.",
         also="diversity_rate_at_k (raggate, without clusters).",
-        source=_IMPROVER,
+        source=_SUBSTRATE,
     ),
     "heading_dominance_rate": Definition(
         summary="Share of the queries whose first result meets the query by its heading alone; two other readings of "
@@ -279,7 +279,7 @@ SUBSTRATE: dict[str, Definition] = {
         "heading_first.",
         null="lists that do not tell what is a heading; an empty list is 0.",
         also="heading_dominance_rate, lexical_dominance_at_k and heading_first_at_k (raggate).",
-        source=_IMPROVER,
+        source=_SUBSTRATE,
         direction="lower",
     ),
     "heading_only_hit_rate": Definition(
@@ -287,8 +287,8 @@ SUBSTRATE: dict[str, Definition] = {
         formula="such results among the first k / results among the first k.",
         null="lists that do not tell bodies; an empty list is 0.",
         also="heading_only_hit_rate_at_k (raggate).",
-        source=_IMPROVER,
+        source=_SUBSTRATE,
         direction="lower",
     ),
 }
-"""What `raggate substrate` computes as the search-improver does, with its default definitions."""
+"""What `raggate substrate` computes as substrate does, with its default definitions."""

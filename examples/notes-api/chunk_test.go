@@ -106,7 +106,7 @@ func TestSplitPrefersTheLargestBoundary(t *testing.T) {
 }
 
 func TestOversizeSectionKeepsItsPath(t *testing.T) {
-	// The shape that makes the note system's own chunker panic.
+	// The shape that makes helloworld's own chunker panic.
 	source := "# 제목\n\n" + strings.Repeat("가", 450) + "\n\n" + strings.Repeat("나", 260) + "\n"
 	pieces := chunkMarkdown("n.md", source, 700)
 	if len(pieces) != 2 || pieces[0].headingPath != "# 제목" || pieces[1].headingPath != "# 제목" {

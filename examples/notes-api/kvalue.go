@@ -10,7 +10,7 @@ const (
 )
 
 // broadWords anywhere in the question ask for more context. They are matched as
-// substrings, as in the note system ("call" contains "all").
+// substrings, as in helloworld ("call" contains "all").
 var broadWords = []string{
 	"overview", "summary", "summaries", "all", "everything", "compare", "comparison",
 	"list", "recap", "broad", "topics", "outline",

@@ -24,7 +24,7 @@ type route struct {
 }
 
 // routes is matched exactly. Only GET is listed for health and status, so HEAD
-// gets 405, as in the note system.
+// gets 405, as in helloworld.
 var routes = map[string]route{
 	"/api/health":       {http.MethodGet, (*Server).health},
 	"/api/index":        {http.MethodPost, (*Server).index},

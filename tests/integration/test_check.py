@@ -891,7 +891,7 @@ def test_no_question_for_the_modes_is_not_green(project: Project, command: str) 
 
 
 def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:
-    """With score.compat metrics.json has the note system's numbers too, those of an export of the run; no other."""
+    """With score.compat metrics.json has helloworld's numbers too, those of an export of the run; no other."""
     project.edit("ask: {", "score: {compat: [helloworld]}\nask: {retrieval_only: false, ")
     assert project.command("run").code == 0
     directory = project.last_run()

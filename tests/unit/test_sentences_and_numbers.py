@@ -98,9 +98,9 @@ WRITERS = {
     "text/numbers.py": "the rule itself",
     "interop/kebab/metrics.py": "kebab's 32-bit floats, by the digits that it writes",
     "interop/kebab/report.py": "kebab's report, rounded as kebab rounds",
-    "interop/helloworld/compare.py": "the lines of the note system's scripts",
-    "interop/substrate/gate.py": "the lines of the search-improver's check",
-    "interop/substrate/metrics.py": "the search-improver's own means, bit for bit",
+    "interop/helloworld/compare.py": "the lines of helloworld's scripts",
+    "interop/substrate/gate.py": "the lines of substrate's check",
+    "interop/substrate/metrics.py": "substrate's own means, bit for bit",
     "reports/plot.py": "marks of an axis beyond a thousand, by digits that count",
     "action/main.py": "a moment in whole seconds, read by the post step alone",
 }

@@ -44,7 +44,7 @@ SEED_KEYS = (
     "category",
     "difficulty",
 )
-"""The keys of the note system's own eval_set.jsonl."""
+"""The keys of helloworld's own eval_set.jsonl."""
 
 _SEED_SUPPORT = ("rel_path", "heading_path", "snippets")
 _TARGET = "the converted golden set"
@@ -132,7 +132,7 @@ class _Raggate(_OneFile):
 
 
 class _Helloworld(_Raggate):
-    """The note system's `eval_set.jsonl`: the same lines, with its twelve keys alone."""
+    """helloworld's `eval_set.jsonl`: the same lines, with its twelve keys alone."""
 
     def encode(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         # an answerable case without a place in the notes is one that their scripts cannot score
@@ -171,7 +171,7 @@ class _Kebab(_OneFile):
 
 
 class _Substrate(_OneFile):
-    """The search-improver's `queries.json`: an object with a version, or a bare array. Either form is read."""
+    """substrate's `queries.json`: an object with a version, or a bare array. Either form is read."""
 
     bare = False
 
@@ -269,7 +269,7 @@ FORMATS: dict[str, Callable[[Options], Format]] = {
 
 
 def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
-    """Read retrieval labels of the annotation taxonomy, a CSV file or a directory of them, as cases.
+    """Read retrieval labels of pragmata, a CSV file or a directory of them, as cases.
 
     Args:
         path: the file or directory.

@@ -1,4 +1,4 @@
-"""A golden set read as the note system's own scripts read it: what they pass over is left out and counted, not refused.
+"""A golden set read as helloworld's own scripts read it: what they pass over is left out and counted, not refused.
 
 For scoring and import alone. What judges a change is read strictly.
 """

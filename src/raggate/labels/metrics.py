@@ -1,4 +1,4 @@
-"""The 16 metrics of the annotation taxonomy: labels of one query in, a value per metric out.
+"""The 16 metrics of pragmata: labels of one query in, a value per metric out.
 
 The names are those of the score reports the taxonomy comes from. A value is None where a metric does not apply.
 """
@@ -34,7 +34,7 @@ class LabelMetric:
     formula: str
     also: str
     null: str = "never."
-    source: str = "the annotation taxonomy."
+    source: str = "pragmata."
     direction: Direction = "higher"
     binary: bool = True
 
@@ -73,13 +73,13 @@ LABEL_METRICS: dict[str, LabelMetric] = {
         "topically_relevant",
         "Share of the first K chunks that are on topic.",
         "chunks among the first K with topically_relevant / K.",
-        "precision_at_k (raggate and the note system, of gold supports), P@k (TREC).",
+        "precision_at_k (raggate and helloworld, of gold supports), P@k (TREC).",
     ),
     "sufficiency_hit_at_k": _of_chunks(
         "evidence_sufficient",
         "Is one of the first K chunks enough to answer from?",
         "1 if some chunk among the first K has evidence_sufficient, else 0.",
-        "hit_at_k (raggate, kebab, the search-improver), success@k (TREC).",
+        "hit_at_k (raggate, kebab, substrate), success@k (TREC).",
         binary=True,
     ),
     "sufficiency_rate_at_k": _of_chunks(
@@ -99,7 +99,7 @@ LABEL_METRICS: dict[str, LabelMetric] = {
         "topically_relevant",
         "How high does the first chunk on topic stand?",
         "1 / rank of the first chunk among the first K with topically_relevant; 0 without one.",
-        "mrr_at_k (raggate, the search-improver), mrr_avg (the note system), mrr (kebab), reciprocal rank (TREC).",
+        "mrr_at_k (raggate, substrate), mrr_avg (helloworld), mrr (kebab), reciprocal rank (TREC).",
     ),
     "ndcg_at_k": _of_chunks(
         "topically_relevant evidence_sufficient",
@@ -107,7 +107,7 @@ LABEL_METRICS: dict[str, LabelMetric] = {
         "sum of (2^w - 1) / log2(rank + 1) over the first K, divided by that of the best order; w is 2 for a "
         "sufficient chunk, 1 for one that is only on topic; 0 where no chunk has a grade.",
         "ndcg_exp_at_k (raggate), ndcg_burges (ranx).",
-        source="the annotation taxonomy, gains of Burges et al. 2005.",
+        source="pragmata, gains of Burges et al. 2005.",
     ),
     "grounding_presence_rate": _of_answer("grounding", "support_present", "Does the context support some claim?"),
     "unsupported_claim_rate": _of_answer(
@@ -128,7 +128,7 @@ LABEL_METRICS: dict[str, LabelMetric] = {
     ),
     "proper_action_rate": replace(
         _of_answer("generation", "proper_action", "Was answering, asking back or refusing right?"),
-        also="nobody else; abstention_accuracy (raggate, the note system) and refusal_correctness (kebab) are of "
+        also="nobody else; abstention_accuracy (raggate, helloworld) and refusal_correctness (kebab) are of "
         "refusals alone.",
     ),
     "on_topic_rate": _of_answer("generation", "response_on_topic", "Does the answer address the request?"),

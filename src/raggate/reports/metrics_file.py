@@ -1,4 +1,4 @@
-"""metrics.json: the means of a run in the `by_retriever` shape of the search-improver, with the rest beside it."""
+"""metrics.json: the means of a run in the `by_retriever` shape of substrate, with the rest beside it."""
 
 from __future__ import annotations
 

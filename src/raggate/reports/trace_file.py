@@ -1,4 +1,4 @@
-"""trace.jsonl: every retrieved chunk of a run, one line each, in the trace schema of the search-improver.
+"""trace.jsonl: every retrieved chunk of a run, one line each, in the trace schema of substrate.
 
 A failed call and an empty list have no lines; results.jsonl has them.
 """

@@ -33,7 +33,7 @@ SCORECARD = make_scorecard(
     make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 0.1 + 0.2}, mode="bm25"),
     fingerprint={"k": 5, "adapter": "ask", "notes": {"work/b.md": "2", "work/a.md": "1"}},
 )
-# the shape the search-improver writes, without anything of raggate's own
+# the shape substrate writes, without anything of raggate's own
 BARE = {
     "by_retriever": {
         "hybrid": {

@@ -1,4 +1,4 @@
-"""Heading paths held against the note system's own chunker: `tests/data/helloworld_headings.json` is what it makes."""
+"""Heading paths held against helloworld's own chunker: `tests/data/helloworld_headings.json` is what it makes."""
 
 from __future__ import annotations
 

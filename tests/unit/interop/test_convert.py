@@ -195,7 +195,7 @@ def summary(conversion: Conversion) -> list[tuple[str, str, str]]:
     return [(note.case, note.key, note.kind) for note in conversion.lost]
 
 
-def test_expected_documents_that_are_notes_go_to_the_note_system_and_back(tmp_path: Path) -> None:
+def test_expected_documents_that_are_notes_go_to_helloworld_and_back(tmp_path: Path) -> None:
     """A path of a note is the whole note: no query is refused on the way there, and none is lost on the way back."""
     queries = [
         {"query": f"{level} {number}", "expected_docs": [f"LabelFiles/{level}{number}.md"], "difficulty": level}
@@ -214,7 +214,7 @@ def test_expected_documents_that_are_notes_go_to_the_note_system_and_back(tmp_pa
 
 
 def test_sections_become_notes_in_a_queries_file_and_stay_cases(tmp_path: Path) -> None:
-    """A golden set of the note system loses its headings in a queries.json, and no case when it comes back."""
+    """A golden set of helloworld loses its headings in a queries.json, and no case when it comes back."""
     source = write(tmp_path / "g.jsonl", *(make_case(f"q{number}") for number in range(3)))
     go(source, tmp_path / "q.json", "helloworld", "substrate")
     back = go(tmp_path / "q.json", tmp_path / "back.jsonl", "substrate", "helloworld")
@@ -224,7 +224,7 @@ def test_sections_become_notes_in_a_queries_file_and_stay_cases(tmp_path: Path) 
 
 
 def test_a_whole_note_is_met_by_any_of_its_sections(tmp_path: Path) -> None:
-    """A query that expects a note is answered by any section of it, in raggate and by the note system."""
+    """A query that expects a note is answered by any section of it, in raggate and by helloworld."""
     (tmp_path / "q.json").write_text(json.dumps([{"query": "What?", "expected_docs": ["a.md"]}]))
     (case,), _ = read(tmp_path / "q.json", "substrate", Options())
     result = make_result(case.id, make_chunk(heading_path="# Other > ## Deep"), make_chunk("c2", rel_path="b.md"))

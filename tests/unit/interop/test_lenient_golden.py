@@ -1,4 +1,4 @@
-"""What the note system's scripts pass over in a golden set is left out and counted, where that is asked for."""
+"""What helloworld's scripts pass over in a golden set is left out and counted, where that is asked for."""
 
 from __future__ import annotations
 

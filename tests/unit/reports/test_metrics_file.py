@@ -28,7 +28,7 @@ def test_file(snapshot: SnapshotAssertion) -> None:
     assert rendered(run_of(worse())) == snapshot.use_extension(JSONSnapshotExtension)
 
 
-def test_shape_of_the_search_improver() -> None:
+def test_shape_of_substrate() -> None:
     """Means stand under by_retriever, mode, overall or by_<dimension> and key, beside the count of cases."""
     scorecard = make_scorecard(
         make_case_score("q1", slices=(OVERALL, "tag=a=b")), make_case_score("q2", {"hit_at_5": 0.0})

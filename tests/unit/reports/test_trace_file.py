@@ -1,4 +1,4 @@
-"""trace.jsonl: one line for every retrieved chunk, in the schema of the search-improver."""
+"""trace.jsonl: one line for every retrieved chunk, in the schema of substrate."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def test_hostile_content_is_one_line_of_json(text: str, score: float | None) -> 
     assert json.loads(rendered, parse_constant=refuse)["heading_path"] == text
 
 
-def test_the_search_improvers_reader_takes_it(tmp_path: Path) -> None:
-    """A trace of raggate is read as a trace of the search-improver, and makes its rows."""
+def test_the_reader_of_substrate_takes_it(tmp_path: Path) -> None:
+    """A trace of raggate is read as a trace of substrate, and makes its rows."""
     path = tmp_path / "trace.jsonl"
     path.write_text(trace_file.render(make_run(make_labelled(CASE, make_result("q1", make_chunk())))), encoding="utf-8")
     (line,) = trace.read_trace(path)

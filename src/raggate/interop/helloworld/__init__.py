@@ -1,1 +1,1 @@
-"""The note system."""
+"""helloworld, the note system."""

@@ -1,4 +1,4 @@
-"""A `metrics.json` of the note system as the bare metrics file that raggate takes for a baseline of means."""
+"""A `metrics.json` of helloworld as the bare metrics file that raggate takes for a baseline of means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Citations as the note system's scripts read them from an answer: text in, (path, section) pairs out.
+"""Citations as helloworld's scripts read them from an answer: text in, (path, section) pairs out.
 
 What they read wrongly is read wrongly here too: a comma ends a path, a closing bracket ends a section, and what
 stands behind the first blank line of a "Citations:" section may be lost. raggate's own reading is in

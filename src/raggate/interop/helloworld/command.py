@@ -1,4 +1,4 @@
-"""The commands `raggate helloworld ...`: run directories of the note system scored, compared, imported and written."""
+"""The commands `raggate helloworld ...`: run directories of helloworld scored, compared, imported and written."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> di
 
 @click.group()
 def helloworld() -> None:
-    """Work with run directories of the note system's eval scripts (eval/results/<run_id>)."""
+    """Work with run directories of helloworld's eval scripts (eval/results/<run_id>)."""
 
 
 @helloworld.command()
@@ -57,11 +57,11 @@ def helloworld() -> None:
 @click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
 @click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
 @click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
-@click.option("--output-metrics", type=_GOLDEN, help="Write the note system's means to this JSON file.")
+@click.option("--output-metrics", type=_GOLDEN, help="Write helloworld's means to this JSON file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
 @_LENIENT
 def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
-    """Score a run again: the note system's own numbers and raggate's side by side."""
+    """Score a run again: helloworld's own numbers and raggate's side by side."""
     from raggate.interop.helloworld import inputs
     from raggate.interop.helloworld import metrics as helloworld_metrics
     from raggate.interop.helloworld import write as writer
@@ -179,7 +179,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
-    """Write a raggate run as a run directory of the note system, with its numbers."""
+    """Write a raggate run as a run directory of helloworld, with its numbers."""
     from raggate.interop.helloworld import metrics as helloworld_metrics
     from raggate.interop.helloworld import read as reader
     from raggate.interop.helloworld import write as writer
@@ -233,7 +233,7 @@ def redact(directory: Path, out: Path) -> None:
 @SUITE
 @_LENIENT
 def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool) -> None:
-    """Turn a run of the note system into a raggate run directory, to be scored, compared or promoted."""
+    """Turn a run of helloworld into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.helloworld import inputs
     from raggate.pipeline import run_directory
 

@@ -1,4 +1,4 @@
-"""Two runs of the note system held against each other as its scripts do, and the gate that its plan asks for."""
+"""Two runs of helloworld held against each other as its scripts do, and the gate that its plan asks for."""
 
 from __future__ import annotations
 

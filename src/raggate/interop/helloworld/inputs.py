@@ -1,4 +1,4 @@
-"""Run directories of the note system and a golden set, read for `raggate helloworld`: paths in, runs and sides out."""
+"""Run directories of helloworld and a golden set, read for `raggate helloworld`: paths in, runs and sides out."""
 
 from __future__ import annotations
 

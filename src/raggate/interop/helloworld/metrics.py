@@ -1,4 +1,4 @@
-"""The note system's own numbers, bit for bit: its result rows and the cases in, its aggregates in its shape out.
+"""helloworld's own numbers, bit for bit: its result rows and the cases in, its aggregates in its shape out.
 
 Its definitions differ from raggate's on purpose or by mistake: headings match as string prefixes, cases without gold
 supports count as 0, a scope miss is a miss of the whole list, a failed call has no row and so drops out of every mean.

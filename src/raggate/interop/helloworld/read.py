@@ -1,4 +1,4 @@
-"""Run directories of the note system, read: its files in, rows, a raggate run or bare metrics out.
+"""Run directories of helloworld, read: its files in, rows, a raggate run or bare metrics out.
 
 `results.jsonl` holds a row per answered call, `config.json` the settings, `metrics.json` the aggregates: operational
 ones alone, or with the flat `*_avg` keys that were merged in by hand. `summary.md` is not read. Any file may be

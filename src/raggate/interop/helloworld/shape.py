@@ -1,4 +1,4 @@
-"""The types of the values in the note system's files, for checking: keys that are not theirs are let through."""
+"""The types of the values in helloworld's files, for checking: keys that are not theirs are let through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`summary.md` of the note system's run directories: the files of a run in, Markdown in its sections out."""
+"""`summary.md` of helloworld's run directories: the files of a run in, Markdown in its sections out."""
 
 from __future__ import annotations
 

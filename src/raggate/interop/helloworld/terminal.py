@@ -1,4 +1,4 @@
-"""The lines that the commands of the note system print: scores side by side, and what differs between two runs."""
+"""The lines that the commands of helloworld print: scores side by side, and what differs between two runs."""
 
 from __future__ import annotations
 

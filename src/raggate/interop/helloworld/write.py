@@ -1,4 +1,4 @@
-"""Run directories of the note system, written: a raggate run becomes the four files its scripts leave behind."""
+"""Run directories of helloworld, written: a raggate run becomes the four files its scripts leave behind."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The annotation taxonomy."""
+"""pragmata, the annotation taxonomy and its framework."""

@@ -1,4 +1,4 @@
-"""The agreement report of the annotation taxonomy's framework, written in exactly its shape.
+"""The agreement report of pragmata, written in exactly its shape.
 
 Their reader forbids keys it does not know, so nothing of raggate's own goes into it.
 """

@@ -1,4 +1,4 @@
-"""Retrieval labels of the annotation taxonomy: one judgment per chunk in, golden cases with graded chunks out."""
+"""Retrieval labels of pragmata: one judgment per chunk in, golden cases with graded chunks out."""
 
 from __future__ import annotations
 

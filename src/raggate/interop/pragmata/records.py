@@ -1,4 +1,4 @@
-"""Canonical import records of the annotation taxonomy's framework: JSON array, JSON lines or CSV in, records out."""
+"""Canonical import records of pragmata: JSON array, JSON lines or CSV in, records out."""
 
 from __future__ import annotations
 

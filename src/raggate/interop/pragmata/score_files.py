@@ -1,4 +1,4 @@
-"""Score reports of the annotation taxonomy's framework, `{task}_scores.json`: written and read in exactly its shape.
+"""Score reports of pragmata, `{task}_scores.json`: written and read in exactly its shape.
 
 Their reader forbids keys it does not know, so nothing of raggate's own goes into these files.
 """

@@ -1,4 +1,4 @@
-"""Label files of the annotation taxonomy's framework -> judgments: annotation exports and score inputs, one reader.
+"""Label files of pragmata -> judgments: annotation exports and score inputs, one reader.
 
 An export has a row for every annotator, yes/no as True and False, and rows that were discarded. A score input has a row
 for every unit, and 0 and 1. Columns beyond the needed ones are allowed in both.

@@ -1,1 +1,1 @@
-"""The search-improver."""
+"""substrate, the search-improver."""

@@ -1,4 +1,4 @@
-"""Queries of the search-improver as raggate cases and back, with a list of what the other side cannot say."""
+"""Queries of substrate as raggate cases and back, with a list of what the other side cannot say."""
 
 from __future__ import annotations
 

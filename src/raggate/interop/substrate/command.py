@@ -1,4 +1,4 @@
-"""The commands `raggate substrate ...`: files of the search-improver in, its metrics, its gate or its trace out."""
+"""The commands `raggate substrate ...`: files of substrate in, its metrics, its gate or its trace out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SCENARIO = click.option(
 
 @click.group()
 def substrate() -> None:
-    """Score, compare and keep metrics as the search-improver does."""
+    """Score, compare and keep metrics as substrate does."""
 
 
 @substrate.command()

@@ -1,4 +1,4 @@
-"""What the readers of the search-improver's files share: bytes in, checked JSON values out, one name per mode."""
+"""What the readers of substrate's files share: bytes in, checked JSON values out, one name per mode."""
 
 from __future__ import annotations
 

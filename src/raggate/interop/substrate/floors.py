@@ -1,4 +1,4 @@
-"""The search-improver's absolute limits: minima by retriever and difficulty, heading maxima, and scenario targets."""
+"""substrate's absolute limits: minima by retriever and difficulty, heading maxima, and scenario targets."""
 
 from __future__ import annotations
 

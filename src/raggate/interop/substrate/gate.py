@@ -1,4 +1,4 @@
-"""The search-improver's regression gate: two tables of metrics and a policy in, judged rows and an exit code out.
+"""substrate's regression gate: two tables of metrics and a policy in, judged rows and an exit code out.
 
 By default it keeps the promise of the specification: directions are known, a boundary is crossed only beyond 1e-9, and
 what has vanished fails. `as_written` judges as `compare_baseline.py` does, mistakes included.

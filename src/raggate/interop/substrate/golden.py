@@ -1,4 +1,4 @@
-"""Golden sets of the search-improver: queries.json and corpus.jsonl in, queries, documents and raggate cases out.
+"""Golden sets of substrate: queries.json and corpus.jsonl in, queries, documents and raggate cases out.
 
 `queries.json` is an object with `queries` or a bare array. A query needs no id: it is known by its text and the mode it
 is asked in, so one text may stand twice when the modes differ. Keys beyond theirs are kept in `extra`.

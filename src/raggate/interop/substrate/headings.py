@@ -1,4 +1,4 @@
-"""The search-improver's three measures of heading dominance, and heading-only hits: result lists in, rates out.
+"""substrate's three measures of heading dominance, and heading-only hits: result lists in, rates out.
 
 An entry tells `heading_only` (the question meets its heading and no word of its body), `body_text` (its text without
 the heading) and `scores` by channel, each only if it is known.

@@ -1,4 +1,4 @@
-"""The search-improver's numbers: queries and result rows in, metrics by mode and difficulty out.
+"""substrate's numbers: queries and result rows in, metrics by mode and difficulty out.
 
 `score` follows its specification; `run_experiment`, `build_metrics` and `golden_check` give what its three programs
 write, bit for bit. Queries and rows are JSON objects as in its files, already checked, with raggate's mode names.

@@ -1,4 +1,4 @@
-"""Metrics files of the search-improver, in and out: every shape becomes one table of mode, bucket and metric.
+"""Metrics files of substrate, in and out: every shape becomes one table of mode, bucket and metric.
 
     seed      {"by_retriever": {mode: {"by_difficulty": {difficulty: {...}}, "overall": {...}}}}
     by_mode   {"by_mode": {mode: {difficulty: {...}}}}         the skill's scripts

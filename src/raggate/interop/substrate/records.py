@@ -1,4 +1,4 @@
-"""Run records and baselines of the search-improver: what was measured in, a key and a file name that is safe out.
+"""Run records and baselines of substrate: what was measured in, a key and a file name that is safe out.
 
 A run record says which commit, corpus, queries and settings metrics belong to. The key puts these together, so that
 only runs of the same corpus, queries and settings are compared; it holds `/` and `:`, so the file has another name.

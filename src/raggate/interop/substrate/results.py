@@ -1,4 +1,4 @@
-"""Result files of the search-improver: results.jsonl in and out, as checked rows and as a raggate run.
+"""Result files of substrate: results.jsonl in and out, as checked rows and as a raggate run.
 
 A row is one query in one mode: `{query, mode, difficulty, expected_docs, results: [{rank, doc_id, score, scores}]}`.
 Their scripts write nothing about the text of a result; what raggate adds for it stands in optional keys of an entry:

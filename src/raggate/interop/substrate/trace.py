@@ -1,4 +1,4 @@
-"""trace.jsonl of the search-improver, in and out: one line per query, mode and result.
+"""trace.jsonl of substrate, in and out: one line per query, mode and result.
 
 As specified, a line has `node_id` and `source_channel_ranks` holds ranks (`bm25_rank`, `vector_rank`, `fused_rank`) for
 hybrid modes. As their code writes it, there is no `node_id`, and `source_channel_ranks` repeats scores by channel. Both

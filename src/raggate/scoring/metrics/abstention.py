@@ -10,8 +10,8 @@ def abstention_accuracy(item: LabelledResult) -> float | None:
 
     Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
     Null: answerable cases.
-    Also: abstention_accuracy (the note system), refusal_correctness (kebab).
-    Source: the note system's abstention accuracy.
+    Also: abstention_accuracy (helloworld), refusal_correctness (kebab).
+    Source: helloworld's abstention accuracy.
     """
     if item.case.answerable:
         return None
@@ -24,8 +24,8 @@ def hallucination_rate_unanswerable(item: LabelledResult) -> float | None:
 
     Formula: 1 if the API did not abstain, else 0.
     Null: answerable cases. A failed call counts as 1: the rate is the inverse of abstention_accuracy.
-    Also: hallucination_rate_unanswerable (the note system).
-    Source: the note system's hallucination rate on unanswerable.
+    Also: hallucination_rate_unanswerable (helloworld).
+    Source: helloworld's hallucination rate on unanswerable.
     """
     accuracy = abstention_accuracy(item)
     return None if accuracy is None else 1 - accuracy
@@ -37,7 +37,7 @@ def false_abstention_rate(item: LabelledResult) -> float | None:
     Formula: 1 if the API abstained, else 0; a failed call is 1.
     Null: unanswerable cases.
     Also: nobody else.
-    Source: raggate; the note system has no such metric.
+    Source: raggate; helloworld has no such metric.
     """
     if not item.case.answerable:
         return None

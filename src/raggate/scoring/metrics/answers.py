@@ -18,8 +18,8 @@ def attribution_hit_rate(item: LabelledResult) -> float | None:
         does: path, and the section or one inside it. A citation in the text may leave out directories, and may name the
         section by the end of its heading path.
     Null: unanswerable cases, cases labelled by ids alone, and responses without an answer.
-    Also: attribution_hit_rate (the note system).
-    Source: the note system's attribution hit rate, by path elements in place of string prefixes.
+    Also: attribution_hit_rate (helloworld).
+    Source: helloworld's attribution hit rate, by path elements in place of string prefixes.
     """
     if not _citable(item) or _unasked(item):
         return None
@@ -33,7 +33,7 @@ def citation_presence_rate(item: LabelledResult) -> float | None:
         References alone do not count: an API may list all it read when nothing is cited.
     Null: unanswerable cases, refusals and blank answers, and responses without an answer.
     Also: citation_presence_rate (human labels, by what people say of the answer).
-    Source: raggate; the note system hides missing citations behind its references.
+    Source: raggate; helloworld hides missing citations behind its references.
     """
     if not item.case.answerable or _unasked(item):
         return None
@@ -51,7 +51,7 @@ def key_fact_coverage(item: LabelledResult) -> float | None:
     Formula: expected_key_facts found in the answer / all of them; a failed call is 0.
     Null: cases without expected_key_facts, unanswerable cases, and responses without an answer.
     Also: nobody else.
-    Source: the note system's expected_key_facts, which its scripts do not use; a fact counts by its words as written.
+    Source: helloworld's expected_key_facts, which its scripts do not use; a fact counts by its words as written.
     """
     facts = [fold(fact).casefold() for fact in item.case.expected_key_facts if fact.strip()]
     if not item.case.answerable or not facts or _unasked(item):
@@ -68,7 +68,7 @@ def recency_conflict(item: LabelledResult) -> float | None:
         is cited. Else 0; a failed call is 0. Whether the text acknowledges the conflict takes a judge.
     Null: cases without a rule, cases labelled by ids alone, and responses without an answer.
     Also: nobody else.
-    Source: the note system's recency_conflict_rule, which its scripts do not check.
+    Source: helloworld's recency_conflict_rule, which its scripts do not check.
     """
     rule = item.case.recency_conflict_rule
     if rule is None or not _citable(item) or _unasked(item):

@@ -43,8 +43,8 @@ def duplicate_doc_rate(item: LabelledResult, k: int) -> float | None:
 
     Formula: chunks among the first k that are not the first of their document / chunks among the first k.
     Null: empty lists and failed calls.
-    Also: duplicate_doc_rate (the search-improver).
-    Source: the search-improver's duplicate-document rate.
+    Also: duplicate_doc_rate (substrate).
+    Source: substrate's duplicate-document rate.
     """
     diversity = diversity_rate(item, k)
     return None if diversity is None else 1 - diversity
@@ -55,8 +55,8 @@ def diversity_rate(item: LabelledResult, k: int) -> float | None:
 
     Formula: distinct documents among the first k chunks / chunks among the first k.
     Null: empty lists and failed calls.
-    Also: diversity_rate (the search-improver).
-    Source: the search-improver's diversity rate; the inverse of duplicate_doc_rate.
+    Also: diversity_rate (substrate).
+    Source: substrate's diversity rate; the inverse of duplicate_doc_rate.
     """
     chunks = _chunks(item)[:k]
     return len({_document(chunk) for chunk in chunks}) / len(chunks) if chunks else None

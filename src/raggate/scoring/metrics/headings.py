@@ -1,6 +1,6 @@
 """Heading metrics of one case: how much of the list is headings without text, and how much headings decide its order.
 
-`heading_dominance_rate` in `retrieval` is the search-improver's specification; two of its programs measure something
+`heading_dominance_rate` in `retrieval` is substrate's specification; two of its programs measure something
 else under the same name, which have names of their own here.
 """
 
@@ -17,8 +17,8 @@ def heading_only_hit(item: LabelledResult, k: int) -> float | None:
 
     Formula: chunks among the first k whose text is empty but for their heading / chunks among the first k.
     Null: empty lists, lists without any text, and failed calls.
-    Also: heading_only_hit_rate (the search-improver).
-    Source: the search-improver's heading_only_hit_rate.
+    Also: heading_only_hit_rate (substrate).
+    Source: substrate's heading_only_hit_rate.
     """
     chunks = _bodiless_chunks(item, k)
     return sum(bodiless for _, bodiless in chunks) / len(chunks) if chunks else None
@@ -30,8 +30,8 @@ def lexical_dominance(item: LabelledResult, k: int) -> float | None:
     Formula: chunks among the first k with score_lexical / score_final >= 0.7 / chunks among the first k that tell both;
         with a final score of 0 or less a chunk is not dominated.
     Null: lists in which no chunk tells both scores, and failed calls.
-    Also: heading_dominance_rate (the search-improver's build_metrics).
-    Source: heading_dominance_rate as the search-improver's build_metrics has it, for one query.
+    Also: heading_dominance_rate (substrate's build_metrics).
+    Source: heading_dominance_rate as substrate's build_metrics has it, for one query.
     """
     pairs = [
         (chunk.score_lexical, chunk.score_final)
@@ -48,8 +48,8 @@ def heading_first(item: LabelledResult, k: int) -> float | None:
     Formula: documents with two or more of the first k chunks, of which the first has no text but its heading /
         documents with two or more of the first k chunks.
     Null: lists in which no document has several chunks, lists without any text, and failed calls.
-    Also: heading_dominance_rate (the search-improver's heading_bias).
-    Source: heading_dominance_rate as the search-improver's heading_bias has it.
+    Also: heading_dominance_rate (substrate's heading_bias).
+    Source: heading_dominance_rate as substrate's heading_bias has it.
     """
     documents: dict[tuple[str | None, str], list[bool]] = {}
     for chunk, bodiless in _bodiless_chunks(item, k):

@@ -11,11 +11,11 @@ from raggate.text.anchors import in_scope
 
 
 def hit(item: LabelledResult, k: int) -> float | None:
-    """At least one of the first k chunks matches a gold support (recall_any@k of the note system).
+    """At least one of the first k chunks matches a gold support (recall_any@k of helloworld).
 
     Formula: 1 if some rank <= k matches, else 0.
     Null: unanswerable cases.
-    Also: recall_at_k (the note system), hit_at_k (kebab, the search-improver), success@k (TREC), sufficiency_hit
+    Also: recall_at_k (helloworld), hit_at_k (kebab, substrate), success@k (TREC), sufficiency_hit
         (human labels, of chunks).
     Source: TREC success@k.
     """
@@ -30,8 +30,8 @@ def recall_all(item: LabelledResult, k: int) -> float | None:
 
     Formula: 1 if for some group every support is matched by a rank <= k, else 0.
     Null: cases without required_support_groups.
-    Also: recall_all_at_k (the note system).
-    Source: the note system's recall_all@k.
+    Also: recall_all_at_k (helloworld).
+    Source: helloworld's recall_all@k.
     """
     groups = item.case.required_support_groups
     if not labelled(item.case) or not groups:
@@ -45,7 +45,7 @@ def mrr(item: LabelledResult, k: int) -> float | None:
 
     Formula: 1 / rank of the first matching chunk if that rank <= k, else 0.
     Null: unanswerable cases.
-    Also: mrr_avg (the note system), mrr (kebab, at 10), mrr_at_k (the search-improver), reciprocal rank (TREC, human
+    Also: mrr_avg (helloworld), mrr (kebab, at 10), mrr_at_k (substrate), reciprocal rank (TREC, human
         labels).
     Source: Voorhees 1999, TREC-8 question answering track.
     """
@@ -60,7 +60,7 @@ def precision(item: LabelledResult, k: int) -> float | None:
 
     Formula: matching chunks among the first k / k.
     Null: unanswerable cases.
-    Also: precision_at_k (the note system), precision_at_k_chunk (kebab), P@k (TREC).
+    Also: precision_at_k (helloworld), precision_at_k_chunk (kebab), P@k (TREC).
     Source: TREC P@k.
     """
     if not labelled(item.case):
@@ -73,7 +73,7 @@ def ndcg(item: LabelledResult, k: int) -> float | None:
 
     Formula: sum of grade / log2(rank + 1) over rank <= k, divided by the same sum of the grades in descending order.
     Null: unanswerable cases.
-    Also: ndcg_at_k (the search-improver), ndcg_cut (TREC).
+    Also: ndcg_at_k (substrate), ndcg_cut (TREC).
     Source: Järvelin and Kekäläinen 2002, linear gain as in trec_eval's ndcg_cut; a support gains once.
     """
     return _ndcg(item, k, exponential=False)
@@ -107,8 +107,8 @@ def scope_miss(item: LabelledResult) -> float | None:
     Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
     Null: unanswerable cases, failed calls (what they selected is not known), APIs that do not tell, and supports that
         are named by an id alone.
-    Also: scope_miss_rate (the note system).
-    Source: the note system's definition (its script measures something else: no match in the list).
+    Also: scope_miss_rate (helloworld).
+    Source: helloworld's definition (its script measures something else: no match in the list).
     """
     response = item.result.response
     if not labelled(item.case) or response is None or response.selected_folders is None:
@@ -129,8 +129,8 @@ def heading_dominance(item: LabelledResult) -> float | None:
 
     Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0, a failed call is 1.
     Null: never.
-    Also: heading_dominance_rate (the search-improver).
-    Source: the search-improver's seed definition.
+    Also: heading_dominance_rate (substrate).
+    Source: substrate's seed definition.
     """
     if item.result.response is None:
         return 1.0

@@ -1,4 +1,4 @@
-"""The linear reading of citations held against the note system's own patterns, and against answers made to be slow."""
+"""The linear reading of citations held against helloworld's own patterns, and against answers made to be slow."""
 
 from __future__ import annotations
 

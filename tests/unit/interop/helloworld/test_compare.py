@@ -1,4 +1,4 @@
-"""Two runs of the note system compared: invariants, deltas, flips and the gate of its plan."""
+"""Two runs of helloworld compared: invariants, deltas, flips and the gate of its plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The note system's numbers, computed by hand from its rules, quirks included."""
+"""helloworld's numbers, computed by hand from its rules, quirks included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The switch-over checklist of the note system, item by item, on files of its exact shape."""
+"""The switch-over checklist of helloworld, item by item, on files of its exact shape."""
 
 from __future__ import annotations
 

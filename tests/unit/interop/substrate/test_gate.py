@@ -1,4 +1,4 @@
-"""The search-improver's gate: what regresses, what only looks like it, and what has vanished."""
+"""substrate's gate: what regresses, what only looks like it, and what has vanished."""
 
 from __future__ import annotations
 

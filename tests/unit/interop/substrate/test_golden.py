@@ -1,4 +1,4 @@
-"""Files of the search-improver: what is read, what is refused and where, and what comes back after writing."""
+"""Files of substrate: what is read, what is refused and where, and what comes back after writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search-improver's numbers, worked out by hand: short lists, ties, duplicates and nothing to divide by."""
+"""substrate's numbers, worked out by hand: short lists, ties, duplicates and nothing to divide by."""
 
 from __future__ import annotations
 

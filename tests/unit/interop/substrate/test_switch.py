@@ -1,4 +1,4 @@
-"""A team that used the search-improver can move: its checklist, item by item, on files of its exact shape."""
+"""A team that used substrate can move: its checklist, item by item, on files of its exact shape."""
 
 from __future__ import annotations
 
