@@ -104,7 +104,7 @@ def baseline_of(run: Run) -> Baseline:
 
 def review_of(
     run: Run,
-    held_against: Baseline | None,
+    baseline: Baseline | None,
     *,
     gate: Gate | None = None,
     levels: Invariants = CHECKED,
@@ -114,8 +114,8 @@ def review_of(
     policy = gate or Gate()
     scorecard = score(run, CUTOFFS)
     findings = check_answers(run, levels)
-    incomparable = comparable(scorecard, held_against) if held_against else ()
-    comparison = compare(run, scorecard, held_against, flip_at=policy.flip_at, incomparable=incomparable)
+    incomparable = comparable(scorecard, baseline) if baseline else ()
+    comparison = compare(run, scorecard, baseline, flip_at=policy.flip_at, incomparable=incomparable)
     return Review(
         run=run,
         comparison=comparison,

@@ -72,7 +72,7 @@ def test_a_comment_whose_answer_was_lost(fake: FakeGitHub, repository: Repositor
         def already() -> Any | None:
             return next((found for found in github.pages(COMMENTS) if found["body"] == "once"), None)
 
-        assert github.send("POST", COMMENTS, {"body": "once"}, already=already)["user"]["login"] == BOT
+        assert github.send("POST", COMMENTS, {"body": "once"}, find_existing=already)["user"]["login"] == BOT
     assert [comment.body for comment in repository.comments_of(7)] == ["once"]
 
 
@@ -80,7 +80,7 @@ def test_a_comment_that_was_not_made(fake: FakeGitHub, repository: Repository) -
     """A comment that GitHub did not make is made by the second try."""
     fake.fail_next("issues/create-comment", status(502))
     with client(fake) as github:
-        github.send("POST", COMMENTS, {"body": "once"}, already=lambda: next(iter(github.get(COMMENTS)), None))
+        github.send("POST", COMMENTS, {"body": "once"}, find_existing=lambda: next(iter(github.get(COMMENTS)), None))
     assert [comment.body for comment in repository.comments_of(7)] == ["once"]
 
 

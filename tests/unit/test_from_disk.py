@@ -133,8 +133,8 @@ def test_every_finding_is_the_same_from_disk(run: Run) -> None:
 @given(runs(), runs())
 def test_every_verdict_is_the_same_from_disk(run: Run, before: Run) -> None:
     """A run that is read gets the verdict it got when it was measured, against nothing and against another run."""
-    held_against = Baseline(source="before", scorecard=score(before, CUTOFFS), provenance={})
+    baseline = Baseline(source="before", scorecard=score(before, CUTOFFS), provenance={})
     again = stored(run)
-    for against in (None, held_against):
-        live = check.judge(run, score(run, CUTOFFS), against)
-        assert check.judge(again, score(again, CUTOFFS), against).verdict == live.verdict
+    for against in (None, baseline):
+        live = check.evaluate_run(run, score(run, CUTOFFS), against)
+        assert check.evaluate_run(again, score(again, CUTOFFS), against).verdict == live.verdict

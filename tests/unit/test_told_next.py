@@ -31,8 +31,8 @@ def run_of(cases: dict[Case, bool], **fields: Any) -> Run:
 
 def judged(run: Run, before: Run) -> Review:
     """Judge a run against another one as a baseline."""
-    held_against = Baseline(source="baselines/default.json", scorecard=score(before, [1, 5]), provenance={})
-    return check.judge(run, score(run, [1, 5]), held_against)
+    baseline = Baseline(source="baselines/default.json", scorecard=score(before, [1, 5]), provenance={})
+    return check.evaluate_run(run, score(run, [1, 5]), baseline)
 
 
 def shown(review: Review) -> tuple[str, str]:
@@ -50,9 +50,9 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     run = run_of({**ALL, CASES[0]: False})
     review = judged(run, before)
     assert review.verdict.outcome == "pass"
-    held_against = review.comparison.baseline
+    baseline = review.comparison.baseline
     with pytest.raises(UsageError) as refused:
-        promote.proposal(run, review.scorecard, held_against, run.config.gate, promote.Terms())
+        promote.proposal(run, review.scorecard, baseline, run.config.gate, promote.Terms())
     assert review.lowers
     assert all(line in refused.value.message for line in review.lowers)
     for page in shown(review):

@@ -11,7 +11,7 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
-from raggate.models.verdict import Judged, Reason
+from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import answer_fields
 from raggate.text.numbers import setting
 
@@ -41,7 +41,7 @@ def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (tuple(questions), tuple(without)) if modes else ((), ())
 
 
-def incomplete(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Say what is missing that keeps an otherwise green comparison from being one."""
     removed = comparison.golden.removed
     if removed and gate.on_removed_cases == "refuse":
@@ -198,7 +198,7 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
     return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
 
 
-def thinner(comparison: Comparison, rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Name the metrics that apply to somewhat fewer cases than in the baseline, and those new since it."""
     whole = new_modes(comparison)
     for row in _thinned(rows):
@@ -301,7 +301,7 @@ def fewer_cases(comparison: Comparison) -> Iterator[str]:
             yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
 
 
-def _thinned(rows: Sequence[Judged]) -> list[Judged]:
+def _thinned(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
     return [
         row

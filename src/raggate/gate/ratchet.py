@@ -18,7 +18,7 @@ from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.promotion import MetricChange
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
-from raggate.models.verdict import Judged
+from raggate.models.verdict import GatedMetric
 from raggate.text.dates import day
 
 
@@ -38,13 +38,13 @@ class Creep:
     `adds` says whether this change drops the metric too.
     """
 
-    row: Judged
+    row: GatedMetric
     total: float
     since: str
     adds: bool
 
 
-def creeping(rows: Sequence[Judged], accepted: Mapping[str, Mapping[str, RatchetEntry]]) -> Iterator[Creep]:
+def creeping(rows: Sequence[GatedMetric], accepted: Mapping[str, Mapping[str, RatchetEntry]]) -> Iterator[Creep]:
     """Find the gated metrics over all cases that crept beyond their tolerance without being worse by it at once."""
     for row in rows:
         delta = row.delta

@@ -6,10 +6,10 @@ from raggate.config.schema import Gate, Rule
 from raggate.gate import completeness
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import EPSILON, OVERALL, improvement
-from raggate.models.verdict import Judged, Status
+from raggate.models.verdict import GatedMetric, Status
 
 
-def judge(delta: Delta, gate: Gate) -> Judged:
+def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
     """Say what the policy makes of one row. Slices other than overall share the metric's tolerance, not its floor.
 
     A row without a value in the baseline and without a floor is not gated, whatever the rules: nothing can be decided.
@@ -24,11 +24,11 @@ def judge(delta: Delta, gate: Gate) -> Judged:
     enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
     if rule is None or not (enough or (floor is not None and delta.own.n > 0)):
         status = _ungated_status(delta, wanted=rule is not None and overall)
-        return Judged(delta=delta, status=status, allowed=None, floor=floor, gated=False)
+        return GatedMetric(delta=delta, status=status, allowed=None, floor=floor, gated=False)
     status = _status(delta, rule, floor)
     # a limit is for all cases already, and what has vanished is told as that
     by_others = status not in {"worse", "below floor", "vanished"} and _fall_short(delta, rule)
-    return Judged(
+    return GatedMetric(
         delta=delta,
         status="worse" if by_others else status,
         allowed=rule.tolerance,

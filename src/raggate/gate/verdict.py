@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from raggate.config.schema import Gate
 from raggate.errors import ExitCode
 from raggate.gate import behaviour, completeness, ratchet, waivers, wording
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.metric_names import (
     ABSTENTION_ACCURACY,
@@ -24,7 +24,7 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
-from raggate.models.verdict import Judged, Reason, Verdict, VerdictKind
+from raggate.models.verdict import GatedMetric, Reason, Verdict, VerdictKind
 from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
 
@@ -62,7 +62,7 @@ def decide(
         waived: the waivers as they stand on that day.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
-    rows = tuple(_excuse(judge(delta, gate), gate, waived) for delta in comparison.deltas)
+    rows = tuple(_excuse(classify_row(delta, gate), gate, waived) for delta in comparison.deltas)
     complaints = _complaints(comparison, rows, gate, waived)
     told = _used(comparison, complaints, waived, stopped)
     complaints += _left_over(told, settled=expired_waivers_resolved)
@@ -89,7 +89,7 @@ def decide(
 
 
 def _incomplete_unless_cut_short(
-    comparison: Comparison, rows: Sequence[Judged], gate: Gate, stopped: str | None
+    comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate, stopped: str | None
 ) -> list[Reason]:
     # a run that was cut short lacks cases and slices for that reason alone
     return list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []
@@ -107,7 +107,7 @@ def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
 def _warnings(
     comparison: Comparison,
     findings: Sequence[Finding],
-    rows: Sequence[Judged],
+    rows: Sequence[GatedMetric],
     gate: Gate,
     started: str,
     complaints: Sequence[_Complaint],
@@ -188,12 +188,12 @@ class _Complaint:
     reason: Reason
     red: bool = True
     waiver: WaiverStatus | None = None
-    row: Judged | None = None
+    row: GatedMetric | None = None
     missed: tuple[tuple[str, str], str] | None = None
 
 
 def _complaints(
-    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]
+    comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus]
 ) -> list[_Complaint]:
     return [
         *_must_pass(comparison, gate, waived),
@@ -208,17 +208,17 @@ def _used(
     """Say how each waiver stands after all; where nothing was compared, none counts as unused."""
     if comparison.baseline is None or comparison.incomparable or stopped is not None:
         return tuple(waived)
-    return waivers.settled(waived, {item.waiver for item in complaints if item.waiver})
+    return waivers.mark_unused(waived, {item.waiver for item in complaints if item.waiver})
 
 
-def _complain(reason: Reason, waiver: WaiverStatus | None, row: Judged | None = None) -> _Complaint:
+def _complain(reason: Reason, waiver: WaiverStatus | None, row: GatedMetric | None = None) -> _Complaint:
     if waiver is None:
         return _Complaint(reason=reason, row=row)
     excused = replace(reason, code="waived", message=f"{reason.message}; {wording.waived(waiver)}")
     return _Complaint(reason=excused, red=False, waiver=waiver)
 
 
-def _of_row(code: str, message: str, row: Judged) -> Reason:
+def _of_row(code: str, message: str, row: GatedMetric) -> Reason:
     """Give the reason that a row of the comparison is."""
     delta = row.delta
     return Reason(code=code, message=message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
@@ -263,7 +263,7 @@ def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
     return f"{lacking} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
 
 
-def _excuse(row: Judged, gate: Gate, waived: Sequence[WaiverStatus]) -> Judged:
+def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:
     """Mark a row that would be red but for a waiver."""
     counts = row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")
     if not counts or row.status not in {"worse", "below floor"}:
@@ -271,7 +271,7 @@ def _excuse(row: Judged, gate: Gate, waived: Sequence[WaiverStatus]) -> Judged:
     return replace(row, waived=waivers.for_metric(waived, row.delta.metric, row.delta.mode) is not None)
 
 
-def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[_Complaint]:
+def _worse(rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[_Complaint]:
     for row in rows:
         if row.delta.slice != OVERALL and gate.slices != "fail":
             continue
@@ -283,7 +283,7 @@ def _worse(rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]) -
 
 
 def _creep(
-    comparison: Comparison, rows: Sequence[Judged], gate: Gate, waived: Sequence[WaiverStatus]
+    comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus]
 ) -> Iterator[_Complaint]:
     if comparison.baseline is None or gate.ratchet == "off":
         return
@@ -316,10 +316,10 @@ def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]
         )
 
 
-def _slice_warnings(rows: Sequence[Judged], gate: Gate) -> Iterator[Reason]:
+def _slice_warnings(rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """One warning a slice, by its worst metric; a slice of all cases would only repeat what is said of them."""
     whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
-    slices: dict[tuple[str, str], list[Judged]] = {}
+    slices: dict[tuple[str, str], list[GatedMetric]] = {}
     for row in rows if gate.slices == "warn" else ():
         delta = row.delta
         part = delta.slice != OVERALL and delta.current.n != whole.get((delta.mode, delta.metric))

@@ -15,17 +15,17 @@ from raggate.text.dates import days_until
 from raggate.text.quote import quoted
 
 
-def standing(waivers: Sequence[Waiver], started: str) -> tuple[WaiverStatus, ...]:
+def waiver_statuses(waivers: Sequence[Waiver], at: str) -> tuple[WaiverStatus, ...]:
     """Say which waivers hold on the day a run started. Where that day is not known, none does.
 
     Args:
         waivers: those of the configuration that counts.
-        started: when the run started, ISO 8601.
+        at: when the run started, ISO 8601.
     """
-    return tuple(_waived(waiver, days_until(waiver.expires, started)) for waiver in waivers)
+    return tuple(_status(waiver, days_until(waiver.expires, at)) for waiver in waivers)
 
 
-def _waived(waiver: Waiver, left: int | None) -> WaiverStatus:
+def _status(waiver: Waiver, left: int | None) -> WaiverStatus:
     return WaiverStatus(
         metric=waiver.metric,
         case=waiver.case,
@@ -102,7 +102,7 @@ def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -
     return False
 
 
-def settled(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) -> tuple[WaiverStatus, ...]:
+def mark_unused(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) -> tuple[WaiverStatus, ...]:
     """Mark the waivers that hold but had nothing to excuse as unused."""
     known = set(used)
     return tuple(replace(one, state="unused") if one.state == "active" and one not in known else one for one in waived)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
-from raggate.models.verdict import Judged, Reason, VerdictKind
+from raggate.models.verdict import GatedMetric, Reason, VerdictKind
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import setting, written
 from raggate.text.quote import cut
@@ -17,7 +17,7 @@ SOON = 14
 """Days before its last one from which on a waiver is said to expire soon."""
 
 
-def change(row: Judged) -> str:
+def change(row: GatedMetric) -> str:
     """Say how a metric went from one value to another, and what was allowed."""
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
@@ -43,7 +43,7 @@ def beside(others: Uncompared) -> str:
     return f"{over}, where {written(others.expected)} stands for them"
 
 
-def beyond(row: Judged) -> str:
+def beyond(row: GatedMetric) -> str:
     """Say that a metric is beyond its floor or ceiling."""
     limit = limit_name(row.delta.current.direction)
     whole = row.delta.whole
@@ -72,7 +72,7 @@ def failing(said: str) -> str:
     return f"; most often: “{cut(said, limit=160).translate(_PLAIN_QUOTES)}”" if said else ""
 
 
-def crept(row: Judged, total: float, since: str) -> str:
+def crept(row: GatedMetric, total: float, since: str) -> str:
     """Say by how much a metric got worse in steps that were each small enough to be accepted."""
     way = "down" if row.delta.current.direction == "higher" else "up"
     allowed = setting(row.allowed or 0.0)

@@ -227,7 +227,7 @@ def judge(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
 
     def without_verdict(failure: RunFailure) -> StepOutcome:
         """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
-        stand = waivers.standing(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
+        stand = waivers.waiver_statuses(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
         return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand))
 
     objects = Objects(github, fork.repository)
@@ -299,7 +299,7 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 
 def _judged(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
     measured = untrusted_run.accepted(claimed, inputs, reproduce=_reproduce(fork, inputs))
-    review = check.judge(
+    review = check.evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),
         check.read_baseline(inputs, fork.systems),

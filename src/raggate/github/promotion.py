@@ -210,7 +210,7 @@ def _create(
     path = f"/repos/{quote(repository)}/pulls"
     content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
     try:
-        pull = github.send("POST", path, content, already=lambda: _open_pull(github, repository, change))
+        pull = github.send("POST", path, content, find_existing=lambda: _open_pull(github, repository, change))
     except GitHubError as error:
         existing = _open_pull(github, repository, change) if error.status == 422 else None
         if existing is None:

@@ -258,11 +258,11 @@ class _Upsert:
         order = self._update.push.order
         body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url, passed)}"
 
-        def already() -> Comment | None:
+        def find_existing() -> Comment | None:
             return next((one for one in self._look().alerts if self._about(one) == order), None)
 
         try:
-            self._alert_made = self._thread.create(body, already)
+            self._alert_made = self._thread.create(body, find_existing)
         except GitHubError as error:
             self._notes.append(f"the comment that tells of the lost pass was not posted: {error.message}")
         return self._alert_made

@@ -15,7 +15,7 @@ Status = Literal["worse", "below floor", "better", "same", "within", "vanished",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class GatedMetric:
     """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row.
 
     A row is worse `by_others` where the cases that could not be compared make it so, and not those that could.
@@ -64,7 +64,7 @@ class Verdict:
     sentences: tuple[str, ...]
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[Reason, ...] = ()
-    rows: tuple[Judged, ...] = ()
+    rows: tuple[GatedMetric, ...] = ()
     waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -12,7 +12,8 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import ExitCode, RaggateError
-from raggate.gate import baseline, compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
+from raggate.gate import baseline as baseline_file
+from raggate.gate import compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import ConfigHooks, Inputs, load_worktree
@@ -46,8 +47,8 @@ def check(request: Request) -> CheckResult:
     """
     with load_inputs(request) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, request.config_name)
-        held_against = read_baseline(inputs, request.systems)
-        known = held_against.scorecard.fingerprint if held_against else {}
+        baseline = read_baseline(inputs, request.systems)
+        known = baseline.scorecard.fingerprint if baseline else {}
         directory, measured, scorecard = measure.measure(request, inputs, before=known)
         with measure.failure_reports(directory, inputs.config):
             if inputs.baseline is not None:
@@ -58,7 +59,7 @@ def check(request: Request) -> CheckResult:
                 change, request.config_name, measured.started
             )
             context = ReportContext(first_run=inputs.first_run, expired_waivers_resolved=resolved)
-            judged = judge(measured, scorecard, held_against, context=context)
+            judged = evaluate_run(measured, scorecard, baseline, context=context)
             review = with_preview(judged, lambda: _preview(request, inputs, directory, judged))
             review = with_source_lines(review, inputs)
             run_directory.write_context(directory, review.context)
@@ -89,10 +90,10 @@ def _limited(inputs: Inputs, limit: int | None) -> Inputs:
     return replace(inputs, golden=replace(inputs.golden, cases=cases, hash=digest(list(cases))))
 
 
-def judge(
+def evaluate_run(
     run: Run,
     scorecard: Scorecard,
-    held_against: Baseline | None,
+    baseline: Baseline | None,
     *,
     policy: RunConfig | None = None,
     context: ReportContext = NO_CONTEXT,
@@ -102,26 +103,26 @@ def judge(
     Args:
         run: the run.
         scorecard: its scores.
-        held_against: the baseline, None when there is none.
+        baseline: the baseline, None when there is none.
         policy: a configuration whose gate, invariants and waivers count in place of those of the run.
         context: what is known beside the scores; a first run and resolved waivers have a say.
     """
     with deadlines.after_asking(len(run.results)):
-        return _judge(run, scorecard, held_against, policy or run.config, context)
+        return _evaluate(run, scorecard, baseline, policy or run.config, context)
 
 
-def _judge(
-    run: Run, scorecard: Scorecard, held_against: Baseline | None, settings: RunConfig, context: ReportContext
+def _evaluate(
+    run: Run, scorecard: Scorecard, baseline: Baseline | None, settings: RunConfig, context: ReportContext
 ) -> Review:
     findings = invariants.check_answers(run, settings.invariants)
-    waived = waivers.standing(settings.waivers, run.started)
+    waived = waivers.waiver_statuses(settings.waivers, run.started)
     comparison = compare.compare(
         run,
         scorecard,
-        held_against,
+        baseline,
         flip_at=settings.gate.flip_at,
         min_slice=settings.gate.min_slice,
-        incomparable=invariants.comparable(scorecard, held_against) if held_against else (),
+        incomparable=invariants.comparable(scorecard, baseline) if baseline else (),
         waived=waivers.excused(waived, scorecard),
     )
     decided = verdict.decide(
@@ -164,7 +165,7 @@ def expired_waivers_resolved(change: sources.Source, config_name: str, started: 
         settings = schema.load(change.read(config_name), change.describe(config_name))
     except (RaggateError, OSError):
         return False
-    return all(waiver.state != "expired" for waiver in waivers.standing(settings.waivers, started))
+    return all(waiver.state != "expired" for waiver in waivers.waiver_statuses(settings.waivers, started))
 
 
 def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
@@ -268,5 +269,5 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
     if inputs.baseline is None:
         return None
     stored = inputs.baseline
-    known = baseline.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
+    known = baseline_file.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
     return replace(known, commit=stored.commit)

@@ -304,7 +304,7 @@ def _shown(directory: Path, root: Path | None = None) -> str:
 
 def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed:
     """Write the reports of an error, and give it with what they tell."""
-    standing_waivers = waivers.standing(settings.waivers, datetime.now(UTC).isoformat())
+    standing_waivers = waivers.waiver_statuses(settings.waivers, datetime.now(UTC).isoformat())
     failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
     run_directory.write_reports(directory, failed.failure)
     return failed

@@ -9,7 +9,8 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline, invariants, promote, waivers
+from raggate.gate import baseline as baseline_file
+from raggate.gate import invariants, promote, waivers
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
 from raggate.inputs.trusted import read_file
@@ -89,8 +90,8 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
     judged = (directory / "verdict.json").exists()
     measured, scorecard = score(directory, None, systems)
     if not judged:
-        held_against = _kept_baseline(directory, measured, measured.config, systems)
-        _rejudge(directory, measured, scorecard, held_against)
+        baseline = _kept_baseline(directory, measured, measured.config, systems)
+        _rejudge(directory, measured, scorecard, baseline)
     return read_file(path).decode(errors="replace")
 
 
@@ -120,13 +121,13 @@ def compare_directory(
         trusted_inputs.check_names(policy, str(policy_file))
         waivers.check_cases(policy, measured.golden, str(policy_file))
     if baseline_file is not None:
-        held_against: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, systems)
+        baseline: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, systems)
     else:
-        held_against = _kept_baseline(directory, measured, settings, systems)
+        baseline = _kept_baseline(directory, measured, settings, systems)
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
-        return directory, _rejudge(directory, measured, scorecard, held_against)
-    review = _judged(measured, scorecard, held_against, run_directory.read_context(directory), policy)
+        return directory, _rejudge(directory, measured, scorecard, baseline)
+    review = _judged(measured, scorecard, baseline, run_directory.read_context(directory), policy)
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
     return directory / COMPARED, review
@@ -202,13 +203,13 @@ def _present(request: Request, target: Path, settings: RunConfig, terms: promote
         raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {terms.permission}.") from None
 
 
-def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Baseline | None) -> Review:
+def _rejudge(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
     """Judge a run as it was judged, and rewrite its reports. A verdict is not replaced by one that lets more through.
 
     Raises:
         CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
     """
-    review = _judged(run, scorecard, held_against, run_directory.read_context(directory))
+    review = _judged(run, scorecard, baseline, run_directory.read_context(directory))
     own = _own_verdict(directory)
     if own and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(
@@ -223,11 +224,11 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, held_against: Base
 def _judged(
     run: Run,
     scorecard: Scorecard,
-    held_against: Baseline | None,
+    baseline: Baseline | None,
     context: ReportContext,
     policy: RunConfig | None = None,
 ) -> Review:
-    review = check.judge(run, scorecard, held_against, policy=policy, context=context)
+    review = check.evaluate_run(run, scorecard, baseline, policy=policy, context=context)
     return check.previewed(review, context.preview)
 
 
@@ -250,7 +251,7 @@ def _kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Sequ
 
 def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline:
     if not path.is_dir():
-        return baseline.read(read_file(path), name, scoring.directions(settings.score.k), systems, path.parent)
+        return baseline_file.read(read_file(path), name, scoring.directions(settings.score.k), systems, path.parent)
     other = run_directory.read(path)
     own = other.config
     scorecard = scoring.score(other, own.score.k)

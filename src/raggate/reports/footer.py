@@ -7,7 +7,7 @@ from math import comb
 
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import Judged, Review
+from raggate.models.verdict import GatedMetric, Review
 from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.header import greeted
@@ -58,7 +58,7 @@ def offer(review: Review) -> Section:
     return Section(name="an offer to promote", rank=3, variants=(text,))
 
 
-def _beyond_noise(row: Judged) -> bool:
+def _beyond_noise(row: GatedMetric) -> bool:
     """Say whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5 %.
 
     Without single questions to count, a gain beyond the tolerance has to do.

@@ -8,7 +8,7 @@ from raggate.config.schema import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
 from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE, RECALL_ALL, family
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
-from raggate.models.verdict import Judged, Reason, Review
+from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import fixed, setting, written
 
@@ -59,7 +59,7 @@ def left_out(review: Review) -> str:
     return f"What was compared{counts} decides nothing here, and is in verdict.json."
 
 
-def main_rows(rows: Sequence[Judged]) -> list[Judged]:
+def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     """Give the overall rows that decide, or would with a baseline, what is wrong first.
 
     A mode that is gone has none: one reason tells it.
@@ -75,14 +75,14 @@ def main_rows(rows: Sequence[Judged]) -> list[Judged]:
     return sorted(shown, key=lambda row: (row.delta.mode, row.status not in _BAD, _natural(row.delta.metric)))
 
 
-def other_rows(rows: Sequence[Judged]) -> list[Judged]:
+def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     """Give the overall rows of metrics that are not gated but moved."""
     main = main_rows(rows)
     shown = [row for row in rows if row.delta.slice == OVERALL and _moved(row.delta) and row not in main]
     return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
 
 
-def slice_rows(rows: Sequence[Judged], *, better: bool = False) -> list[Judged]:
+def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[GatedMetric]:
     """Give the gated slice rows that got worse, or better, by more than is allowed, largest change first.
 
     Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
@@ -99,7 +99,7 @@ def slice_rows(rows: Sequence[Judged], *, better: bool = False) -> list[Judged]:
     return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
 
 
-def _much_better(row: Judged) -> bool:
+def _much_better(row: GatedMetric) -> bool:
     return row.status == "better" and abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
 
 
@@ -154,7 +154,7 @@ def change(delta: Delta) -> str:
     return written(delta.delta, sign=True) if _moved(delta) else "0"
 
 
-def allowed(row: Judged) -> str:
+def allowed(row: GatedMetric) -> str:
     """Write what the policy allows: the tolerance, and the limit if there is one."""
     if row.allowed is None:
         return "–"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raggate.models.comparison import Delta, Finding
-from raggate.models.verdict import Judged, Review
+from raggate.models.verdict import GatedMetric, Review
 from raggate.reports import formatting
 from raggate.reports.budget import KEPT, Section
 from raggate.reports.markup import folded, listed, said, table
@@ -29,18 +29,18 @@ def deltas(review: Review, *, now: str) -> Section:
     return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, _worst(worst, several=several)))
 
 
-def _worst(rows: Sequence[Judged], *, several: bool) -> str:
+def _worst(rows: Sequence[GatedMetric], *, several: bool) -> str:
     lines = [_line(row, several=several) for row in rows[:TOP]]
     if len(rows) > TOP:
         lines.append(f"- … and {len(rows) - TOP} more")
     return "\n".join(lines)
 
 
-def _line(row: Judged, *, several: bool) -> str:
+def _line(row: GatedMetric, *, several: bool) -> str:
     return f"- {_name(row.delta, several=several, width=40)}: {_change(row)}"
 
 
-def _change(row: Judged) -> str:
+def _change(row: GatedMetric) -> str:
     before, after = _values(row.delta)
     waived = ", waived" if row.waived and row.status in _BAD else ""
     return f"{before} → {after}, {row.status}{waived}"
@@ -67,7 +67,7 @@ def unmoved(review: Review, *, now: str) -> Section:
     )
 
 
-def _table(rows: Sequence[Judged], *, several: bool, now: str, still: bool = False) -> str:
+def _table(rows: Sequence[GatedMetric], *, several: bool, now: str, still: bool = False) -> str:
     head = ["metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "allowed", "status", "questions"]
     if still:
         head = ["metric", "value", "allowed", "questions"]
@@ -75,7 +75,7 @@ def _table(rows: Sequence[Judged], *, several: bool, now: str, still: bool = Fal
     return table(head, [_row(row, several=several) for row in rows], numbers=_NUMBERS)
 
 
-def _still(row: Judged, *, several: bool) -> list[str]:
+def _still(row: GatedMetric, *, several: bool) -> list[str]:
     return [
         _name(row.delta, several=several),
         formatting.figure(row.delta.current, binary=row.delta.binary),
@@ -85,7 +85,7 @@ def _still(row: Judged, *, several: bool) -> list[str]:
     ]
 
 
-def _row(row: Judged, *, several: bool) -> list[str]:
+def _row(row: GatedMetric, *, several: bool) -> list[str]:
     delta = row.delta
     bold = "**" if row.status in _BAD else ""
     mark = "🔸" if row.waived and row.status in _BAD else formatting.MARKS[row.status]
@@ -100,7 +100,7 @@ def _row(row: Judged, *, several: bool) -> list[str]:
     ]
 
 
-def _status(row: Judged) -> str:
+def _status(row: GatedMetric) -> str:
     above = row.status == "below floor" and row.delta.current.direction == "lower"
     status = "above ceiling" if above else row.status
     return (f"{status}, waived" if row.waived and row.status in _BAD else status).replace(" ", "&nbsp;")
@@ -159,11 +159,11 @@ def better_slices(review: Review, *, now: str, full: bool) -> Section:
 
 
 def _slice_variants(
-    review: Review, rows: Sequence[Judged], title: str, *, now: str, full: bool, opened: bool = False
+    review: Review, rows: Sequence[GatedMetric], title: str, *, now: str, full: bool, opened: bool = False
 ) -> tuple[str, ...]:
     if not rows:
         return ()
-    whole: dict[tuple[str, str], list[Judged]] = {}
+    whole: dict[tuple[str, str], list[GatedMetric]] = {}
     for row in rows:
         whole.setdefault((row.delta.mode, row.delta.slice), []).append(row)
     titled = f"{title} ({len(whole)})"
@@ -175,7 +175,7 @@ def _slice_variants(
     return (*(folded(titled, text, opened=opened) for text in tables), names)
 
 
-def _slice_table(rows: Sequence[tuple[Judged, int]], *, several: bool, now: str) -> str:
+def _slice_table(rows: Sequence[tuple[GatedMetric, int]], *, several: bool, now: str) -> str:
     lines = []
     for row, more in rows[:SHOWN_SLICES]:
         delta = row.delta

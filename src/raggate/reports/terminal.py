@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from raggate.models.comparison import Flip
-from raggate.models.verdict import Judged, Reason, Review
+from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.reports import formatting
 from raggate.text.escape import log_line
 
@@ -132,21 +132,21 @@ def _name(metric: str, mode: str, *, several: bool) -> Text:
     return Text(log_line(f"{metric} ({mode})" if several else metric, limit=120))
 
 
-def _status(row: Judged) -> str:
+def _status(row: GatedMetric) -> str:
     return f"{row.status}, waived" if row.waived else row.status
 
 
-def _style(row: Judged) -> str | None:
+def _style(row: GatedMetric) -> str | None:
     """Give the colour of a row; one that a waiver excuses is not shown as a cause."""
     return "yellow" if row.waived else _STYLES.get(row.status)
 
 
-def _values(row: Judged) -> list[str]:
+def _values(row: GatedMetric) -> list[str]:
     delta = row.delta
     return [formatting.figure(delta.baseline, binary=delta.binary), formatting.now(delta), formatting.change(delta)]
 
 
-def _cases(row: Judged) -> str:
+def _cases(row: GatedMetric) -> str:
     """Write how many cases a value covers, and how many got worse and better, shorter than other reports do."""
     counts = [f"{sign}{count}" for sign, count in (("-", row.delta.lost), ("+", row.delta.gained)) if count]
     return f"{row.delta.current.n} ({' '.join(counts)})" if counts else str(row.delta.current.n)

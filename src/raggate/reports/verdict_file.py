@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from raggate.models.comparison import Finding, Flip
-from raggate.models.verdict import Judged, Preview, Reason, Review
+from raggate.models.verdict import GatedMetric, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
@@ -83,7 +83,7 @@ def _preview(preview: Preview) -> dict[str, Any]:
     }
 
 
-def _row(row: Judged) -> dict[str, Any]:
+def _row(row: GatedMetric) -> dict[str, Any]:
     delta = row.delta
     return {
         "mode": delta.mode,

@@ -25,7 +25,7 @@ from raggate.config.schema import Config, Gate, Rule
 from raggate.gate import baseline, invariants, promote
 from raggate.gate.promote import replacements
 from raggate.gate.ratchet import Promotion, advance, creeping
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Comparison, GoldenChanges
@@ -234,7 +234,7 @@ def test_metric_that_cannot_be_held_against_anything() -> None:
 )
 def test_creeping(drops: float, now: float, total: float | None) -> None:
     """A metric creeps when accepted drops and this change's own add up to more than its tolerance."""
-    rows = [judge(make_delta(0.8, now), Gate())]
+    rows = [classify_row(make_delta(0.8, now), Gate())]
     found = list(creeping(rows, {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}))
     assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
 
@@ -242,7 +242,7 @@ def test_creeping(drops: float, now: float, total: float | None) -> None:
 @pytest.mark.parametrize(("drops", "now", "total"), [(0.0, 0.66, None), (0.03, 0.66, None), (0.03, 0.76, 0.07)])
 def test_what_falls_beyond_its_floor_at_once_did_not_creep(drops: float, now: float, total: float | None) -> None:
     """A value beyond its floor has crept there only if none of its steps was larger than the tolerance."""
-    row = judge(make_delta(0.8, now), Gate(metrics={"hit_at_5": Rule(floor=0.78)}))
+    row = classify_row(make_delta(0.8, now), Gate(metrics={"hit_at_5": Rule(floor=0.78)}))
     assert row.status == "below floor"
     found = list(creeping([row], {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}))
     assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
@@ -308,9 +308,9 @@ def run_of(step: int, gate: dict[str, Any]) -> Run:
     )
 
 
-def checked(run: Run, held_against: Baseline | None) -> Review:
+def checked(run: Run, baseline: Baseline | None) -> Review:
     """Judge a run as `raggate check` does."""
-    return check.judge(run, score.score(run, (5,)), held_against)
+    return check.evaluate_run(run, score.score(run, (5,)), baseline)
 
 
 def promoted(run: Run, present: Baseline | None) -> Baseline:
@@ -356,7 +356,7 @@ def test_ten_small_steps(ratchet: str, outcomes: list[str], first: int | None) -
 
 def test_metric_without_a_rule() -> None:
     """A row without a rule never creeps, whatever was accepted of it."""
-    row = judge(replace(make_delta(metric="ndcg_at_7"), current=make_metric(0.1)), Gate())
+    row = classify_row(replace(make_delta(metric="ndcg_at_7"), current=make_metric(0.1)), Gate())
     assert not list(creeping([row], {"hybrid": {"ndcg_at_7": replace(ENTRY, drops=9.0)}}))
 
 

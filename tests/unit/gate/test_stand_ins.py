@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_result, make_run, make_scorecard
 from raggate.config.schema import Gate
 from raggate.gate import compare
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import OVERALL, CaseScore
 
@@ -112,7 +112,7 @@ def test_cases_that_a_metric_does_not_count_any_more() -> None:
 def test_metric_of_relabelled_cases_alone_is_gated() -> None:
     """A metric all of whose questions were relabelled and lost is worse, though nothing can be compared."""
     delta = row(scores([1.0] * 5), scores([0.0] * 5, mark="!"))
-    judged = judge(delta, Gate())
+    judged = classify_row(delta, Gate())
     assert (judged.status, judged.by_others, judged.gated) == ("worse", True, True)
     assert set(delta.fell) == {f"q{number}" for number in range(5)}
 
@@ -127,7 +127,7 @@ def test_relabelling_what_stays_as_good_is_never_worse(before: list[float], chan
     now = [other[n] if n in changed else case for n, case in enumerate(scores(before))]
     delta = row(scores(before), now)
     assert delta.uncompared is None or delta.uncompared.drop == 0
-    assert judge(delta, Gate(tolerance=0)).status != "worse"
+    assert classify_row(delta, Gate(tolerance=0)).status != "worse"
 
 
 @pytest.mark.parametrize(("size", "found"), [(20, 10), (20, 16), (60, 45), (60, 60), (200, 190)])

@@ -22,7 +22,7 @@ from builders import (
 )
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges
 from raggate.models.scorecard import OVERALL
@@ -136,7 +136,7 @@ CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
 )
 def test_status_of_a_row(delta: Delta, gate: Gate, status: str) -> None:
     """A row's status follows from its values, its direction and the rule, whatever else was measured."""
-    assert judge(delta, gate).status == status
+    assert classify_row(delta, gate).status == status
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_status_of_a_row(delta: Delta, gate: Gate, status: str) -> None:
 )
 def test_allowed_change(metrics: dict[str, Any], metric: str, allowed: float | None) -> None:
     """A row tells the tolerance it was judged by: its own, else the gate's, and none when it is not gated."""
-    assert judge(make_delta(metric=metric), Gate(tolerance=0.07, metrics=metrics)).allowed == allowed
+    assert classify_row(make_delta(metric=metric), Gate(tolerance=0.07, metrics=metrics)).allowed == allowed
 
 
 OPERATIONS = [
@@ -728,7 +728,7 @@ def test_better_is_never_worse(delta: Delta, gate: Gate) -> None:
     """A row that moved in its better direction, or not at all, is never worse than allowed."""
     sign = 1 if delta.current.direction == "higher" else -1
     if sign * (delta.delta or 0.0) >= 0:
-        assert judge(delta, gate).status != "worse"
+        assert classify_row(delta, gate).status != "worse"
 
 
 def test_interrupted_run_stays_interrupted() -> None:
@@ -740,7 +740,7 @@ def test_interrupted_run_stays_interrupted() -> None:
 
 def test_numbers_are_the_same_everywhere() -> None:
     """The sentence of a change has the very numbers that stand in the table."""
-    row = judge(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
+    row = classify_row(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
     sentence = wording.change(row)
     assert formatting.change(row.delta) == "-0.0313"
     assert "-0.0313" in sentence

@@ -46,7 +46,7 @@ def waiver(expires: str = "2026-12-31", **fields: Any) -> Waiver:
 
 def standing(*given: Waiver, started: str = DAY) -> tuple[WaiverStatus, ...]:
     """Say how waivers stand on the day."""
-    return waivers.standing(given, started)
+    return waivers.waiver_statuses(given, started)
 
 
 def decided(comparison: Comparison, *given: Waiver, gate: Gate | None = None, **rest: Any) -> Verdict:
@@ -265,7 +265,7 @@ def judged(
         )
 
     now = run(lost)
-    return check.judge(now, score.score(now, (5,)), make_baseline(score.score(run(set(lost_before)), (5,))))
+    return check.evaluate_run(now, score.score(now, (5,)), make_baseline(score.score(run(set(lost_before)), (5,))))
 
 
 def test_waived_case() -> None:

@@ -18,17 +18,17 @@ from builders import (
     make_scorecard,
 )
 from raggate.config.schema import Gate
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import MetricValue, Operations
-from raggate.models.verdict import Judged, Reason, Status
+from raggate.models.verdict import GatedMetric, Reason, Status
 from raggate.reports import formatting
 from reviews import regression
 
 
-def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> Judged:
+def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> GatedMetric:
     """Build a judged row."""
-    return Judged(delta=make_delta(metric=metric, **fields), status=status, allowed=0.05, floor=None, gated=gated)
+    return GatedMetric(delta=make_delta(metric=metric, **fields), status=status, allowed=0.05, floor=None, gated=gated)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
     """What is allowed is the tolerance and the limit if there is one, a dash when the row is not gated."""
     rules = {"mrr_at_5": {"tolerance": 0.02, "floor": 0.8}, "wrong_rate": {"tolerance": 0, "ceiling": 0.1}}
     gate = Gate.model_validate({"metrics": rules})
-    assert formatting.allowed(judge(make_delta(metric=metric, direction=direction), gate)) == written
+    assert formatting.allowed(classify_row(make_delta(metric=metric, direction=direction), gate)) == written
 
 
 @pytest.mark.parametrize(("value", "written"), [(0.4, "1.0000 (all 48: 0.4000)"), (1.0, "1.0000"), (None, "1.0000")])
@@ -256,7 +256,7 @@ def test_other_rows() -> None:
     assert formatting.other_rows([row("c", "worse"), moved, still, row("d", gated=False, slice="tag=x")]) == [moved]
 
 
-def sliced(name: str, status: Status, current: float = 0.5, *, n: int = 5, gated: bool = True) -> Judged:
+def sliced(name: str, status: Status, current: float = 0.5, *, n: int = 5, gated: bool = True) -> GatedMetric:
     """Build a judged row of a slice."""
     found = row(status=status, gated=gated, slice=name, current=current)
     return replace(found, delta=replace(found.delta, current=replace(found.delta.current, n=n)))

@@ -57,14 +57,14 @@ def begin(
         GitHubError: when GitHub refuses.
     """
 
-    def already() -> Any | None:
+    def find_existing() -> Any | None:
         found = _runs(github, repository, head, name)
         return next((run for run in found if run.get("name") == name and run.get("external_id") == external_id), None)
 
     body = {"name": name, "head_sha": head, "status": "in_progress", "external_id": external_id}
     if details_url:
         body["details_url"] = details_url
-    made = github.send("POST", f"/repos/{repository}/check-runs", body, already=already)
+    made = github.send("POST", f"/repos/{repository}/check-runs", body, find_existing=find_existing)
     if not isinstance(made, dict) or type(made.get("id")) is not int:
         raise GitHubError(f"GitHub: POST /repos/{repository}/check-runs: expected a check run; found something else")
     return int(made["id"])
@@ -124,13 +124,13 @@ def _annotate(
         batch = placed[start : start + BATCH]
         there += len(batch)
 
-        def already(expected: int = there) -> Any | None:
+        def find_existing(expected: int = there) -> Any | None:
             if not isinstance(head, str):
                 return None
             runs = _runs(github, repository, head)
             return next((run for run in runs if run.get("id") == begun["id"] and _count(run) >= expected), None)
 
-        github.send("PATCH", path, {"output": {**output, "annotations": batch}}, already=already)
+        github.send("PATCH", path, {"output": {**output, "annotations": batch}}, find_existing=find_existing)
 
 
 def _runs(github: GitHub, repository: str, head: str, name: str | None = None) -> Iterator[dict[str, Any]]:

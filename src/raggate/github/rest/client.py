@@ -14,7 +14,7 @@ import httpx
 from raggate.errors import UsageError
 from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import said
-from raggate.github.rest.tries import Call, Found, Tries
+from raggate.github.rest.tries import AlreadyDone, Call, RetryingClient
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import cut, quoted
 
@@ -65,7 +65,9 @@ class GitHub:
         self._connection = Connection(api_url, token, transport=transport, ca_file=ca_file, clock=clock)
         self._base = str(self._connection.base).rstrip("/")
         self._graphql_url = graphql_url or f"{self._base.removesuffix('/v3')}/graphql"
-        self._tries = Tries(self._connection, token, sleep=sleep, clock=clock, now=now, budget_s=budget_s, say=say)
+        self._retrying = RetryingClient(
+            self._connection, token, sleep=sleep, clock=clock, now=now, budget_s=budget_s, say=say
+        )
 
     def __repr__(self) -> str:
         return f"GitHub({self._base!r})"
@@ -111,19 +113,21 @@ class GitHub:
             if key is not None:
                 items = items.get(key) if isinstance(items, dict) else None
             if not isinstance(items, list):
-                raise self._tries.error(call, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status)
+                raise self._retrying.error(
+                    call, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status
+                )
             for item in items:
                 count += 1
                 if count > most:
-                    raise self._tries.error(call, f"the list has more than {most} entries", status=answer.status)
+                    raise self._retrying.error(call, f"the list has more than {most} entries", status=answer.status)
                 yield item
-            if not answer.onward:
+            if not answer.next_url:
                 return
-            url = self._connection.locate(answer.onward, start=call.request.url)
-            if not self._connection.home(url):
-                raise self._tries.error(call, f"its next page is at {cut(url.host)}, which is not followed")
+            url = self._connection.resolve_url(answer.next_url, start=call.request.url)
+            if not self._connection.same_origin(url):
+                raise self._retrying.error(call, f"its next page is at {cut(url.host)}, which is not followed")
             if str(url) in seen or len(seen) >= _MOST_PAGES:
-                raise self._tries.error(call, "its pages do not end")
+                raise self._retrying.error(call, "its pages do not end")
             seen.add(str(url))
             call = Call(request=Request(method="GET", url=url, limit=MOST_JSON_BYTES), path=path)
 
@@ -133,7 +137,7 @@ class GitHub:
         path: str,
         body: object = None,
         *,
-        already: Callable[[], Any | None] | None = None,
+        find_existing: Callable[[], Any | None] | None = None,
         repeatable: bool = False,
     ) -> Any:
         """Write, and give the JSON answer; None when the answer is empty.
@@ -145,21 +149,21 @@ class GitHub:
             method: POST, PUT, PATCH or DELETE.
             path: below the API's base, its foreign parts percent-encoded.
             body: becomes JSON.
-            already: looks whether an earlier try has been done after all and gives what `send` then returns, or
+            find_existing: looks whether an earlier try has been done after all and gives what `send` then returns, or
                 None. Asked before every further try once it is open, and before giving up.
-            repeatable: a POST without `already` that may be done twice all the same.
+            repeatable: a POST without `find_existing` that may be done twice all the same.
 
         Raises:
             GitHubError: when GitHub refuses, or does not answer in time; `uncertain` when it may have been done.
         """
         content = None if body is None else dumps(body)
-        repeatable = repeatable or already is not None
-        call = self._call(method.upper(), path, content=content, repeatable=repeatable, already=already)
-        done = self._tries.perform(call)
-        return done.value if isinstance(done, Found) else self._json(call, done)
+        repeatable = repeatable or find_existing is not None
+        call = self._call(method.upper(), path, content=content, repeatable=repeatable, find_existing=find_existing)
+        done = self._retrying.perform(call)
+        return done.value if isinstance(done, AlreadyDone) else self._json(call, done)
 
     def graphql(
-        self, query: str, variables: dict[str, object], *, already: Callable[[], Any | None] | None = None
+        self, query: str, variables: dict[str, object], *, find_existing: Callable[[], Any | None] | None = None
     ) -> Any:
         """Ask the GraphQL API and give what stands in `data`. A mutation is repeated as a POST is: see `send`.
 
@@ -169,14 +173,14 @@ class GitHub:
         """
         content = dumps({"query": query, "variables": variables})
         request = Request(method="POST", url=self._graphql_address(), content=content, limit=MOST_JSON_BYTES)
-        repeatable = already is not None or not query.lstrip().startswith("mutation")
-        call = Call(request=request, path="/graphql", repeatable=repeatable, already=already, graphql=True)
-        done = self._tries.perform(call)
-        if isinstance(done, Found):
+        repeatable = find_existing is not None or not query.lstrip().startswith("mutation")
+        call = Call(request=request, path="/graphql", repeatable=repeatable, find_existing=find_existing, graphql=True)
+        done = self._retrying.perform(call)
+        if isinstance(done, AlreadyDone):
             return done.value
         found = self._json(call, done)
         if not isinstance(found, dict) or found.get("errors") or not isinstance(found.get("data"), dict):
-            raise self._tries.error(call, said(done.body) or "expected `data` and no errors", status=done.status)
+            raise self._retrying.error(call, said(done.body) or "expected `data` and no errors", status=done.status)
         return found["data"]
 
     def download(
@@ -209,7 +213,7 @@ class GitHub:
             url = httpx.URL(self._graphql_url)
         except httpx.InvalidURL:
             url = httpx.URL()
-        if not self._connection.home(url):
+        if not self._connection.same_origin(url):
             raise UsageError(
                 f"GITHUB_GRAPHQL_URL: expected a URL at {cut(self._base)}, where the token may be sent; "
                 f"found {quoted(self._graphql_url)}"
@@ -224,7 +228,7 @@ class GitHub:
         params: dict[str, object] | None = None,
         content: bytes | None = None,
         repeatable: bool = True,
-        already: Callable[[], Any | None] | None = None,
+        find_existing: Callable[[], Any | None] | None = None,
         accept: str = "application/vnd.github+json",
         limit: int = MOST_JSON_BYTES,
         leave: bool = False,
@@ -234,11 +238,11 @@ class GitHub:
         query = {name: _shown(value) for name, value in (params or {}).items() if value is not None}
         url = httpx.URL(self._base + path, params=query) if query else httpx.URL(self._base + path)
         request = Request(method=method, url=url, content=content, accept=accept, limit=limit, leave=leave)
-        return Call(request=request, path=path, repeatable=repeatable, already=already)
+        return Call(request=request, path=path, repeatable=repeatable, find_existing=find_existing)
 
     def _answer(self, call: Call) -> Answer:
-        done = self._tries.perform(call)
-        if isinstance(done, Found):
+        done = self._retrying.perform(call)
+        if isinstance(done, AlreadyDone):
             raise TypeError("a read has nothing to look for")
         return done
 
@@ -249,7 +253,7 @@ class GitHub:
             return loads(answer.body)
         except ValueError as error:
             excerpt = cut(answer.body[:200].decode("utf-8", "replace"), limit=80)
-            raise self._tries.error(
+            raise self._retrying.error(
                 call,
                 f"expected JSON; found {excerpt!r}",
                 status=answer.status,

@@ -252,7 +252,7 @@ def _point(github: GitHub, repository: str, branch: str, expected: str | None, s
 
     try:
         if expected is None:
-            github.send("POST", base, {"ref": f"refs/heads/{branch}", "sha": sha}, already=done)
+            github.send("POST", base, {"ref": f"refs/heads/{branch}", "sha": sha}, find_existing=done)
         else:
             github.send("PATCH", f"{base}/heads/{quote(branch)}", {"sha": sha, "force": False})
     except GitHubError as error:

@@ -54,13 +54,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back. `abroad`: from another origin than the API's. `onward`: the link to the next page, if any."""
+    """What came back.
+
+    `cross_origin`: from another origin than the API's. `next_url`: the link to the next page, if any.
+    """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
-    abroad: bool = False
-    onward: str = ""
+    cross_origin: bool = False
+    next_url: str = ""
 
 
 class Connection:
@@ -107,11 +110,11 @@ class Connection:
         """Close the connections."""
         self._client.close()
 
-    def home(self, url: httpx.URL) -> bool:
+    def same_origin(self, url: httpx.URL) -> bool:
         """Tell whether a URL is at the API's own origin: scheme, host and port."""
         return not url.userinfo and _origin(url) == _origin(self.base)
 
-    def locate(self, text: str, *, start: httpx.URL | None = None) -> httpx.URL:
+    def resolve_url(self, text: str, *, start: httpx.URL | None = None) -> httpx.URL:
         """Read a URL that GitHub sent, relative to another one if given.
 
         Raises:
@@ -136,22 +139,22 @@ class Connection:
             httpx.HTTPError: when no whole answer came in time.
             GitHubError: for a redirect that is not followed, or an answer larger than the limit.
         """
-        url, home = request.url, True
+        url, same_origin = request.url, True
         for _ in range(MOST_REDIRECTS + 1):
             # what has left the origin once gets no token, even if it comes back
-            home = home and self.home(url)
-            answer, location = self._send(request, url, home=home)
+            same_origin = same_origin and self.same_origin(url)
+            answer, location = self._send(request, url, same_origin=same_origin)
             if not location:
                 return answer
-            url = self.locate(location, start=url)
-            if not request.leave and not self.home(url):
+            url = self.resolve_url(location, start=url)
+            if not request.leave and not self.same_origin(url):
                 raise GitHubError(f"GitHub redirects to {cut(url.host)}, which is not followed")
         raise GitHubError(f"GitHub redirects more than {MOST_REDIRECTS} times")
 
-    def _send(self, request: Request, url: httpx.URL, *, home: bool) -> tuple[Answer, str]:
+    def _send(self, request: Request, url: httpx.URL, *, same_origin: bool) -> tuple[Answer, str]:
         end = self._clock() + REQUEST_S
         headers = {"Accept": "*/*", "Accept-Encoding": "identity"}
-        if home:
+        if same_origin:
             headers |= {"Accept": request.accept, "X-GitHub-Api-Version": API_VERSION}
             headers |= {"Authorization": f"Bearer {self._token}"}
             headers |= {"Content-Type": "application/json"} if request.content is not None else {}
@@ -160,8 +163,10 @@ class Connection:
             moved = status in _MOVED and (request.method == "GET" or status in {307, 308})
             location = response.headers.get("location", "") if moved else ""
             body = b"" if location else self._body(response, request.limit, end)
-            onward = response.links.get("next", {}).get("url", "")
-            answer = Answer(status=status, headers=response.headers, body=body, abroad=not home, onward=onward)
+            next_url = response.links.get("next", {}).get("url", "")
+            answer = Answer(
+                status=status, headers=response.headers, body=body, cross_origin=not same_origin, next_url=next_url
+            )
             return answer, location
 
     def _body(self, response: httpx.Response, limit: int, end: float) -> bytes:

@@ -98,19 +98,19 @@ class Thread:
                 return None
             raise
 
-    def create(self, body: str, already: Callable[[], Comment | None]) -> Comment:
+    def create(self, body: str, find_existing: Callable[[], Comment | None]) -> Comment:
         """Write a comment, once.
 
         Args:
             body: whole, with its marker.
-            already: looks for the comment when an earlier try may have written it.
+            find_existing: looks for the comment when an earlier try may have written it.
 
         Raises:
             GitHubError: when GitHub refuses.
             ValueError: for a body that is too long.
         """
         try:
-            made = self._github.send("POST", self._thread, {"body": _checked(body)}, already=already)
+            made = self._github.send("POST", self._thread, {"body": _checked(body)}, find_existing=find_existing)
         except GitHubError as error:
             raise self._explained(error) from error
         return made if isinstance(made, Comment) else self._expected(made)
@@ -150,7 +150,7 @@ class Thread:
             GitHubError: when GitHub refuses.
         """
         # it may be done twice, so there is never anything to look for
-        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"}, already=lambda: None)
+        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"}, find_existing=lambda: None)
 
     def _expected(self, found: Any) -> Comment:
         comment = _comment(found)

@@ -35,14 +35,14 @@ class Call:
         request: what is sent.
         path: below the API's base, for messages and rules.
         repeatable: whether a POST may be sent again although it may have been done.
-        already: looks whether it has been done; None for not.
+        find_existing: looks whether it has been done; None for not.
         graphql: whether errors stand in an answer of status 200.
     """
 
     request: Request
     path: str
     repeatable: bool = True
-    already: Callable[[], Any | None] | None = None
+    find_existing: Callable[[], Any | None] | None = None
     graphql: bool = False
 
     @property
@@ -57,8 +57,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What `already` found: the write had been done."""
+class AlreadyDone:
+    """What `find_existing` found: the write had been done."""
 
     value: Any
 
@@ -70,7 +70,7 @@ class _Failure:
     cause: httpx.HTTPError | None = None
 
 
-class Tries:
+class RetryingClient:
     """Makes calls one after the other; knows when the last write was and how much waiting is left.
 
     Args:
@@ -100,7 +100,7 @@ class Tries:
         self._left_s = budget_s
         self._wrote_at = self._notified_at = float("-inf")
 
-    def perform(self, call: Call) -> Answer | Found:
+    def perform(self, call: Call) -> Answer | AlreadyDone:
         """Make a call until it succeeds or must not be tried again.
 
         Raises:
@@ -120,14 +120,14 @@ class Tries:
             again = isinstance(decision, Wait) and decision.seconds <= self._left_s
             if isinstance(decision, Wait) and again:
                 self._wait(call, decision, number)
-            if uncertain and call.already is not None:
+            if uncertain and call.find_existing is not None:
                 try:
-                    found = call.already()
+                    found = call.find_existing()
                 except GitHubError:
                     # nobody knows whether it was done: another try could do it twice
                     raise error from done.cause
                 if found is not None:
-                    return Found(found)
+                    return AlreadyDone(found)
             if not again:
                 raise error from done.cause
 
@@ -201,7 +201,7 @@ class Tries:
         if uncertain:
             parts.append("It may have been done all the same")
         hint = ""
-        if status is not None and answer is not None and not asked and not answer.abroad:
+        if status is not None and answer is not None and not asked and not answer.cross_origin:
             hint = advice(method, call.path, status, answer.headers)
         return GitHubError(
             redact(". ".join(parts), [self._token]),

@@ -16,7 +16,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
-from raggate.service.backends.processes import Child, Family, Log
+from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 
@@ -44,16 +44,16 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
     with (
         beside.started(settings.services, workspace) as (addresses, lost),
         Log(workspace.out / "api.log", workspace.secrets) as log,
-        Family(workspace.environment) as family,
+        ProcessGroup(workspace.environment) as group,
     ):
         port = _free_port()
         plan = _plan(settings, workspace, port, addresses)
         if plan.build:
             with Log(workspace.out / "build.log", workspace.secrets) as build_log:
-                _build(family, plan, settings.build_timeout, build_log)
+                _build(group, plan, settings.build_timeout, build_log)
 
-        def launch(port: int) -> Child:
-            return _run(family, _plan(settings, workspace, port, addresses), log)
+        def launch(port: int) -> ManagedProcess:
+            return _run(group, _plan(settings, workspace, port, addresses), log)
 
         api = _Api(launch, port, log, lost)
         try:
@@ -72,7 +72,7 @@ class _Plan:
 
 class _Api:
     def __init__(
-        self, launch: Callable[[int], Child], port: int, log: Log, lost: Callable[[], ProcessExit | None]
+        self, launch: Callable[[int], ManagedProcess], port: int, log: Log, lost: Callable[[], ProcessExit | None]
     ) -> None:
         self._launch = launch
         self._lost = lost
@@ -168,13 +168,13 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
     return plan
 
 
-def _build(family: Family, plan: _Plan, timeout: float, log: Log) -> None:
+def _build(group: ProcessGroup, plan: _Plan, timeout: float, log: Log) -> None:
     end = time.monotonic() + timeout
     for number, words in enumerate(plan.build, 1):
         step = f"build step {number} of {len(plan.build)} (`{_shown(words)}`)"
         log.feed(f"$ {_shown(words)}\n".encode())
         try:
-            child = family.start(words, cwd=plan.cwd, environment=plan.environment, log=log)
+            child = group.start(words, cwd=plan.cwd, environment=plan.environment, log=log)
         except (OSError, ValueError) as error:
             raise CannotTell(
                 f"{step} could not be started: {_why_not(words, plan.cwd, error)}",
@@ -194,9 +194,9 @@ def _build(family: Family, plan: _Plan, timeout: float, log: Log) -> None:
             )
 
 
-def _run(family: Family, plan: _Plan, log: Log) -> Child:
+def _run(group: ProcessGroup, plan: _Plan, log: Log) -> ManagedProcess:
     try:
-        return family.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log)
+        return group.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log)
     except (OSError, ValueError) as error:
         hint = (
             "The build steps ran, but did not make it." if plan.build else "A step of `api.command.build` can make it."

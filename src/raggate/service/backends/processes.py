@@ -1,4 +1,4 @@
-"""Child processes that end together: started with a log, and none is left when the family is left."""
+"""Child processes that end together: started with a log, and none is left when the group is left."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def _decoded(line: bytes | bytearray) -> str:
     return line.decode("utf-8", "replace").rstrip("\r")[:LINE_CHARACTERS]
 
 
-class Child:
-    """One process of a family and the thread that reads its output."""
+class ManagedProcess:
+    """One process of a group and the thread that reads its output."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Log) -> None:
         self.pid = process.pid
@@ -174,7 +174,7 @@ class Child:
                 os.killpg(self.pid, signal.SIGTERM)
 
     def _code(self) -> int | None:
-        # it stays a zombie until the family is left: were it collected here, its group's number could come to stand
+        # it stays a zombie until the group is left: were it collected here, its group's number could come to stand
         # for somebody else's processes by the time the group is killed
         if not hasattr(os, "waitid"):  # macOS before Python 3.13
             return self._process.poll()
@@ -196,11 +196,11 @@ class Child:
         self._log.end_line()
 
 
-class Family:
+class ProcessGroup:
     """Starts processes, each in a session of its own, and leaves none behind, whatever ends the `with` block.
 
     On leaving: SIGTERM to every process group, up to 3 s of grace, SIGKILL to the groups, then SIGKILL to every process
-    that carries the family's mark in its environment (Linux), because it may have left its group. A watchdog process
+    that carries the group's mark in its environment (Linux), because it may have left its group. A watchdog process
     does the same when raggate itself is killed. A process that leaves both its group and its environment behind
     escapes.
 
@@ -211,14 +211,14 @@ class Family:
     def __init__(self, environment: Mapping[str, str]) -> None:
         # some Python builds find their own library only through this; nothing else concerns the watchdog
         self._watchdog_environment = {k: v for k, v in environment.items() if k == "LD_LIBRARY_PATH"}
-        self._mark = token_hex(16)
-        self._children: list[Child] = []
+        self._marker = token_hex(16)
+        self._children: list[ManagedProcess] = []
         self._watchdog: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         with signals.deferred():
             self._watchdog = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._mark],
+                [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._marker],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -229,7 +229,7 @@ class Family:
             )
         return self
 
-    def start(self, words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], log: Log) -> Child:
+    def start(self, words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], log: Log) -> ManagedProcess:
         """Start a command with its output going to the log and nothing on stdin.
 
         Raises:
@@ -240,14 +240,14 @@ class Family:
             process = subprocess.Popen(
                 words,
                 cwd=cwd,
-                env={**environment, MARK: self._mark},
+                env={**environment, MARK: self._marker},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 bufsize=0,
                 start_new_session=True,
             )
-            child = Child(process, log)
+            child = ManagedProcess(process, log)
             self._children.append(child)
             self._tell_watchdog(f"{child.pid}\n")
         return child
@@ -262,7 +262,7 @@ class Family:
             end = time.monotonic() + _GRACE
             while not came and time.monotonic() < end and any(child.ended() is None for child in self._children):
                 time.sleep(_POLL)
-            kill(self._mark, [child.pid for child in self._children])
+            kill(self._marker, [child.pid for child in self._children])
             for child in self._children:
                 child.reap()
             self._dismiss_watchdog()

@@ -168,7 +168,7 @@ def test_an_uncertain_post_is_looked_for(failure: httpx.Response | Exception) ->
     """A POST that may have been done is not repeated when the caller finds it."""
     fake = Fake(failure)
     with fake.client() as github:
-        assert github.send("POST", COMMENTS, {"body": "x"}, already=lambda: {"id": 7}) == {"id": 7}
+        assert github.send("POST", COMMENTS, {"body": "x"}, find_existing=lambda: {"id": 7}) == {"id": 7}
     assert len(fake.requests) == 1
 
 
@@ -177,7 +177,7 @@ def test_an_uncertain_post_that_was_not_done_is_repeated() -> None:
     looks: list[int] = []
     fake = Fake(refused(502))
     with fake.client() as github, pytest.raises(GitHubError, match="may have been done") as caught:
-        github.send("POST", COMMENTS, {}, already=lambda: looks.append(1))
+        github.send("POST", COMMENTS, {}, find_existing=lambda: looks.append(1))
     assert (len(fake.requests), len(looks)) == (4, 4)
     assert caught.value.uncertain
 
@@ -187,7 +187,7 @@ def test_once_uncertain_always_uncertain() -> None:
     fake = Fake(httpx.ReadTimeout("x"), refused(422, "already exists"))
     found = iter([None, {"id": 7}])
     with fake.client() as github:
-        assert github.send("POST", "/repos/o/r/pulls", {}, already=lambda: next(found)) == {"id": 7}
+        assert github.send("POST", "/repos/o/r/pulls", {}, find_existing=lambda: next(found)) == {"id": 7}
     assert len(fake.requests) == 2
 
 
@@ -195,7 +195,7 @@ def test_a_look_that_fails_forbids_another_try() -> None:
     """Where nobody knows whether it was done, the error of the POST is raised and it is not repeated."""
     fake = Fake(refused(502, "bad gateway"), refused(401))
     with fake.client() as github, pytest.raises(GitHubError, match="bad gateway") as caught:
-        github.send("POST", COMMENTS, {}, already=lambda: github.get(COMMENTS))
+        github.send("POST", COMMENTS, {}, find_existing=lambda: github.get(COMMENTS))
     assert caught.value.uncertain
     assert fake.paths == [f"POST {COMMENTS}", f"GET {COMMENTS}"]
 
@@ -280,7 +280,7 @@ def test_a_mutation_is_not_done_twice() -> None:
     with fake.client() as github:
         with pytest.raises(GitHubError):
             github.graphql("mutation { a }", {})
-        assert github.graphql("mutation { a }", {}, already=lambda: 5) == 5
+        assert github.graphql("mutation { a }", {}, find_existing=lambda: 5) == 5
     assert len(fake.requests) == 2
 
 
