@@ -177,7 +177,7 @@ def _accepted_out(entry: RatchetEntry) -> dict[str, Any]:
         "lowered": None if entry.lowered is None else _lowered_out(entry.lowered),
     }
     # left out where nothing moved, as in files from before it was kept
-    return stored if entry.moved is None else {**stored, "moved": _lowered_out(entry.moved)}
+    return stored if entry.rebased is None else {**stored, "moved": _lowered_out(entry.rebased)}
 
 
 def _lowered_out(low: AcceptedDrop) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def _accepted_in(entry: _StoredAccepted) -> RatchetEntry:
         drops=entry["drops"],
         since=entry["since"],
         lowered=None if low is None else _lowered_in(low),
-        moved=None if moved is None else _lowered_in(moved),
+        rebased=None if moved is None else _lowered_in(moved),
     )
 
 

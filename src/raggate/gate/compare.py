@@ -109,7 +109,7 @@ def _paired(
             if mode not in baseline.scorecard.slices:
                 # nothing of a mode without a past can be compared, and all of it is shown
                 row = replace(row, current=whole)
-            row = row if whole.n == row.current.n else replace(row, whole=whole)
+            row = row if whole.n == row.current.n else replace(row, full_run=whole)
         if left := others.get((mode, name)):
             held, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
             row = replace(row, uncompared=held, fell=tuple(sorted({*row.fell, *fell})))
@@ -127,14 +127,14 @@ def _over_pairs(
     after = _mean([now if was is not None or not had else None for was, now in both], like)
     changes = [improvement(like.direction, was, now) for was, now in shared]
     row = _delta(mode, name, metric, before, after)
-    lost = sum(change < -EPSILON for change in changes)
+    regressed = sum(change < -EPSILON for change in changes)
     return replace(
         row,
-        lost=lost,
-        gained=sum(change > EPSILON for change in changes),
+        regressed=regressed,
+        improved=sum(change > EPSILON for change in changes),
         binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
-        lapsed=len(had) - len(shared),
-        fell=tuple(_fallen(pairs, metric, like.direction)) if lost else (),
+        unpaired=len(had) - len(shared),
+        fell=tuple(_fallen(pairs, metric, like.direction)) if regressed else (),
     )
 
 
@@ -153,7 +153,7 @@ def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
         # what raggate does not measure in this run, such as answers that were not asked for, is no loss by other terms
         row = _delta(mode, name, metric, stored, restated if restated and own.n else own)
         if restated and own.n and name == OVERALL:
-            row = replace(row, whole=own)
+            row = replace(row, full_run=own)
         # means over other numbers of questions say nothing of each other
         yield replace(row, delta=None) if other_questions(row) else row
 

@@ -239,7 +239,7 @@ def emptied(delta: Delta) -> bool:
 def before(delta: Delta) -> int:
     """Say to how many cases a row's metric applied in the baseline, of those that are compared."""
     # without a case that has a value on both sides, the baseline's own value stands there, over all that had one
-    return delta.baseline.n + (delta.lapsed if delta.delta is not None else 0)
+    return delta.baseline.n + (delta.unpaired if delta.delta is not None else 0)
 
 
 def other_questions(delta: Delta) -> bool:
@@ -282,8 +282,8 @@ def _vanished(deltas: Sequence[Delta]) -> list[str]:
     left = [delta for delta in deltas if delta.mode not in modes]
     whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
     metrics = [delta for delta in left if not emptied(delta)]
-    whole |= dict.fromkeys(wording.name(delta) for delta in metrics if not delta.own.n)
-    elsewhere = (wording.name(delta) for delta in metrics if delta.own.n)
+    whole |= dict.fromkeys(wording.name(delta) for delta in metrics if not delta.run_value.n)
+    elsewhere = (wording.name(delta) for delta in metrics if delta.run_value.n)
     return [
         *(f"{name} was measured in the baseline and is not any more" for name in whole),
         *(f"{name} has a value in none of the cases it had one in before, only in others" for name in elsewhere),
@@ -314,6 +314,6 @@ def _thinned(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 
 def _thinning(delta: Delta) -> str:
     now, was = _scored(delta)
-    if delta.lapsed or delta.uncompared is not None:
+    if delta.unpaired or delta.uncompared is not None:
         return f"{wording.name(delta)} applies to {now} of the {was} cases it applied to before"
     return f"{wording.name(delta)} applies to {wording.count(now, 'case')}, in the baseline to {delta.baseline.n}"

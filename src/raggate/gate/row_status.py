@@ -22,7 +22,7 @@ def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
     enough = known > 0 if overall else gate.slices != "off" and known + relabelled >= gate.min_slice
     # a change of which nothing can be said is judged by limits alone
     enough = (enough and (delta.delta is not None or not delta.current.n)) or (overall and others > 0)
-    if rule is None or not (enough or (floor is not None and delta.own.n > 0)):
+    if rule is None or not (enough or (floor is not None and delta.run_value.n > 0)):
         status = _ungated_status(delta, wanted=rule is not None and overall)
         return GatedMetric(delta=delta, status=status, allowed=None, floor=floor, gated=False)
     status = _status(delta, rule, floor)
@@ -47,7 +47,7 @@ def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
     if delta.baseline.n and not delta.current.n:
         return "vanished"
     # a limit holds for all the run asked, whatever could be compared
-    value = delta.own.value
+    value = delta.run_value.value
     direction = delta.current.direction
     # written so that a NaN, which no comparison is true of, ends up as bad
     if floor is not None and value is not None and not improvement(direction, floor, value) >= -EPSILON:
@@ -60,6 +60,6 @@ def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
 
 
 def _ungated_status(delta: Delta, *, wanted: bool) -> Status:
-    if wanted and delta.own.n and not delta.baseline.n:
+    if wanted and delta.run_value.n and not delta.baseline.n:
         return "no baseline"
     return "vanished" if completeness.emptied(delta) else "not gated"

@@ -46,9 +46,10 @@ def beside(others: Uncompared) -> str:
 def beyond(row: GatedMetric) -> str:
     """Say that a metric is beyond its floor or ceiling."""
     limit = limit_name(row.delta.current.direction)
-    whole = row.delta.whole
+    whole = row.delta.full_run
     over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
-    return f"{name(row.delta)} is {written(row.delta.own.value)}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
+    value = written(row.delta.run_value.value)
+    return f"{name(row.delta)} is {value}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
 
 
 def limit_name(direction: Direction) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
@@ -39,11 +40,12 @@ class Uncompared:
 class Delta:
     """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
 
-    Where cases can be paired, both values are over those with a value on both sides, of which `lost` got worse and
-    `gained` better; `lapsed` more had one in the baseline only. Where no pair is left, the current value is None if the
-    baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell more.
-    `whole` is the run's own value over all its cases but those waived, where those are more than were compared, and
-    `uncompared` how the others among them stand. `fell` names the cases that got worse, compared or held to a stand-in.
+    Where cases can be paired, both values are over those with a value on both sides, of which `regressed` got worse
+    and `improved` better; `unpaired` more had one in the baseline only. Where no pair is left, the current value is
+    None if the baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell
+    more. `full_run` is the run's own value over all its cases but those waived, where those are more than were
+    compared, and `uncompared` how the others among them stand. `fell` names the cases that got worse, compared or held
+    to a stand-in.
     """
 
     mode: str
@@ -52,11 +54,11 @@ class Delta:
     baseline: MetricValue
     current: MetricValue
     delta: float | None
-    lost: int | None = None
-    gained: int | None = None
+    regressed: int | None = None
+    improved: int | None = None
     binary: bool = False
-    lapsed: int = 0
-    whole: MetricValue | None = None
+    unpaired: int = 0
+    full_run: MetricValue | None = None
     uncompared: Uncompared | None = None
     fell: tuple[str, ...] = ()
 
@@ -66,9 +68,24 @@ class Delta:
         return oriented(self.current.direction, self.delta or 0.0)
 
     @property
-    def own(self) -> MetricValue:
+    def run_value(self) -> MetricValue:
         """The run's own value, whatever it was compared with."""
-        return self.whole or self.current
+        return self.full_run or self.current
+
+
+STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", "full_run": "whole"}
+"""Fields of a delta whose keys in files have other names."""
+
+
+def to_stored(delta: Delta) -> dict[str, Any]:
+    """Give a delta as files hold it."""
+    return {STORED_KEYS.get(key, key): value for key, value in asdict(delta).items()}
+
+
+def from_stored(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the fields of a delta that a file holds, not checked yet."""
+    fields = {stored: name for name, stored in STORED_KEYS.items()}
+    return {fields.get(key, key): value for key, value in row.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from raggate.config.schema import Config
 from raggate.config.service_settings import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
+from raggate.models.comparison import from_stored, to_stored
 from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
 from raggate.models.publication import RunFailure
@@ -151,9 +152,10 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
 
 def write_context(directory: Path, context: ReportContext) -> None:
     """Write `aside.json`, what reports tell that is not of the run itself."""
+    preview = context.preview
     stored = {
         "places": context.source_lines,
-        "preview": context.preview,
+        "preview": preview and {**asdict(preview), "rows": [to_stored(delta) for delta in preview.rows]},
         "first_run": context.first_run,
         "waivers_settled": context.expired_waivers_resolved,
     }
@@ -170,7 +172,7 @@ def read_context(directory: Path) -> ReportContext:
     if not path.exists():
         return ReportContext()
     try:
-        stored = _CONTEXT.validate_json(_bytes(path, path))
+        stored = _CONTEXT.validate_python(_with_fields(parse_object(_bytes(path, path), str(path))))
     except ValidationError as error:
         raise UsageError(f"{path}: {_first(error)}") from None
     return ReportContext(
@@ -179,6 +181,15 @@ def read_context(directory: Path) -> ReportContext:
         first_run=stored.first_run,
         expired_waivers_resolved=stored.waivers_settled,
     )
+
+
+def _with_fields(context: dict[str, Any]) -> dict[str, Any]:
+    """Give a stored context whose rows have the names of the fields of a delta."""
+    preview = context.get("preview")
+    if not isinstance(preview, dict) or not isinstance(preview.get("rows"), list):
+        return context
+    rows = [from_stored(row) if isinstance(row, dict) else row for row in preview["rows"]]
+    return {**context, "preview": {**preview, "rows": rows}}
 
 
 def _stored_config(run: Run) -> dict[str, Any]:

@@ -63,11 +63,11 @@ def _beyond_noise(row: GatedMetric) -> bool:
 
     Without single questions to count, a gain beyond the tolerance has to do.
     """
-    gained, lost = row.delta.gained, row.delta.lost
-    if gained is None or lost is None:
+    improved, regressed = row.delta.improved, row.delta.regressed
+    if improved is None or regressed is None:
         return abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
-    moved = gained + lost
-    return moved > 0 and sum(comb(moved, count) for count in range(gained, moved + 1)) / 2**moved <= CHANCE
+    moved = improved + regressed
+    return moved > 0 and sum(comb(moved, count) for count in range(improved, moved + 1)) / 2**moved <= CHANCE
 
 
 def reproduce(review: Review) -> Section:

@@ -137,7 +137,7 @@ def figure(value: MetricValue, *, binary: bool) -> str:
 def now(delta: Delta, *, gap: str = " ") -> str:
     """Write the value that is compared, and the run's own over all its cases beside it where that is another."""
     shown = figure(delta.current, binary=delta.binary)
-    whole = delta.whole
+    whole = delta.full_run
     if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
         return shown
     return f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
@@ -166,7 +166,7 @@ def allowed(row: GatedMetric) -> str:
 
 def cases(delta: Delta) -> str:
     """Write how many cases a value covers and how many of them moved."""
-    counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
+    counts = [f"{count} {word}" for count, word in ((delta.regressed, "worse"), (delta.improved, "better")) if count]
     return f"{delta.current.n}: {', '.join(counts)}" if counts else str(delta.current.n)
 
 

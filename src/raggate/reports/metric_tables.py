@@ -108,7 +108,7 @@ def _status(row: GatedMetric) -> str:
 
 def _moved(delta: Delta) -> str:
     """Write how many questions a value covers and how many of them moved, so that a row stays one line."""
-    counts = [f"{count} {word}" for count, word in ((delta.lost, "worse"), (delta.gained, "better")) if count]
+    counts = [f"{count} {word}" for count, word in ((delta.regressed, "worse"), (delta.improved, "better")) if count]
     return f"{delta.current.n}: {', '.join(counts)}".replace(" ", "&nbsp;") if counts else str(delta.current.n)
 
 

@@ -148,7 +148,7 @@ def _values(row: GatedMetric) -> list[str]:
 
 def _cases(row: GatedMetric) -> str:
     """Write how many cases a value covers, and how many got worse and better, shorter than other reports do."""
-    counts = [f"{sign}{count}" for sign, count in (("-", row.delta.lost), ("+", row.delta.gained)) if count]
+    counts = [f"{sign}{count}" for sign, count in (("-", row.delta.regressed), ("+", row.delta.improved)) if count]
     return f"{row.delta.current.n} ({' '.join(counts)})" if counts else str(row.delta.current.n)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from raggate.models.comparison import Finding, Flip
+from raggate.models.comparison import Finding, Flip, to_stored
 from raggate.models.verdict import GatedMetric, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
@@ -76,6 +76,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _preview(preview: Preview) -> dict[str, Any]:
     return {
         **asdict(preview),
+        "rows": [to_stored(delta) for delta in preview.rows],
         "settings": [[_line(part) for part in setting] for setting in preview.settings],
         "loosened": [_line(key) for key in preview.loosened],
         "breaks": [_line(problem) for problem in preview.breaks],
@@ -95,12 +96,12 @@ def _row(row: GatedMetric) -> dict[str, Any]:
         "current": _shown(delta.current.value),
         "current_n": delta.current.n,
         "delta": _shown(delta.delta),
-        "lost": delta.lost,
-        "gained": delta.gained,
+        "lost": delta.regressed,
+        "gained": delta.improved,
         "allowed": row.allowed,
         "limit": row.floor,
-        "whole": _shown(delta.own.value),
-        "whole_n": delta.own.n,
+        "whole": _shown(delta.run_value.value),
+        "whole_n": delta.run_value.n,
         "status": row.status,
     }
 

@@ -103,10 +103,10 @@ class TestStored:
 
     def test_what_other_questions_lowered(self) -> None:
         """A best value that other questions lowered is kept with its record; files without one have no such key."""
-        moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
+        moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", rebased=MOVED)}}
         data = baseline.write(SCORECARD, PROVENANCE, moved)
         once = read(data)
-        assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
+        assert once.accepted["hybrid"]["hit_at_5"].rebased == replace(MOVED, after=0.333333333333)
         assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
         assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
         value = json.loads(data)

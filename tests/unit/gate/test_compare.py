@@ -83,7 +83,7 @@ def test_mean_over_the_same_cases() -> None:
 def test_lost_and_gained(metric: str, lost: int, gained: int) -> None:
     """Cases that moved are counted as worse or better by the metric's direction; noise of floats is no move."""
     comparison = compared(scores(0.0, 0.0, 1.0, 0.5, metric=metric), scores(1.0, 0.5, 0.0, 0.5 + 1e-12, metric=metric))
-    assert (delta(comparison, metric).lost, delta(comparison, metric).gained) == (lost, gained)
+    assert (delta(comparison, metric).regressed, delta(comparison, metric).improved) == (lost, gained)
 
 
 def test_cases_that_do_not_apply() -> None:
@@ -91,15 +91,15 @@ def test_cases_that_do_not_apply() -> None:
     row = delta(compared(scores(1.0, None, 0.0, None), scores(None, None, 1.0, 0.0)))
     assert row.baseline == make_metric(0.0, 1, unscored=3)
     assert row.current == make_metric(1.0, 1, unscored=3)
-    assert (row.lost, row.gained, row.delta, row.lapsed) == (0, 1, 1.0, 1)
+    assert (row.regressed, row.improved, row.delta, row.unpaired) == (0, 1, 1.0, 1)
 
 
 def test_cases_that_lose_their_value_do_not_hide_those_that_get_worse() -> None:
     """The misses of cases that a metric no longer applies to are not set off against new misses of others."""
     before, now = [1.0] * 12 + [0.0] * 12, [None] * 12 + [1.0] * 6 + [0.0] * 6
     row = delta(compared(scores(*before, metric="miss_rate"), scores(*now, metric="miss_rate")), "miss_rate")
-    assert (row.baseline.value, row.current.value, row.delta, row.lost) == (0.0, 0.5, 0.5, 6)
-    assert (row.baseline.n, row.current.n, row.lapsed) == (12, 12, 12)
+    assert (row.baseline.value, row.current.value, row.delta, row.regressed) == (0.0, 0.5, 0.5, 6)
+    assert (row.baseline.n, row.current.n, row.unpaired) == (12, 12, 12)
 
 
 def test_metric_that_applies_to_other_cases_altogether() -> None:
@@ -110,7 +110,7 @@ def test_metric_that_applies_to_other_cases_altogether() -> None:
         make_metric(None, 0, unscored=3),
         None,
     )
-    assert (row.lapsed, row.whole) == (2, make_metric(0.5, 1, unscored=2))
+    assert (row.unpaired, row.full_run) == (2, make_metric(0.5, 1, unscored=2))
 
 
 def test_own_value_over_all_cases() -> None:
@@ -118,9 +118,9 @@ def test_own_value_over_all_cases() -> None:
     now = scores(1.0, 0.0, 0.0, 0.0)
     comparison = compared(scores(1.0), now, waived=frozenset({("hybrid", "q3")}))
     row = delta(comparison)
-    assert (row.current, row.whole, row.own) == (make_metric(1.0, 1), make_metric(1 / 3, 3), row.whole)
+    assert (row.current, row.full_run, row.run_value) == (make_metric(1.0, 1), make_metric(1 / 3, 3), row.full_run)
     same = delta(compared(scores(1.0, 0.0), scores(1.0, 0.0)))
-    assert (same.whole, same.own) == (None, same.current)
+    assert (same.full_run, same.run_value) == (None, same.current)
 
 
 def test_metric_that_applies_to_no_case_any_more() -> None:
@@ -257,7 +257,7 @@ class TestBareMetricsFile:
         comparison = compared(self.BEFORE, scores(1.0, 0.0))
         row = delta(comparison)
         assert (row.baseline, row.current, row.delta) == (make_metric(1.0, 2), make_metric(0.5, 2), -0.5)
-        assert (row.lost, row.gained, row.binary, comparison.compared) == (None, None, False, 0)
+        assert (row.regressed, row.improved, row.binary, comparison.compared) == (None, None, False, 0)
 
     def test_nothing_is_said_of_what_it_does_not_know(self) -> None:
         """A baseline without cases and fingerprint tells no flips, no golden-set, vault or configuration changes."""
@@ -345,7 +345,7 @@ def test_a_scorecard_held_against_itself(scorecard: Scorecard) -> None:
     """Compared with itself, a scorecard has no delta but 0, no flips, no moves and no changes."""
     comparison = compared(scorecard, scorecard)
     assert {row.delta for row in comparison.deltas} <= {0.0, None}
-    assert {(row.lost, row.gained) for row in comparison.deltas} == {(0, 0)}
+    assert {(row.regressed, row.improved) for row in comparison.deltas} == {(0, 0)}
     assert comparison.flips == comparison.vault_changes == comparison.config_changes == ()
     assert comparison.golden == GoldenChanges()
 
@@ -361,7 +361,7 @@ def test_swapping_the_sides(one: Scorecard, other: Scorecard) -> None:
     forth, back = compared(one, other), compared(other, one)
     for row, mirror in zip(sorted(forth.deltas, key=place), sorted(back.deltas, key=place), strict=True):
         assert place(row) == place(mirror)
-        assert (row.lost, row.gained) == (mirror.gained, mirror.lost)
+        assert (row.regressed, row.improved) == (mirror.improved, mirror.regressed)
         assert (row.delta is None) == (mirror.delta is None)
         assert row.delta is None or row.delta == -(mirror.delta or 0.0)
     swap = {"broke": "fixed", "fixed": "broke"}

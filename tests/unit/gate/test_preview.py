@@ -181,7 +181,7 @@ def test_advisory_rows() -> None:
         slices={"hybrid": {"overall": {"hit_at_1": make_metric(0.75, 8), "precision_at_1": make_metric(0.1, 8)}}}
     )
     (row,) = preview.advisory_rows(counted, change)
-    assert (row.metric, row.baseline.n, row.current.n, row.delta, row.lost) == ("hit_at_1", 4, 8, 0.25, None)
+    assert (row.metric, row.baseline.n, row.current.n, row.delta, row.regressed) == ("hit_at_1", 4, 8, 0.25, None)
 
 
 def test_preview_is_empty_only_without_anything_in_it() -> None:

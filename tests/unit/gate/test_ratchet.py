@@ -89,10 +89,10 @@ def test_other_questions_lower_the_best_only_with_a_record() -> None:
         on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada"
     )
     after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
-    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
+    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", rebased=moved)
     assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
     assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
-    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").moved
+    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").rebased
     assert less is not None
     assert (less.before, less.after, less.reason) == (0.1, pytest.approx(0.2), "other questions")
 
@@ -101,7 +101,7 @@ def test_other_questions_do_not_hide_small_drops() -> None:
     """Small drops over the shared questions are added, whatever the new ones do to the mean."""
     entry = RatchetEntry(best=0.8, drops=0.0, since="2026-01-01")
     after = onto(entry, (0.8, 0.8), (0.77, 1.0))
-    assert (after.best, after.drops, after.since, after.moved) == (0.8, pytest.approx(0.03), "2026-01-01", None)
+    assert (after.best, after.drops, after.since, after.rebased) == (0.8, pytest.approx(0.03), "2026-01-01", None)
 
 
 def test_large_drop_among_other_questions() -> None:
@@ -109,13 +109,13 @@ def test_large_drop_among_other_questions() -> None:
     after = onto(RatchetEntry(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.9))
     assert after.lowered is not None
     assert (after.best, after.lowered.before, after.lowered.after) == (pytest.approx(0.8), 0.8, 0.7)
-    assert after.moved is None
+    assert after.rebased is None
     after = onto(RatchetEntry(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.1))
     assert after.lowered is not None
-    assert after.moved is not None
+    assert after.rebased is not None
     assert (after.lowered.before, after.lowered.after) == (0.8, 0.7)
-    assert (after.moved.before, after.moved.after) == (0.7, pytest.approx(0.4))
-    assert after.best == after.moved.after
+    assert (after.rebased.before, after.rebased.after) == (0.7, pytest.approx(0.4))
+    assert after.best == after.rebased.after
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def thinned(now: int) -> Delta:
     return replace(SAME, current=make_metric(0.8, now, unscored=10 - now))
 
 
-def lapsed(count: int) -> Delta:
+def unpaired(count: int) -> Delta:
     """Build a delta over ten cases of a metric that applied to so many more in the baseline."""
-    return replace(SAME, lapsed=count)
+    return replace(SAME, unpaired=count)
 
 
 def with_gated(*deltas: Delta, **fields: Any) -> Comparison:
@@ -108,17 +108,17 @@ CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
         pytest.param(rate(0.1, 0.26), CEILING, "below floor", id="above-ceiling"),
         pytest.param(rate(0.1, 0.25), CEILING, "within", id="exactly-at-ceiling"),
         pytest.param(
-            make_delta(0.8, 0.8, whole=make_metric(0.74, 20)), FLOOR, "below floor", id="below-over-all-cases"
+            make_delta(0.8, 0.8, full_run=make_metric(0.74, 20)), FLOOR, "below floor", id="below-over-all-cases"
         ),
-        pytest.param(make_delta(0.8, 0.74, whole=make_metric(0.75, 20)), FLOOR, "within", id="above-over-all-cases"),
+        pytest.param(make_delta(0.8, 0.74, full_run=make_metric(0.75, 20)), FLOOR, "within", id="above-over-all-cases"),
         pytest.param(
-            make_delta(0.8, None, whole=make_metric(0.74, 20)), FLOOR, "vanished", id="below-but-not-compared"
-        ),
-        pytest.param(
-            make_delta(None, None, whole=make_metric(0.7, 5)), FLOOR, "below floor", id="below-in-added-cases"
+            make_delta(0.8, None, full_run=make_metric(0.74, 20)), FLOOR, "vanished", id="below-but-not-compared"
         ),
         pytest.param(
-            rate(0.1, 0.1, whole=make_metric(0.26, direction="lower")), CEILING, "below floor", id="above-all"
+            make_delta(None, None, full_run=make_metric(0.7, 5)), FLOOR, "below floor", id="below-in-added-cases"
+        ),
+        pytest.param(
+            rate(0.1, 0.1, full_run=make_metric(0.26, direction="lower")), CEILING, "below floor", id="above-all"
         ),
         pytest.param(make_delta(0.8, float("nan")), PLAIN, "worse", id="nan-is-never-green"),
         pytest.param(make_delta(0.8, float("nan")), FLOOR, "below floor", id="nan-is-never-above-a-floor"),
@@ -130,7 +130,7 @@ CEILING = Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=0.25)})
         pytest.param(emptied(metric="ndcg_at_7"), PLAIN, "vanished", id="vanished-mode-though-not-gated"),
         pytest.param(slice_delta(n=10), PLAIN, "worse", id="slice-large-enough"),
         pytest.param(slice_delta(n=9), PLAIN, "not gated", id="slice-too-small"),
-        pytest.param(slice_delta(n=5, lapsed=5), PLAIN, "worse", id="slice-large-enough-in-the-baseline"),
+        pytest.param(slice_delta(n=5, unpaired=5), PLAIN, "worse", id="slice-large-enough-in-the-baseline"),
         pytest.param(slice_delta(n=99), Gate(slices="off"), "not gated", id="slices-off"),
     ],
 )
@@ -330,8 +330,10 @@ SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
         ),
         pytest.param(make_comparison(thinned(5)), PLAIN, [], id="metric-covers-half"),
         pytest.param(make_comparison(thinned(4)), PLAIN, ["fewer-scored"], id="metric-covers-less-than-half"),
-        pytest.param(make_comparison(lapsed(10)), PLAIN, [], id="metric-is-compared-over-half"),
-        pytest.param(make_comparison(lapsed(11)), PLAIN, ["fewer-scored"], id="metric-is-compared-over-less-than-half"),
+        pytest.param(make_comparison(unpaired(10)), PLAIN, [], id="metric-is-compared-over-half"),
+        pytest.param(
+            make_comparison(unpaired(11)), PLAIN, ["fewer-scored"], id="metric-is-compared-over-less-than-half"
+        ),
         pytest.param(with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"], id="not-asked"),
         pytest.param(
             with_gated(not_asked=(("hybrid", "q2"),)), Gate(on_removed_cases="warn"), ["not-asked"], id="not-asked-warn"
@@ -621,16 +623,16 @@ def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
         ),
         pytest.param(thinned(1), PLAIN, "hit_at_5 (hybrid) applies to 1 case, in the baseline to 10", id="thinned"),
         pytest.param(
-            lapsed(15), PLAIN, "hit_at_5 (hybrid) applies to 10 of the 25 cases it applied to before", id="lapsed"
+            unpaired(15), PLAIN, "hit_at_5 (hybrid) applies to 10 of the 25 cases it applied to before", id="lapsed"
         ),
         pytest.param(
-            replace(emptied(), current=make_metric(None, 0, unscored=10), lapsed=10, whole=make_metric(0.8, 4)),
+            replace(emptied(), current=make_metric(None, 0, unscored=10), unpaired=10, full_run=make_metric(0.8, 4)),
             PLAIN,
             "hit_at_5 (hybrid) has a value in none of the cases it had one in before, only in others",
             id="only-elsewhere",
         ),
         pytest.param(
-            make_delta(1.0, 1.0, whole=make_metric(0.5, 48)),
+            make_delta(1.0, 1.0, full_run=make_metric(0.5, 48)),
             FLOOR,
             "hit_at_5 (hybrid) is 0.5000 over all 48 cases, compared or not, beyond its floor 0.75",
             id="below-floor-over-all",

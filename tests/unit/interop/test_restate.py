@@ -73,7 +73,7 @@ def test_loss_against_means_that_count_unanswerable_questions(held: Baseline) ->
     verdict, row = judged(measured(27), held)
     assert row is not None
     assert (row.baseline.value, row.current.value, row.current.n) == (0.70, 0.54, 50)
-    assert row.own.value == pytest.approx(27 / 35)
+    assert row.run_value.value == pytest.approx(27 / 35)
     assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
 
 

@@ -14,8 +14,10 @@ from builders import (
     make_chunk,
     make_chunks,
     make_config,
+    make_delta,
     make_failure,
     make_labelled,
+    make_metric,
     make_response,
     make_result,
     make_run,
@@ -28,6 +30,7 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
+from raggate.models.verdict import Preview, ReportContext, SourceLine
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
 
@@ -405,6 +408,23 @@ def test_hostile_configuration(tmp_path: Path, path: tuple[str, ...], value: obj
         run_directory.read(tmp_path)
     assert caught.value.message.startswith(f"the configuration stored with run run-1 cannot be read: {message}")
     assert "\n" not in caught.value.message
+
+
+def test_context_keeps_its_keys(tmp_path: Path) -> None:
+    """What stands beside a run is read again as it was written, under the keys that earlier versions have."""
+    row = make_delta(regressed=2, improved=1, unpaired=3, full_run=make_metric(0.75, 12))
+    context = ReportContext(
+        source_lines={"q1": SourceLine(path="vault/a.md", line=7)},
+        preview=Preview(loosened=("gate.tolerance",), rows=(row,)),
+        first_run=True,
+        expired_waivers_resolved=True,
+    )
+    run_directory.write_context(tmp_path, context)
+    stored = json.loads((tmp_path / run_directory.CONTEXT_FILE).read_text())
+    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled"}
+    assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
+    assert stored["preview"]["rows"][0]["whole"]["n"] == 12
+    assert run_directory.read_context(tmp_path) == context
 
 
 def test_trusted_configuration(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
 @pytest.mark.parametrize(("value", "written"), [(0.4, "1.0000 (all 48: 0.4000)"), (1.0, "1.0000"), (None, "1.0000")])
 def test_value_over_all_stands_beside_the_compared_one(value: float | None, written: str) -> None:
     """Where the run's own value over all its cases is another than the one compared, both are told."""
-    assert formatting.now(make_delta(1.0, 1.0, whole=make_metric(value, 48))) == written
+    assert formatting.now(make_delta(1.0, 1.0, full_run=make_metric(value, 48))) == written
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_value_over_all_stands_beside_the_compared_one(value: float | None, writ
 )
 def test_cases(lost: int | None, gained: int | None, written: str) -> None:
     """Next to a value stands how many cases it covers and how many of them moved, if any did."""
-    assert formatting.cases(make_delta(lost=lost, gained=gained)) == written
+    assert formatting.cases(make_delta(regressed=lost, improved=gained)) == written
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_waived_row_is_no_cause() -> None:
 def test_a_value_that_stands_for_other_questions() -> None:
     """A mean that did not move tells all the same how many questions got worse and how many better."""
     found = review("pass")
-    rows = tuple(replace(row, delta=replace(row.delta, lost=5, gained=5)) for row in found.verdict.rows)
+    rows = tuple(replace(row, delta=replace(row.delta, regressed=5, improved=5)) for row in found.verdict.rows)
     moved = replace(found, verdict=replace(found.verdict, rows=rows))
     assert "5&nbsp;worse" not in metric_tables.unmoved(found, now="now").variants[0]
     assert "5&nbsp;worse,&nbsp;5&nbsp;better |" in metric_tables.unmoved(moved, now="now").variants[0]
@@ -142,7 +142,7 @@ def test_an_improvement_is_worth_promoting(gained: int, lost: int, *, offered: b
     """A gain that chance gives in at most one of twenty cases comes with the advice to promote it after the merge."""
     found = passing()
     best = next(row for row in found.verdict.rows if row.gated and row.delta.slice == "overall")
-    better = replace(best, status="better", delta=replace(best.delta, delta=0.1, gained=gained, lost=lost))
+    better = replace(best, status="better", delta=replace(best.delta, delta=0.1, improved=gained, regressed=lost))
     rows = tuple(better if row is best else row for row in found.verdict.rows)
     page = markdown.render(replace(found, verdict=replace(found.verdict, rows=rows)))
     assert ("raggate promote" in page) is offered
