@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, NoReturn
+from typing import Any
 
 import httpx
 
@@ -15,9 +15,11 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
+from raggate.service.adapters.json_fields import entries, optional_text, refuse, required_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import jsonio
-from raggate.text.quote import cut, quoted
+from raggate.text.field_paths import ABSENT
+from raggate.text.quote import quoted
 
 MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
@@ -30,7 +32,6 @@ _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 _COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
 _TEXTS = ("chunk_id", "rel_path", "heading_path", "text")
 _PLAIN = (int, float, str)
-_ABSENT: Any = object()
 
 
 class AskAdapter:
@@ -113,26 +114,24 @@ class AskAdapter:
             found = quoted(body[:400].decode("utf-8", "replace"), limit=60)
             raise ValueError(f"the body: expected JSON, found {found}: {error}") from None
         if type(root) is not dict:
-            _refuse("the body", "a mapping", root)
+            refuse("the body", "a mapping", root)
         if (debug := root.get("debug")) is None:
             raise ValueError("debug: found nothing; the API must honour ?debug=true, or nothing can be scored")
         if type(debug) is not dict:
-            _refuse("debug", "a mapping", debug)
-        answer = root.get("answer", _ABSENT)
-        if type(answer) is not str and not (retrieval_only and (answer is None or answer is _ABSENT)):
-            _refuse("answer", "text", answer)
+            refuse("debug", "a mapping", debug)
+        answer = optional_text(root, "answer") if retrieval_only else required_text(root, "answer")
         abstained = root.get("abstained")
         if abstained is not None and type(abstained) is not bool:
-            _refuse("abstained", "true or false", abstained)
+            refuse("abstained", "true or false", abstained)
         latency = _latency(debug)
         return Response(
-            chunks=self._chunks(debug.get("retrieved_chunks", _ABSENT), case),
+            chunks=self._chunks(debug.get("retrieved_chunks", ABSENT), case),
             # an API that does not know ?retrieval_only answers all the same; that it did is kept, and no text
             answer=None if retrieval_only else answer,
             unasked=retrieval_only and generated(answer, latency, abstained=bool(abstained)),
-            references=_references(root.get("references", _ABSENT), optional=retrieval_only),
+            references=_references(root.get("references", ABSENT), optional=retrieval_only),
             abstained=bool(abstained),
-            abstain_reason=_optional_text(root, "abstain_reason", "abstain_reason") or None,
+            abstain_reason=optional_text(root, "abstain_reason") or None,
             selected_folders=_folders(debug, "selected_folders"),
             available_folders=_folders(debug, "available_folders"),
             latency=latency,
@@ -140,7 +139,7 @@ class AskAdapter:
         )
 
     def _chunks(self, raw: Any, case: Case) -> tuple[Chunk, ...]:
-        items = _list(raw, "debug.retrieved_chunks", MAX_ENTRIES)
+        items = entries(raw, "debug.retrieved_chunks", MAX_ENTRIES)
         prefixes = self._prefixes
         if len(case.vaults) == 1:
             # what a question is limited to is what it mostly finds, so its vault is tried first
@@ -148,20 +147,20 @@ class AskAdapter:
         chunks = []
         for position, item in enumerate(items):
             if type(item) is not dict:
-                _refuse(f"debug.retrieved_chunks[{position}]", "a mapping", item)
+                refuse(f"debug.retrieved_chunks[{position}]", "a mapping", item)
             get: Any = item.get
             chunk_id, rel_path, heading_path, text = map(get, _TEXTS)
             if not (type(chunk_id) is type(rel_path) is type(heading_path) is type(text) is str):
                 for name in _TEXTS:
-                    _text(item, name, f"debug.retrieved_chunks[{position}]")
+                    required_text(item, name, f"debug.retrieved_chunks[{position}]")
             rank = get("rank")
             if rank is not None and type(rank) is not int:
-                _refuse(f"debug.retrieved_chunks[{position}].rank", "a whole number", rank)
+                refuse(f"debug.retrieved_chunks[{position}].rank", "a whole number", rank)
             vault = get("vault")
             if vault is None:
                 vault = _vault_of(chunk_id, f"{rel_path}|{heading_path}|{text}".encode(), prefixes)
             elif type(vault) is not str:
-                _refuse(f"debug.retrieved_chunks[{position}].vault", "text", vault)
+                refuse(f"debug.retrieved_chunks[{position}].vault", "text", vault)
             chunks.append(
                 Chunk(
                     chunk_id=chunk_id,
@@ -191,21 +190,21 @@ def _score(item: dict[str, Any], name: str, position: int) -> float | None:
     if type(value) is float or value is None:
         return value  # finite: the JSON reader refuses numbers beyond a double
     if type(value) is not int:
-        _refuse(f"debug.retrieved_chunks[{position}].{name}", "a number", value)
+        refuse(f"debug.retrieved_chunks[{position}].{name}", "a number", value)
     return float(value)
 
 
 def _references(raw: Any, *, optional: bool) -> tuple[Reference, ...]:
-    if optional and (raw is None or raw is _ABSENT):
+    if optional and (raw is None or raw is ABSENT):
         return ()
     references = []
-    for position, item in enumerate(_list(raw, "references", MAX_ENTRIES)):
+    for position, item in enumerate(entries(raw, "references", MAX_ENTRIES)):
         where = f"references[{position}]"
         if type(item) is not dict:
-            _refuse(where, "a mapping", item)
-        if type(index := item.get("chunk_index", _ABSENT)) is not int:
-            _refuse(f"{where}.chunk_index", "a whole number", index)
-        texts = {name: _text(item, name, where) for name in ("vault", "rel_path", "heading_path")}
+            refuse(where, "a mapping", item)
+        if type(index := item.get("chunk_index", ABSENT)) is not int:
+            refuse(f"{where}.chunk_index", "a whole number", index)
+        texts = {name: required_text(item, name, where) for name in ("vault", "rel_path", "heading_path")}
         references.append(Reference(**texts, chunk_index=index))
     return tuple(references)
 
@@ -215,10 +214,10 @@ def _folders(debug: dict[str, Any], name: str) -> tuple[str, ...] | None:
     if selection.get(name) is None:
         return None
     where = f"debug.folder_selection.{name}"
-    items = _list(selection[name], where, MAX_FOLDERS)
+    items = entries(selection[name], where, MAX_FOLDERS)
     for position, item in enumerate(items):
         if type(item) is not str:
-            _refuse(f"{where}[{position}]", "text", item)
+            refuse(f"{where}[{position}]", "text", item)
     return tuple(items)
 
 
@@ -237,9 +236,9 @@ def _coverage(debug: dict[str, Any]) -> dict[str, Any] | None:
     for name in _COUNTS:
         value = raw.get(name)
         if value is not None and (type(value) is not int or value < 0):
-            _refuse(f"debug.indexing_coverage.{name}", "a whole number, 0 or more", value)
+            refuse(f"debug.indexing_coverage.{name}", "a whole number, 0 or more", value)
     for name in ("chunker_version", "index_version"):
-        _optional_text(raw, name, f"debug.indexing_coverage.{name}")
+        optional_text(raw, name, "debug.indexing_coverage")
     if len(raw) > MAX_COVERAGE:
         raise ValueError(f"debug.indexing_coverage: expected at most {MAX_COVERAGE} entries, found {len(raw)}")
     return {name: value for name, value in raw.items() if type(value) in _PLAIN or _is_flat(value)}
@@ -249,43 +248,8 @@ def _is_flat(value: Any) -> bool:
     return type(value) is dict and len(value) <= MAX_COVERAGE and all(type(item) in _PLAIN for item in value.values())
 
 
-def _list(raw: Any, where: str, limit: int) -> list[Any]:
-    if type(raw) is not list:
-        _refuse(where, "a list", raw)
-    items: list[Any] = raw
-    if len(items) > limit:
-        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
-    return items
-
-
 def _optional_mapping(debug: dict[str, Any], name: str) -> dict[str, Any] | None:
     value = debug.get(name)
     if value is not None and type(value) is not dict:
-        _refuse(f"debug.{name}", "a mapping", value)
+        refuse(f"debug.{name}", "a mapping", value)
     return value
-
-
-def _text(item: dict[str, Any], name: str, where: str) -> str:
-    value = item.get(name, _ABSENT)
-    if type(value) is not str:
-        _refuse(f"{where}.{name}", "text", value)
-    return value
-
-
-def _optional_text(item: dict[str, Any], name: str, where: str) -> str | None:
-    value = item.get(name)
-    if value is not None and type(value) is not str:
-        _refuse(where, "text", value)
-    return value
-
-
-def _refuse(where: str, expected: str, found: Any) -> NoReturn:
-    raise ValueError(f"{where}: expected {expected}, found {_shown(found)}")
-
-
-def _shown(found: Any) -> str:
-    if found is _ABSENT:
-        return "nothing"
-    if isinstance(found, list):
-        return "a list"
-    return "a mapping" if isinstance(found, dict) else cut(jsonio.dumps(found).decode(), limit=60)

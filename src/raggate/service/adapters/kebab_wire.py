@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response
+from raggate.service.adapters.json_fields import entries, optional_text, refuse, required_text
 from raggate.text.anchors import written
-from raggate.text.jsonio import dumps, loads
+from raggate.text.field_paths import ABSENT
+from raggate.text.jsonio import loads
 from raggate.text.quote import cut, quoted
 
 MAX_HITS = 1_000
@@ -19,7 +21,6 @@ MAJOR = 1
 _VERSION = re.compile(r"([a-z_]{1,60})\.v([0-9]{1,6})(?:\.[0-9]{1,6})?")
 _KINDS: dict[str, FailureKind] = {"timeout": "timeout", "model_unreachable": "connection"}
 _VERSIONS = ("chunker_version", "index_version")
-_ABSENT: Any = object()
 
 
 class Refused(ValueError):
@@ -50,7 +51,7 @@ def parse_bulk_item(line: bytes, question: str) -> Response:
     _check_version(item, "bulk_search_item", "the line")
     echo = item.get("query")
     if not isinstance(echo, dict) or echo.get("query") != question:
-        _refuse("query", "the question that was asked in this place", echo)
+        refuse("query", "the question that was asked in this place", echo)
     error, response = item.get("error"), item.get("response")
     if error is not None:
         raise Refused(_failure(error, "error"))
@@ -65,16 +66,16 @@ def parse_answer(data: bytes, retrieved: Response) -> Response:
     """
     root = _object(data)
     _check_version(root, "answer", "the output")
-    grounded = root.get("grounded", _ABSENT)
+    grounded = root.get("grounded", ABSENT)
     if type(grounded) is not bool:
-        _refuse("grounded", "true or false", grounded)
-    reason = _optional_text(root, "refusal_reason", "refusal_reason")
+        refuse("grounded", "true or false", grounded)
+    reason = optional_text(root, "refusal_reason")
     return replace(
         retrieved,
-        answer=_text(root, "answer", "answer"),
+        answer=required_text(root, "answer"),
         references=tuple(
             _reference(item, f"citations[{position}]")
-            for position, item in enumerate(_list(root.get("citations", _ABSENT), "citations", MAX_CITATIONS))
+            for position, item in enumerate(entries(root.get("citations", ABSENT), "citations", MAX_CITATIONS))
         ),
         abstained=not grounded,
         abstain_reason=reason,
@@ -102,11 +103,11 @@ def find_error(errors: bytes) -> Failure | None:
 
 def _failure(raw: Any, where: str) -> Failure:
     if not isinstance(raw, dict):
-        _refuse(where, "a mapping", raw)
+        refuse(where, "a mapping", raw)
     if "schema_version" in raw:  # inside an item the error may go without
         _check_version(raw, "error", where)
-    code = _text(raw, "code", f"{where}.code")
-    message = f"kebab: {cut(code, limit=60)}: {cut(_text(raw, 'message', f'{where}.message'))}"
+    code = required_text(raw, "code", where)
+    message = f"kebab: {cut(code, limit=60)}: {cut(required_text(raw, 'message', where))}"
     hint = raw.get("hint")
     if isinstance(hint, str) and hint.strip():
         message += f" ({cut(hint, limit=120)})"
@@ -115,14 +116,14 @@ def _failure(raw: Any, where: str) -> Failure:
 
 def _search(root: Any, where: str) -> Response:
     if not isinstance(root, dict):
-        _refuse(where, "a mapping", root)
+        refuse(where, "a mapping", root)
     if "schema_version" in root or where == "the output":
         _check_version(root, "search_response", where)
-    hits = _list(root.get("hits", _ABSENT), "hits", MAX_HITS)
+    hits = entries(root.get("hits", ABSENT), "hits", MAX_HITS)
     chunks = tuple(_chunk(item, f"hits[{position}]") for position, item in enumerate(hits))
     versions = {}
     for name in _VERSIONS:
-        said = {_optional_text(item, name, f"hits[{position}].{name}") for position, item in enumerate(hits)}
+        said = {optional_text(item, name, f"hits[{position}]") for position, item in enumerate(hits)}
         if len(said) == 1 and (only := said.pop()):
             versions[name] = only
     return Response(chunks=chunks, coverage=versions or None)
@@ -130,51 +131,51 @@ def _search(root: Any, where: str) -> Response:
 
 def _chunk(item: Any, where: str) -> Chunk:
     if not isinstance(item, dict):
-        _refuse(where, "a mapping", item)
+        refuse(where, "a mapping", item)
     if "schema_version" in item:
         _check_version(item, "search_hit", where)
-    rank = item.get("rank", _ABSENT)
+    rank = item.get("rank", ABSENT)
     if type(rank) is not int or rank < 1:
-        _refuse(f"{where}.rank", "a whole number from 1", rank)
-    headings = _list(item.get("heading_path", []), f"{where}.heading_path", MAX_HITS)
+        refuse(f"{where}.rank", "a whole number from 1", rank)
+    headings = entries(item.get("heading_path", []), f"{where}.heading_path", MAX_HITS)
     for part in headings:
         if type(part) is not str:
-            _refuse(f"{where}.heading_path", "a list of texts", part)
+            refuse(f"{where}.heading_path", "a list of texts", part)
     scores = item.get("retrieval") or {}
     if not isinstance(scores, dict):
-        _refuse(f"{where}.retrieval", "a mapping", scores)
+        refuse(f"{where}.retrieval", "a mapping", scores)
     final = item.get("score", scores.get("fusion_score"))
     return Chunk(
-        chunk_id=_text(item, "chunk_id", f"{where}.chunk_id"),
-        rel_path=_text(item, "doc_path", f"{where}.doc_path"),
+        chunk_id=required_text(item, "chunk_id", where),
+        rel_path=required_text(item, "doc_path", where),
         heading_path=written(tuple(headings)),
-        text=_text(item, "snippet", f"{where}.snippet"),
+        text=required_text(item, "snippet", where),
         rank=rank,
         score_final=_number(final, f"{where}.score"),
         score_vector=_number(scores.get("vector_score"), f"{where}.retrieval.vector_score"),
         score_lexical=_number(scores.get("lexical_score"), f"{where}.retrieval.lexical_score"),
-        doc_id=_text(item, "doc_id", f"{where}.doc_id"),
+        doc_id=required_text(item, "doc_id", where),
     )
 
 
 def _reference(item: Any, where: str) -> Reference:
     citation = item.get("citation") if isinstance(item, dict) else None
     if not isinstance(citation, dict):
-        _refuse(f"{where}.citation", "a mapping", citation)
+        refuse(f"{where}.citation", "a mapping", citation)
     section = citation.get("section")
     return Reference(
         vault="",
-        rel_path=_text(citation, "path", f"{where}.citation.path"),
+        rel_path=required_text(citation, "path", f"{where}.citation"),
         heading_path=section if isinstance(section, str) else "",
         chunk_index=0,
     )
 
 
 def _check_version(root: dict[str, Any], name: str, where: str) -> None:
-    said = root.get("schema_version", _ABSENT)
+    said = root.get("schema_version", ABSENT)
     found = _VERSION.fullmatch(said) if isinstance(said, str) else None
     if found is None or found[1] != name:
-        _refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", said)
+        refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", said)
     if int(found[2]) != MAJOR:
         raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(said)}")
 
@@ -186,39 +187,14 @@ def _object(data: bytes) -> dict[str, Any]:
         found = quoted(data[:400].decode("utf-8", "replace"), limit=60)
         raise ValueError(f"expected JSON, found {found}: {error}") from None
     if not isinstance(root, dict):
-        _refuse("the output", "a mapping", root)
+        refuse("the output", "a mapping", root)
     result: dict[str, Any] = root
     return result
-
-
-def _list(raw: Any, where: str, limit: int) -> list[Any]:
-    if not isinstance(raw, list):
-        _refuse(where, "a list", raw)
-    items: list[Any] = raw
-    if len(items) > limit:
-        raise ValueError(f"{where}: expected at most {limit} entries, found {len(items)}")
-    return items
-
-
-def _text(item: dict[str, Any], name: str, where: str) -> str:
-    value = item.get(name, _ABSENT)
-    if type(value) is not str:
-        _refuse(where, "text", value)
-    return str(value)
-
-
-def _optional_text(item: dict[str, Any], name: str, where: str) -> str | None:
-    return None if item.get(name) is None else _text(item, name, where)
 
 
 def _number(value: Any, where: str) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not math.isfinite(value):
-        _refuse(where, "a number", value)
+        refuse(where, "a number", value)
     return float(value)
-
-
-def _refuse(where: str, expected: str, found: Any) -> NoReturn:
-    shown = "nothing" if found is _ABSENT else cut(dumps(found).decode(), limit=60)
-    raise ValueError(f"{where}: expected {expected}, found {shown}")
