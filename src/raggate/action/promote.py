@@ -36,7 +36,9 @@ from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
 from raggate.reports.markup import link
 from raggate.scoring import score
-from raggate.text.escape import log_line, plain
+from raggate.text.escape import markdown as safe
+from raggate.text.escape import plain
+from raggate.text.quote import cut, quoted
 
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
@@ -121,15 +123,15 @@ def _target(inputs: Mapping[str, str], event: Event, github: GitHub, runner: Run
     target = event.default_branch or commits.default_branch(github, event.repository)
     if event.head_ref != target:
         raise UsageError(
-            f"this workflow was started on {plain(event.head_ref)!r}; a baseline is promoted on {plain(target)!r} only",
-            hint=f"Choose the branch {plain(target)} where the workflow is started.",
+            f"this workflow was started on {quoted(event.head_ref)}; a baseline is promoted on {quoted(target)} only",
+            hint=f"Choose the branch {cut(target)} where the workflow is started.",
         )
     config = runner.workspace / inputs["config"]
     if not config.resolve().is_relative_to(runner.workspace.resolve()):
-        raise UsageError(f"input 'config': {log_line(inputs['config'])!r} lies outside the workspace")
+        raise UsageError(f"input 'config': {quoted(inputs['config'])} lies outside the workspace")
     head = commits.head_of(github, event.repository, target)
     if head is None:
-        raise CannotTell(f"there is no branch {plain(target)!r} in {event.repository}")
+        raise CannotTell(f"there is no branch {quoted(target)} in {event.repository}")
     return TargetBranch(
         workspace=runner.workspace, config=config, prefix=prefix_of(config, runner.workspace), target=target, head=head
     )
@@ -144,7 +146,7 @@ def _check_checkout(branch: TargetBranch) -> None:
     there = sources.head(branch.config.parent, sources.Remote(workspace=branch.workspace)).commit
     if there != branch.head:
         raise CannotTell(
-            f"the checkout is at {plain(str(there), limit=12)}, and {plain(branch.target)} is at {branch.head[:12]}: "
+            f"the checkout is at {cut(there, limit=12)}, and {cut(branch.target)} is at {branch.head[:12]}: "
             "only the head of the branch is promoted",
             hint="Somebody may have pushed meanwhile. Start the workflow again.",
         )
@@ -287,14 +289,15 @@ def _report(result: PullRequestResult, change: Change, state: StepState, links: 
         "created": "A pull request proposes the baseline",
         "updated": "The open pull request proposes this baseline now",
         "unchanged": "The open pull request proposes this baseline already",
-        "committed": f"The baseline was committed onto {plain(change.target)}",
-        "nothing": f"The baseline on {plain(change.target)} is this one already: nothing was written",
+        "committed": f"The baseline was committed onto {cut(change.target)}",
+        "nothing": f"The baseline on {cut(change.target)} is this one already: nothing was written",
     }[result.state]
     for line in (f"{sentence}{': ' + result.url if result.url else ''}", *result.notes):
         console.say(line)
     if commit is not None and not commit.verified:
         steps.warn("the commit is not verified", f"GitHub did not sign {commit.sha[:12]}: {commit.reason}")
-    lines = [link(sentence, result.url, links) + ".", *(plain(note, limit=500) for note in result.notes)]
+    notes = [safe(note, limit=500, middle=True) for note in result.notes]
+    lines = [link(safe(sentence), result.url, links) + ".", *notes]
     state.summary = "> [!NOTE]\n" + "<br>\n".join(f"> {line}" for line in lines) + "\n\n"
 
 

@@ -9,7 +9,7 @@ from typing import Self
 
 from raggate.errors import UsageError
 from raggate.gate.promote import Terms
-from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 MOST_REASON = 500
 """Characters."""
@@ -56,7 +56,7 @@ class PromoteInputs:
         if not reason or len(reason) > MOST_REASON or not reason.isprintable():
             raise UsageError(
                 f"input 'reason': expected one line of 1 to {MOST_REASON} printable characters; "
-                f"found {len(reason)}: {plain(reason, limit=80)!r}",
+                f"found {len(reason)}: {quoted(reason, limit=80)}",
                 hint="It says why the baseline changes, and stays in the baseline and in git.",
             )
         if inputs["suite"] and not _SUITE.fullmatch(inputs["suite"]):
@@ -80,4 +80,4 @@ class PromoteInputs:
 
 
 def _unusable(inputs: Mapping[str, str], name: str, expected: str) -> UsageError:
-    return UsageError(f"input {name!r}: expected {expected}; found {plain(inputs[name], limit=80)!r}")
+    return UsageError(f"input {name!r}: expected {expected}; found {quoted(inputs[name], limit=80)}")

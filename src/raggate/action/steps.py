@@ -17,7 +17,8 @@ from raggate.github import bases
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
-from raggate.text.escape import log_line, plain
+from raggate.text.escape import plain
+from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.github.rest.client import GitHub
@@ -105,7 +106,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
     for name in ("config", "baseline", "out"):
         if not (workspace / inputs[name]).resolve().is_relative_to(workspace.resolve()):
             raise UsageError(
-                f"input {name!r}: {log_line(inputs[name])!r} lies outside the workspace",
+                f"input {name!r}: {quoted(inputs[name])} lies outside the workspace",
                 hint="Give a path relative to the workspace: what lies elsewhere belongs to the action's own "
                 "container, whose paths are not those of the other steps.",
             )

@@ -11,6 +11,7 @@ import click
 from raggate.cli import console
 from raggate.errors import UsageError
 from raggate.text.escape import log_line, plain
+from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -141,7 +142,7 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
     for name in metrics:
         if name not in names and any(revision.baseline for revision in history.revisions):
             raise UsageError(
-                f"--metric {plain(name)!r}: no version of {plain(history.path)} has it",
+                f"--metric {quoted(name)}: no version of {cut(history.path)} has it",
                 hint=f"Known: {', '.join(names)}.",
             )
 
