@@ -6,15 +6,13 @@ at the head of the target branch. Every refusal says which of them it was.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from raggate.errors import CannotTell, RaggateError
-from raggate.github import eligibility, workflow_files
+from raggate.errors import CannotTell, UsageError
+from raggate.github import eligibility, untrusted_run, workflow_files
 from raggate.github.rest import artifacts, commits
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.client import GitHub
@@ -23,7 +21,6 @@ from raggate.github.rest.failures import GitHubError
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
-from raggate.pipeline import run_directory
 from raggate.text.dates import days_between
 from raggate.text.numbers import fixed, setting
 from raggate.text.quote import cut, quoted
@@ -207,14 +204,10 @@ def _artifact(github: GitHub, record: Mapping[str, Any], selector: RunSelector) 
 def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
     if "results.jsonl" not in files:
         raise _refusal(selector, "its artifact holds no results: nothing was measured", hint=_AGAIN)
-    with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
-        directory = Path(scratch)
-        artifacts.write_run(files, directory)
-        try:
-            # where it was unpacked says nothing to anybody
-            return run_directory.read(directory, named=Path())
-        except RaggateError as error:
-            raise _refusal(selector, f"the run directory in its artifact cannot be read: {error.message}") from None
+    try:
+        return untrusted_run.read(files)
+    except UsageError as error:
+        raise _refusal(selector, f"the run directory in its artifact cannot be read: {error.message}") from None
 
 
 def _attempt(record: Mapping[str, Any]) -> int:

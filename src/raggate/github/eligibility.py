@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell
 from raggate.gate import promote
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import Baseline
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.pipeline import check
@@ -105,13 +104,4 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[O
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
     terms = replace(terms, permission=ALLOW)
-    return check.propose(run, trusted.config, terms, lambda: _present(trusted, terms, systems))
-
-
-def _present(trusted: Inputs, terms: promote.Terms, systems: Sequence[OtherSystem]) -> tuple[Baseline | None, str]:
-    try:
-        return check.read_baseline(trusted, systems), ""
-    except UsageError as error:
-        if terms.allow_regression and terms.reason:
-            return None, error.message
-        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {terms.permission}.") from None
+    return check.propose(run, trusted.config, terms, lambda: check.read_baseline(trusted, systems))

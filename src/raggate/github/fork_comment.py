@@ -32,14 +32,12 @@ from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, has_configu
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check, run_directory
+from raggate.pipeline import check
 from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
 from raggate.text.quote import cut, quoted
 
-_SCRATCH = "raggate-"
-_UNPACKED = Path()  # where an artifact was unpacked says nothing to anybody
 _HOOKS = ConfigHooks(adjust=lambda settings: settings, check=check_names)
 
 
@@ -238,7 +236,10 @@ def judge(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
         if not has_configuration(base):
             return without_verdict(_first_run(fork))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
-        with load_trusted(base, replace(_HOOKS, adjust=known)) as inputs, _scratch() as scratch:
+        with (
+            load_trusted(base, replace(_HOOKS, adjust=known)) as inputs,
+            tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch,
+        ):
             waivers.check_cases(inputs.config, inputs.golden, fork.config_name)
             files = _fetched(github, fork)
             if "results.jsonl" not in files:
@@ -249,10 +250,6 @@ def judge(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
             return StepOutcome(code=review.verdict.exit_code, review=review)
     except RaggateError as error:
         return without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(fork, base)))
-
-
-def _scratch() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix=_SCRATCH)
 
 
 def _suite(fork: ForkRun, base: InputSource) -> str:
@@ -285,16 +282,13 @@ def _fetched(github: GitHub, fork: ForkRun) -> Mapping[str, bytes]:
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
-    with _scratch() as scratch:
-        directory = Path(scratch)
-        artifacts.write_run(files, directory)
-        try:
-            return run_directory.read(directory, named=_UNPACKED, config=trusted)
-        except UsageError as error:
-            raise CannotTell(
-                f"the artifact cannot be read: {error.message}",
-                hint="Only a run directory is taken, as this version of raggate writes it.",
-            ) from None
+    try:
+        return untrusted_run.read(files, trusted)
+    except UsageError as error:
+        raise CannotTell(
+            f"the artifact cannot be read: {error.message}",
+            hint="Only a run directory is taken, as this version of raggate writes it.",
+        ) from None
 
 
 def _judged(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:

@@ -6,23 +6,31 @@ and no text of an artifact becomes a sentence of raggate's: its words stand in t
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell, ExitCode
+from raggate.github.rest import artifacts
 from raggate.models.provenance import Provenance
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult, Result, Run
+from raggate.pipeline import run_directory
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.numbers import fixed
 
 if TYPE_CHECKING:
+    from raggate.config.schema import Config
     from raggate.inputs.trusted import Inputs
+
+SCRATCH = "raggate-"
+"""How temporary directories are named."""
 
 MOST_MS = 86_400_000
 """The longest time that is taken of an artifact: a day."""
@@ -45,6 +53,21 @@ _NO_RESULTS = ("cannot tell", "The artifact holds no results, and does not say w
 # what the API told of its index while it was measured, beside what the inputs say
 _OF_THE_INDEX = ("index_version", "chunker_version")
 _UPDATE = "Update the branch, so that both are measured by the same files."
+
+
+def read(files: Mapping[str, bytes], config: Config | None = None) -> Run:
+    """Read the run directory that an artifact holds.
+
+    Args:
+        files: what is in it, by name; see `artifacts.write_run`.
+        config: as `run_directory.read` takes it.
+
+    Raises:
+        UsageError: when it cannot be read, naming the file but not where it was unpacked, which says nothing.
+    """
+    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
+        artifacts.write_run(files, Path(scratch))
+        return run_directory.read(Path(scratch), named=Path(), config=config)
 
 
 def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:

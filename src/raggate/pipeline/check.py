@@ -11,7 +11,7 @@ from pathlib import Path
 
 from raggate.config import schema
 from raggate.config.imported import RunConfig
-from raggate.errors import ExitCode, RaggateError
+from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import baseline as baseline_file
 from raggate.gate import compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
 from raggate.gate.other_systems import OtherSystem
@@ -197,7 +197,7 @@ def write_reports(directory: Path, review: Review) -> None:
 
 
 def propose(
-    run: Run, settings: RunConfig, terms: promote.Terms, present: Callable[[], tuple[Baseline | None, str]]
+    run: Run, settings: RunConfig, terms: promote.Terms, read: Callable[[], Baseline | None]
 ) -> BaselineCandidate:
     """Say what the baseline would be if a run became it.
 
@@ -205,22 +205,29 @@ def propose(
         run: the run.
         settings: the configuration whose policy counts.
         terms: why, by whom, and whether lower values are accepted.
-        present: reads the baseline there is, once the run is good enough; with why it cannot be read, or nothing.
+        read: reads the baseline there is, once the run is good enough; None when there is none.
 
     Raises:
         CannotTell: for a run that was not measured well enough.
-        UsageError: for a run that is worse and not accepted as that.
+        UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
     scorecard = score.score(run, settings.score.k)
     promote.refuse_unmeasured(run, scorecard, invariants.check_answers(run, settings.invariants), settings.gate)
-    held, problem = present()
+    present, problem = None, ""
+    try:
+        present = read()
+    except UsageError as error:
+        problem = error.message
+        if not (terms.allow_regression and terms.reason):
+            hint = f"Restore the file from git, or replace it: {terms.permission}."
+            raise UsageError(error.message, hint=hint) from None
     return promote.proposal(
         run,
         scorecard,
-        held,
+        present,
         settings.gate,
         terms,
-        incomparable=invariants.comparable(scorecard, held) if held else (),
+        incomparable=invariants.comparable(scorecard, present) if present else (),
         unreadable=problem,
     )
 

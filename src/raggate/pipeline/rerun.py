@@ -162,7 +162,11 @@ def promote_directory(
     target = request.baseline_file or request.root / settings.baseline_path
     if target.is_dir():
         raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")
-    proposal = check.propose(measured, settings, terms, lambda: _present(request, target, settings, terms))
+
+    def read() -> Baseline | None:
+        return _baseline_on_disk(target, str(target), settings, request.systems) if target.exists() else None
+
+    proposal = check.propose(measured, settings, terms, read)
     if not dry_run:
         write_atomic(target, proposal.data)
     return target, proposal
@@ -189,18 +193,6 @@ def _policy(request: Request, run: Run) -> RunConfig:
 def promotion_lines(proposal: BaselineCandidate) -> list[str]:
     """Say what a promotion changes, for a terminal."""
     return promote.table(proposal)
-
-
-def _present(request: Request, target: Path, settings: RunConfig, terms: promote.Terms) -> tuple[Baseline | None, str]:
-    """Read the baseline that is to be replaced, or say why it cannot be read where that is accepted."""
-    if not target.exists():
-        return None, ""
-    try:
-        return _baseline_on_disk(target, str(target), settings, request.systems), ""
-    except UsageError as error:
-        if terms.allow_regression and terms.reason:
-            return None, error.message
-        raise UsageError(error.message, hint=f"Restore the file from git, or replace it: {terms.permission}.") from None
 
 
 def _rejudge(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
