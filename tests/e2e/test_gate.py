@@ -97,7 +97,12 @@ def test_golden_set_has_what_it_promises() -> None:
     assert len(cases) >= 150
     assert {case["id"] for case in cases} == {case["id"] for case in json.loads(BASELINE.read_text())["cases"]}
     assert {case["category"] for case in cases} == {
-        *("factual", "reasoning", "multi_hop", "recency/conflict", "general", "adversarial")
+        "factual",
+        "reasoning",
+        "multi_hop",
+        "recency/conflict",
+        "general",
+        "adversarial",
     }
     assert {case["recency_conflict_rule"] for case in cases} == {None, "cite_newer", "acknowledge_both", "cite_both"}
     assert {vault for case in cases for vault in case["vaults"]} == {"personal", "work"}

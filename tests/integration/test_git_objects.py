@@ -394,7 +394,11 @@ class TestDiffering:
         (root / "vault/new/ä.md").write_text("x")
         (root / "vault/deep/er/b.md").write_text("# C\n")
         assert source.differing(paths) == (
-            *("baseline.json", "raggate.yml", "vault/a.md", "vault/deep/er/b.md", "vault/link.md"),
+            "baseline.json",
+            "raggate.yml",
+            "vault/a.md",
+            "vault/deep/er/b.md",
+            "vault/link.md",
             "vault/new/ä.md",
         )
 

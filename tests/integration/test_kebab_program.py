@@ -100,9 +100,7 @@ def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
     write_database(tmp_path / "k.sqlite", runs)
     project = Project(tmp_path)
     for name in runs:
-        done = project.command(
-            "kebab", "import", f"k.sqlite#{name}", "--golden", "g.yaml", "--out", f"runs/{name}"
-        )  # fmt: skip
+        done = project.command("kebab", "import", f"k.sqlite#{name}", "--golden", "g.yaml", "--out", f"runs/{name}")
         assert done.code == 0, done.err
     promoted = project.command("promote", "runs/run_a", "--reason", "the first")
     assert promoted.code == 0, promoted.err

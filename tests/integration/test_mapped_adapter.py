@@ -54,7 +54,7 @@ def ask(api: OtherApi, cases: Sequence[Case] = CASES, **changes: Any) -> tuple[R
     settings = Ask(retrieval_only=False, retries=0, give_up_after=1000)
     return suite.ask_all(
         cases, adapter(mapped(**changes)), Started(api.base_url), settings, on_result=lambda *_: None
-    ).results  # fmt: skip
+    ).results
 
 
 def failure(body: object, status: int = 200) -> tuple[str, str]:

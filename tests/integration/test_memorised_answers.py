@@ -71,7 +71,7 @@ def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
     refused = memorising.command("promote", str(memorising.last_run()))
     assert (refused.code, "indexing_coverage.index_version" in refused.err) == (2, True)
     accepted = memorising.command(
-        *("promote", str(memorising.last_run()), "--allow-regression", "--reason", "the API has no coverage any more")
+        "promote", str(memorising.last_run()), "--allow-regression", "--reason", "the API has no coverage any more"
     )
     assert accepted.code == 0, accepted.err
     assert memorising.command("check", FAKE_BEHAVIOUR="silent").code == 0

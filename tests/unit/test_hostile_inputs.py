@@ -117,7 +117,14 @@ def in_json(value: object) -> bytes:
 
 
 YAML_PIECES = (
-    *("vault: {v: notes}\n", "api: {url: 'http://h'}\n", "gate:\n  metrics: ", "waivers:\n", "- ", "? ", "&a ", "*a"),
+    "vault: {v: notes}\n",
+    "api: {url: 'http://h'}\n",
+    "gate:\n  metrics: ",
+    "waivers:\n",
+    "- ",
+    "? ",
+    "&a ",
+    "*a",
     *(
         "{",
         "}",

@@ -41,7 +41,8 @@ SHELVES = ("scoring/metrics", "service/adapters", "service/backends", "reports")
 PURE = ("scoring/", "gate/", "reports/", "text/anchors.py", "text/escape.py", "labels/", "inputs/note")
 IMPURE_FILES = {
     # the baseline file and its history in git
-    *("gate/baseline.py", "gate/history.py"),
+    "gate/baseline.py",
+    "gate/history.py",
     # a progress display is the one report that writes as it goes
     "reports/progress.py",
     # seeded: the same interval for the same seed
@@ -49,12 +50,22 @@ IMPURE_FILES = {
 }
 IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
 SINKS = (
-    *("cli/", "action/", "reports/", "github/runner/results.py", "github/rest/checks.py"),
+    "cli/",
+    "action/",
+    "reports/",
+    "github/runner/results.py",
+    "github/rest/checks.py",
     # what people say of a promotion goes into the baseline file, and its table to the terminal
     "gate/promote.py",
-    *("interop/terminal.py", "interop/helloworld/terminal.py", "interop/helloworld/summary.py"),
-    *("interop/kebab/report.py", "interop/kebab/command.py", "interop/substrate/command.py"),
-    *("interop/helloworld/command.py", "interop/convert_command.py", "interop/evaluate_command.py"),
+    "interop/terminal.py",
+    "interop/helloworld/terminal.py",
+    "interop/helloworld/summary.py",
+    "interop/kebab/report.py",
+    "interop/kebab/command.py",
+    "interop/substrate/command.py",
+    "interop/helloworld/command.py",
+    "interop/convert_command.py",
+    "interop/evaluate_command.py",
     "interop/export_command.py",
 )
 """What shows text to somebody, and so makes it harmless for its place."""

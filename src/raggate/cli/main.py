@@ -62,15 +62,23 @@ _API = ("api-image", "api-build", "api-url")
 def _options(*names: str) -> Callable[[F], F]:
     options: dict[str, Callable[[F], F]] = {
         "config": click.option(
-            "--config", "-c", "config_file", type=click.Path(path_type=Path), default=Path("raggate.yml"),
-            show_default=True, help="The configuration file.",
+            "--config",
+            "-c",
+            "config_file",
+            type=click.Path(path_type=Path),
+            default=Path("raggate.yml"),
+            show_default=True,
+            help="The configuration file.",
         ),
         "against": click.option(
-            "--against", metavar="REF",
+            "--against",
+            metavar="REF",
             help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
         ),
         "baseline": click.option(
-            "--baseline", "baseline_file", type=click.Path(path_type=Path),
+            "--baseline",
+            "baseline_file",
+            type=click.Path(path_type=Path),
             help="A baseline file in place of the configured one. --against takes one of the checkout from there.",
         ),
         "out": click.option("--out", type=click.Path(path_type=Path), help="Where run directories go."),
@@ -81,7 +89,7 @@ def _options(*names: str) -> Callable[[F], F]:
         "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
         "api-build": click.option("--api-build", metavar="DIR", help="Gate the API that this build context makes."),
         "api-url": click.option("--api-url", metavar="URL", help="Gate the API that runs here already."),
-    }  # fmt: skip
+    }
 
     def apply(function: F) -> F:
         for name in reversed(names):
@@ -137,9 +145,12 @@ def score(directory: Path, golden_file: Path | None) -> None:
     help="A baseline file or another run directory, in place of the baseline the run was held against.",
 )
 @click.option(
-    "--config", "-c", "policy_file", type=click.Path(path_type=Path),
+    "--config",
+    "-c",
+    "policy_file",
+    type=click.Path(path_type=Path),
     help="A configuration whose gate and invariants count, in place of those of the run.",
-)  # fmt: skip
+)
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
     """Compare a run directory again and decide. By another baseline or policy it is told in its folder `compared`."""
     from raggate.interop.systems import SYSTEMS
@@ -153,9 +164,13 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option(
-    "--format", "name", default="summary.md", show_default=True,
-    type=click.Choice(["summary.md", "verdict.json", "metrics.json"]), help="Which report.",
-)  # fmt: skip
+    "--format",
+    "name",
+    default="summary.md",
+    show_default=True,
+    type=click.Choice(["summary.md", "verdict.json", "metrics.json"]),
+    help="Which report.",
+)
 def report(directory: Path, name: str) -> None:
     """Render the reports of a run directory again from its data, and print one."""
     from raggate.interop.systems import SYSTEMS

@@ -66,14 +66,26 @@ def test_waivers_that_stand() -> None:
     """The waivers of the configuration are listed in page, file and comment, as they are beside a verdict."""
     waivers = (
         WaiverStatus(
-            metric="hit_at_5", case=None, mode=None, owner="ada", reason="reindexing", expires="2030-01-01",
-            state="active", days_left=20,
+            metric="hit_at_5",
+            case=None,
+            mode=None,
+            owner="ada",
+            reason="reindexing",
+            expires="2030-01-01",
+            state="active",
+            days_left=20,
         ),
         WaiverStatus(
-            metric=None, case="q1", mode="hybrid", owner="ben", reason="known", expires="2020-01-01",
-            state="expired", days_left=-9,
+            metric=None,
+            case="q1",
+            mode="hybrid",
+            owner="ben",
+            reason="known",
+            expires="2020-01-01",
+            state="expired",
+            days_left=-9,
         ),
-    )  # fmt: skip
+    )
     broken = RunFailure.of(CannotTell("it broke"), "notes", waivers, run_id="run-1")
     page = visible(failure.render_markdown(broken))
     assert "Waivers (2)⛔ expired: question q1 (hybrid): known (ben, until 2020-01-01)" in page

@@ -491,9 +491,25 @@ def test_a_bug_of_the_adapter_is_not_swallowed(bring_up):
 @pytest.mark.parametrize(
     "host",
     [
-        *("localhost", "LOCALHOST.", "localhost.localdomain", "ip6-loopback", "api.localhost"),
-        *("127.0.0.1", "127.1.2.3", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0", "0"),
-        *("[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1%25lo]"),
+        "localhost",
+        "LOCALHOST.",
+        "localhost.localdomain",
+        "ip6-loopback",
+        "api.localhost",
+        "127.0.0.1",
+        "127.1.2.3",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "0.0.0.0",
+        "0",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::1%25lo]",
     ],
 )
 def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:

@@ -21,7 +21,13 @@ from raggate.text.dates import days_between
 from raggate.text.quote import cut, quoted
 
 FILES = (
-    *("config.json", "golden.jsonl", "results.jsonl", "baseline.json", "aside.json", "metrics.json", "verdict.json"),
+    "config.json",
+    "golden.jsonl",
+    "results.jsonl",
+    "baseline.json",
+    "aside.json",
+    "metrics.json",
+    "verdict.json",
     "summary.md",
 )
 """The names that are taken; nothing else in an artifact is even unpacked."""

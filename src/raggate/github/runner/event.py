@@ -18,8 +18,14 @@ MOST_EVENT_BYTES = 32 << 20
 """GitHub sends no event larger than 25 MB."""
 
 _REQUIRED = (
-    *("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"),
-    *("GITHUB_SERVER_URL", "GITHUB_API_URL", "GITHUB_SHA"),
+    "GITHUB_EVENT_NAME",
+    "GITHUB_EVENT_PATH",
+    "GITHUB_REPOSITORY",
+    "GITHUB_RUN_ID",
+    "GITHUB_RUN_ATTEMPT",
+    "GITHUB_SERVER_URL",
+    "GITHUB_API_URL",
+    "GITHUB_SHA",
 )
 _NAME = re.compile(r"[a-z][a-z_]{0,63}")
 _REPOSITORY = re.compile(r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?$)[A-Za-z0-9._-]{1,100}")

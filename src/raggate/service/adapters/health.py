@@ -4,8 +4,20 @@ from __future__ import annotations
 
 UNHEALTHY = frozenset(
     {
-        *("degraded", "down", "error", "fail", "failed", "initializing", "loading", "maintenance"),
-        *("not_ready", "out_of_service", "starting", "stopping", "unavailable", "unhealthy"),
+        "degraded",
+        "down",
+        "error",
+        "fail",
+        "failed",
+        "initializing",
+        "loading",
+        "maintenance",
+        "not_ready",
+        "out_of_service",
+        "starting",
+        "stopping",
+        "unavailable",
+        "unhealthy",
     }
 )
 """The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""

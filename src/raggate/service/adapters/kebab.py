@@ -169,9 +169,7 @@ class _Asking:
                 self._stop.set()
                 pool.shutdown(cancel_futures=True)
         aborted = Failure(kind="aborted", message=self._why)
-        return [
-            self._results.get(index) or self._result(index, aborted, 0.0) for index in range(len(self._questions))
-        ]  # fmt: skip
+        return [self._results.get(index) or self._result(index, aborted, 0.0) for index in range(len(self._questions))]
 
     def _batches(self) -> Iterator[list[int]]:
         size = BULK if self._settings.bulk else 1
@@ -227,7 +225,7 @@ class _Asking:
     def _search_bulk(self, questions: list[Question]) -> list[_Outcome]:
         lines = [
             dumps({"query": case.question, "mode": mode, "k": case.k or self._settings.k}) for mode, case in questions
-        ]  # fmt: skip
+        ]
         ended = self._run(["search", "--bulk", "--json"], b"\n".join(lines) + b"\n", len(questions))
         if isinstance(ended, Failure):
             return [ended] * len(questions)
@@ -256,9 +254,7 @@ class _Asking:
             return ended
         return _failure(ended, self._settings) or _parsed(partial(kebab_wire.parse_search, ended.out))
 
-    def _answer(
-        self, index: int, retrieved: _Outcome, milliseconds: float
-    ) -> list[tuple[int, tuple[_Outcome, float]]]:  # fmt: skip
+    def _answer(self, index: int, retrieved: _Outcome, milliseconds: float) -> list[tuple[int, tuple[_Outcome, float]]]:
         mode, case = self._questions[index]
         found = retrieved if isinstance(retrieved, Response) else Response(chunks=())
         words = ["ask", "--k", str(case.k or self._settings.k), "--mode", mode, "--json", "--", case.question]
@@ -276,9 +272,7 @@ class _Asking:
             return Failure(kind="aborted", message=self._why)
         config = [] if settings.config is None else ["--config", str(settings.config)]
         environment = {**settings.environment, "KEBAB_READONLY": "1"}
-        bounds = Bounds(
-            seconds=settings.timeout * questions, max_bytes=settings.max_bytes * questions, stop=self._stop
-        )  # fmt: skip
+        bounds = Bounds(seconds=settings.timeout * questions, max_bytes=settings.max_bytes * questions, stop=self._stop)
         try:
             return kebab_process.run(
                 [*settings.command, *config, *words], given, bounds, cwd=settings.root, environment=environment

@@ -87,9 +87,7 @@ class MappedAdapter:
             ValueError: when something is missing or of another kind: where, what was expected and found, which case.
         """
         try:
-            return read(
-                load(body), self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only
-            )  # fmt: skip
+            return read(load(body), self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
         except ValueError as error:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 

@@ -58,7 +58,11 @@ def test_there_are_payloads() -> None:
     """All of GitHub's examples of five events are there to be read."""
     assert len(PAYLOADS) >= 40
     assert {name.split("/")[0] for name in PAYLOADS} == {
-        *("pull_request", "push", "merge_group", "workflow_run", "workflow_dispatch"),
+        "pull_request",
+        "push",
+        "merge_group",
+        "workflow_run",
+        "workflow_dispatch",
     }
 
 

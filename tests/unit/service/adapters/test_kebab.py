@@ -104,9 +104,7 @@ def test_single_searches_and_case_settings(settings: Any, log: Path) -> None:
     found = ask_all(asked, settings(bulk=False, k=7))
     assert [result.case_id for result in found] == ["q0"]
     assert len(response(found[0]).chunks) == 1
-    assert told(log)[0]["arguments"] == [
-        *("search", "--mode", "hybrid", "--k", "1", "--json", "--", "--help bread")
-    ]  # fmt: skip
+    assert told(log)[0]["arguments"] == ["search", "--mode", "hybrid", "--k", "1", "--json", "--", "--help bread"]
 
 
 def test_answers_and_refusals(settings: Any) -> None:

@@ -174,9 +174,16 @@ def test_a_chunk_has_all_its_parts() -> None:
     paths = {"doc_id": "d", "rel_path": "p", "path_prefix": "x/", "rank": "r", "rank_from": 0, "score": "s"}
     found = chunk(hit, **paths, score_vector="v", score_lexical="l", vault="w", text="t")
     assert found == Chunk(
-        chunk_id="7", rel_path="a.md", heading_path="", text="", rank=1, score_final=2.0, score_vector=0.5,
-        vault="home", doc_id="8",
-    )  # fmt: skip
+        chunk_id="7",
+        rel_path="a.md",
+        heading_path="",
+        text="",
+        rank=1,
+        score_final=2.0,
+        score_vector=0.5,
+        vault="home",
+        doc_id="8",
+    )
 
 
 def test_without_an_id_chunks_are_known_by_what_they_are() -> None:
