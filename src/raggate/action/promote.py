@@ -34,7 +34,7 @@ from raggate.pipeline import check as pipeline
 from raggate.pipeline import run_directory
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
-from raggate.reports.markup import link
+from raggate.reports.parts.markup import link
 from raggate.scoring import score
 from raggate.text.escape import markdown as safe
 from raggate.text.escape import plain

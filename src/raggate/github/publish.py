@@ -17,7 +17,7 @@ from raggate.models.verdict import Review
 from raggate.reports import comment, markdown
 from raggate.reports.annotations import Annotation, for_log
 from raggate.reports.annotations import annotations as annotated
-from raggate.reports.budget import COMMENT_LIMIT
+from raggate.reports.parts.budget import COMMENT_LIMIT
 
 CHECK_SUMMARY_BYTES = 60_000
 """GitHub takes 65,535 characters."""

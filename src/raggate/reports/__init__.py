@@ -2,7 +2,7 @@
 
 Add a report's file and one line to REPORTS. What is shown elsewhere is no file and stands in no registry: terminal,
 comment, annotations, promotion and history are each called by what shows them, which says how wide, how long and with
-which links. The other modules are parts of these: sections, what fits them to a limit, and how values are written.
+which links. What they are all made of is in `parts`.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports import formatting
-from raggate.reports.header import greeted
+from raggate.reports.parts import formatting
+from raggate.reports.parts.header import greeted
 from raggate.text.escape import plain
 
 MESSAGE_CHARACTERS = 4096

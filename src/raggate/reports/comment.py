@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from raggate.models.publication import Publication, RunFailure
 from raggate.models.verdict import Review
-from raggate.reports import failure, formatting, header, metric_tables, questions, sections
-from raggate.reports.budget import COMMENT_LIMIT, fit, utf16_units
-from raggate.reports.markup import live_link
+from raggate.reports import failure
+from raggate.reports.parts import formatting, header, metric_tables, questions, sections
+from raggate.reports.parts.budget import COMMENT_LIMIT, fit, utf16_units
+from raggate.reports.parts.markup import live_link
 from raggate.text.escape import markdown as safe
 
 TOP = 3

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from raggate.errors import ExitCode
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Publication, RunFailure
-from raggate.reports import header
-from raggate.reports.budget import KEPT, Section
-from raggate.reports.markup import live_link
+from raggate.reports.parts import header
+from raggate.reports.parts.budget import KEPT, Section
+from raggate.reports.parts.markup import live_link
 from raggate.reports.verdict_file import SCHEMA
 from raggate.text.escape import markdown as safe
 from raggate.text.escape import plain

@@ -9,7 +9,7 @@ from typing import Literal
 
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
-from raggate.reports import formatting, markup
+from raggate.reports.parts import formatting, markup
 from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
 from raggate.text.escape import log_line, plain
 

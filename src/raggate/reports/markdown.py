@@ -6,8 +6,8 @@ import sys
 
 from raggate.models.publication import Publication
 from raggate.models.verdict import Review
-from raggate.reports import sections
-from raggate.reports.budget import SUMMARY_BYTES, fit, utf8_bytes
+from raggate.reports.parts import sections
+from raggate.reports.parts.budget import SUMMARY_BYTES, fit, utf8_bytes
 
 
 def render(review: Review) -> str:

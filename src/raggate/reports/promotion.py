@@ -12,9 +12,9 @@ from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
-from raggate.reports import formatting
-from raggate.reports.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
-from raggate.reports.markup import commit_link, folded, heading_alert, link, listed, said, table
+from raggate.reports.parts import formatting
+from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
+from raggate.reports.parts.markup import commit_link, folded, heading_alert, link, listed, said, table
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import written
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports import formatting
+from raggate.reports.parts import formatting
 from raggate.text.escape import log_line
 
 SHOWN_FLIPS = 15

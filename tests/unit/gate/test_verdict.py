@@ -26,7 +26,7 @@ from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges
 from raggate.models.scorecard import OVERALL
-from raggate.reports import formatting
+from raggate.reports.parts import formatting
 
 PLAIN = Gate(metrics={"hit_at_5": 0.05, "wrong_rate": 0.05})
 SAME = make_delta(0.8, 0.8)

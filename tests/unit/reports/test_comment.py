@@ -14,8 +14,8 @@ from builders import make_flip
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import comment
-from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
-from raggate.reports.formatting import rank_change
+from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
+from raggate.reports.parts.formatting import rank_change
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review

@@ -11,7 +11,8 @@ from builders import make_flip
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Reason, Review
-from raggate.reports import markdown, questions
+from raggate.reports import markdown
+from raggate.reports.parts import questions
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import (

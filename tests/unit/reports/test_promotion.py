@@ -25,7 +25,7 @@ from raggate.models.publication import Links
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason
 from raggate.reports import promotion
-from raggate.reports.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
+from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
 from raggate.scoring.score import directions, score
 from rendered import problems, visible
 from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, case_of, good, others, run_of, worse

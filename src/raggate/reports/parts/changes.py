@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.verdict import Preview, Review
-from raggate.reports import formatting
-from raggate.reports.budget import Section
-from raggate.reports.markup import folded, listed, said, table
+from raggate.reports.parts import formatting
+from raggate.reports.parts.budget import Section
+from raggate.reports.parts.markup import folded, listed, said, table
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import written
 

@@ -8,9 +8,9 @@ from raggate.models.publication import Publication, Push
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Reason, Review, Verdict
 from raggate.models.waiver import WaiverStatus
-from raggate.reports import formatting
-from raggate.reports.budget import KEPT, Section
-from raggate.reports.markup import commit_link, folded, heading_alert, said
+from raggate.reports.parts import formatting
+from raggate.reports.parts.budget import KEPT, Section
+from raggate.reports.parts.markup import commit_link, folded, heading_alert, said
 from raggate.text.escape import markdown as safe
 
 SHOWN_PUSHES = 10

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Review
-from raggate.reports import changes, footer, formatting, header, metric_tables, questions
-from raggate.reports.budget import Section
-from raggate.reports.markup import link
+from raggate.reports.parts import changes, footer, formatting, header, metric_tables, questions
+from raggate.reports.parts.budget import Section
+from raggate.reports.parts.markup import link
 
 HERE = Publication()
 """Nothing published: no links, no earlier pushes."""

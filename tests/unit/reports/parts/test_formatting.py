@@ -22,7 +22,7 @@ from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import MetricValue, Operations
 from raggate.models.verdict import GatedMetric, Reason, Status
-from raggate.reports import formatting
+from raggate.reports.parts import formatting
 from reviews import regression
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from raggate.models.comparison import Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports import formatting
-from raggate.reports.budget import KEPT, Section
-from raggate.reports.markup import folded, link, source_address
+from raggate.reports.parts import formatting
+from raggate.reports.parts.budget import KEPT, Section
+from raggate.reports.parts.markup import folded, link, source_address
 from raggate.text.escape import markdown as safe
 
 OPEN = 10

@@ -8,10 +8,10 @@ from math import comb
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports import formatting
-from raggate.reports.budget import KEPT, Section
-from raggate.reports.header import greeted
-from raggate.reports.markup import code_block, commit_link, listed, live_link
+from raggate.reports.parts import formatting
+from raggate.reports.parts.budget import KEPT, Section
+from raggate.reports.parts.header import greeted
+from raggate.reports.parts.markup import code_block, commit_link, listed, live_link
 from raggate.text.dates import days_between
 from raggate.text.escape import markdown as safe
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raggate.models.publication import Links, Publication
-from raggate.reports import comment, formatting, markdown
-from raggate.reports.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
+from raggate.reports import comment, markdown
+from raggate.reports.parts import formatting
+from raggate.reports.parts.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
 from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign

@@ -9,8 +9,9 @@ import pytest
 from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Links
 from raggate.models.verdict import Preview, Reason
-from raggate.reports import markdown, metric_tables, terminal
-from raggate.reports.markup import commit_link, link
+from raggate.reports import markdown, terminal
+from raggate.reports.parts import metric_tables
+from raggate.reports.parts.markup import commit_link, link
 from rendered import visible
 from reviews import beside, passing, review
 
