@@ -59,7 +59,7 @@ def test_worse_api_is_a_regression_that_names_the_questions(promoted: Project) -
 
 def test_questions_that_fell_without_breaking_are_named(promoted: Project) -> None:
     """A metric that is red over questions that are still found names each of them, on every page and for programs."""
-    done = promoted.raggate("check", FAKE_BEHAVIOUR="swap")
+    done = promoted.command("check", FAKE_BEHAVIOUR="swap")
     assert done.code == 1
     assert "hit_at_1 (hybrid) went from" in done.out
     verdict = promoted.verdict()
@@ -94,7 +94,7 @@ def test_api_that_cannot_be_measured(promoted: Project, behaviour: str, setting:
     promoted.edit("timeout: 20, settle", f"{setting}, settle")
     promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 24, concurrency: 24")
     begin = time.monotonic()
-    done = promoted.raggate("check", FAKE_BEHAVIOUR=behaviour)
+    done = promoted.command("check", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3, done.out + done.err
     assert time.monotonic() - begin < 20
     assert cause in done.out + done.err
@@ -118,7 +118,7 @@ def test_last_log_lines_are_shown(promoted: Project, behaviour: str) -> None:
 def test_the_log_of_an_error_is_shown(promoted: Project) -> None:
     """What the API logged when a call failed with 500 is shown, harmless, though many calls went well after it."""
     promoted.edit("concurrency: 4", "concurrency: 1")
-    done = promoted.raggate("check", FAKE_BEHAVIOUR="fail_at:3")
+    done = promoted.command("check", FAKE_BEHAVIOUR="fail_at:3")
     assert done.code == 3, done.out
     assert "1 of 24 calls failed (1 status)" in done.out
     assert "the API's last log lines (all of them: api.log in the run directory):" in done.err
@@ -135,7 +135,7 @@ def test_the_log_of_an_error_is_shown(promoted: Project) -> None:
 @pytest.mark.parametrize("behaviour", ["error_500", "fail_at:3"])
 def test_a_run_without_a_verdict_begins_with_its_cause(promoted: Project, behaviour: str) -> None:
     """Where nothing can be told, the cause comes first, and no table says what seemed to be worse."""
-    done = promoted.raggate("check", FAKE_BEHAVIOUR=behaviour)
+    done = promoted.command("check", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3
     for page in (done.out, (promoted.last_run() / "summary.md").read_text()):
         assert "What was compared decides nothing here, and is in verdict.json." in page
@@ -202,7 +202,7 @@ def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project,
 def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour: str) -> None:
     """A first run of which nothing can be told says why in every report, and not that it could be promoted."""
     project.edit("total_timeout: 20", "total_timeout: 20, give_up_after: 24")
-    done = project.raggate("check", FAKE_BEHAVIOUR=behaviour)
+    done = project.command("check", FAKE_BEHAVIOUR=behaviour)
     assert done.code == 3
     assert "raggate promote" not in done.out + done.err
     if behaviour == "error_500":
@@ -415,7 +415,7 @@ def test_the_change_is_previewed(promoted: Project) -> None:
     assert preview["problems"] == []
     before = (promoted.last_run() / "verdict.json").read_bytes()
     # in a process of its own, which orders sets otherwise
-    assert promoted.raggate("compare", str(promoted.last_run())).code == 0
+    assert promoted.command("compare", str(promoted.last_run())).code == 0
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
 
 
@@ -638,7 +638,7 @@ def test_compare_needs_nothing_but_the_run_directory(promoted: Project) -> None:
     before = verdict.read_bytes()
     verdict.unlink()
     # in a process of its own, which orders sets otherwise
-    assert promoted.raggate("compare", str(promoted.last_run())).code == 1
+    assert promoted.command("compare", str(promoted.last_run())).code == 1
     assert verdict.read_bytes() == before
 
 
@@ -678,7 +678,7 @@ def test_report_is_rendered_again(promoted: Project) -> None:
     before = summary.read_bytes()
     summary.unlink()
     # in a process of its own, which orders sets otherwise
-    done = promoted.raggate("report", str(promoted.last_run()))
+    done = promoted.command("report", str(promoted.last_run()))
     assert done.code == 0, done.err
     assert summary.read_bytes() == before == done.out.encode()
 

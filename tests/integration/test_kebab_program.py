@@ -60,7 +60,7 @@ def test_from_the_first_run_to_a_regression(project: Project) -> None:
     assert again.code == 0, again.out + again.err
     assert "nothing is asked twice of a program" in again.err
     assert project.verdict()["repeated"] is None
-    worse = project.raggate("check", KEBAB_STUB_DOCS=json.dumps({name: DOCS[name] for name in ("a.md", "c.md")}))
+    worse = project.command("check", KEBAB_STUB_DOCS=json.dumps({name: DOCS[name] for name in ("a.md", "c.md")}))
     assert worse.code == 1, worse.out + worse.err
     assert {flip["case_id"] for flip in project.verdict()["flips"]} == {"q2"}
 
@@ -68,7 +68,7 @@ def test_from_the_first_run_to_a_regression(project: Project) -> None:
 @pytest.mark.parametrize(("behaviour", "cause"), [("garbage", "schema"), ("error", ""), ("v2", "")])
 def test_a_program_that_does_not_do_its_work_is_not_measured(project: Project, behaviour: str, cause: str) -> None:
     """What it prints instead of results is a failure of each question, and no verdict comes of it."""
-    done = project.raggate("check", KEBAB_STUB=behaviour)
+    done = project.command("check", KEBAB_STUB=behaviour)
     assert done.code == 3, done.out + done.err
     assert cause in done.out + done.err
     assert "Traceback" not in done.err
@@ -82,7 +82,7 @@ def test_a_program_that_does_not_do_its_work_is_not_measured(project: Project, b
 def test_adapter_and_program_go_together(project: Project, old: str, new: str) -> None:
     """The adapter without the program, or the program with another adapter, is one clear message."""
     project.edit(old, new)
-    done = project.raggate("check")
+    done = project.command("check")
     assert done.code == 2
     assert "go together" in done.err
 

@@ -70,7 +70,7 @@ def test_rewording_half_of_the_questions_is_green_while_they_are_found(project: 
 def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     """Thirty of sixty questions are reworded, and the next change loses them: exit 1, both values and every name."""
     reword(project, slice(30))
-    done = project.raggate("check", FAKE_BEHAVIOUR=LOSES)
+    done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
     assert "1.0000 (all 60: 0.5000)" in done.out
     said = (

@@ -101,7 +101,7 @@ def test_nothing_shows_what_the_api_was_given(tmp_path: Path, code: str, behavio
 def test_no_answer_carries_what_the_api_was_given_out(tmp_path: Path, where: str) -> None:
     """A secret in an answer that is as it should be is in no report and no file either: an API has no other way out."""
     project = talking(tmp_path, LEAKING.format(folder=str(FAKE_API.parent)))
-    done = project.raggate("check", "--store-full-text", SEARCH_KEY=SECRET, FAKE_BEHAVIOUR=where)
+    done = project.command("check", "--store-full-text", SEARCH_KEY=SECRET, FAKE_BEHAVIOUR=where)
     directory = project.last_run()
     assert "***" in (directory / "results.jsonl").read_text()
     shown = {path.name: path.read_text() for path in directory.iterdir()} | {"out": done.out, "err": done.err}
@@ -115,7 +115,7 @@ def test_a_secret_that_stands_in_a_note_is_none(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     project.edit("pass_env: [PATH,", "pass_env: [PATH, STORE_PASSWORD,")
     project.promote()
-    done = project.raggate("check", STORE_PASSWORD="cardamom")  # noqa: S106 - a word
+    done = project.command("check", STORE_PASSWORD="cardamom")  # noqa: S106 - a word
     assert done.code == 0, done.out
     assert "cardamom" in (project.last_run() / "results.jsonl").read_text()
 

@@ -70,6 +70,17 @@ SINKS = (
 )
 """What shows text to somebody, and so makes it harmless for its place."""
 
+TESTS = Path(__file__).parents[1]
+DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
+SPECIFIED_ELSEWHERE = {
+    # through what uses them: baseline and verdict, and the tests of the other systems
+    *("gate/bare_metrics.py", "gate/row_status.py", "gate/other_systems.py"),
+    # nouns of one run, and its commands: the integration tests of check, and run_directory
+    *("pipeline/error_log.py", "pipeline/partial_run.py", "pipeline/rerun.py", "pipeline/result.py"),
+    *("pipeline/result_rows.py", "pipeline/trusted_inputs.py"),
+}
+"""Decisive modules that another file of tests specifies."""
+
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 MAX_MODULE_LINES = 350
 MAX_FUNCTION_LINES = 50
@@ -202,6 +213,21 @@ def test_only_the_entry_points_read_the_environment() -> None:
 def test_no_directory_of_the_runner_is_taken_for_granted() -> None:
     """No path that GitHub's runner mounts is written down: other runners mount it elsewhere, and variables name it."""
     assert [name for name in MODULES if '"/github/' in source(name)] == []
+
+
+def test_decisive_modules_have_a_test_of_their_name() -> None:
+    """What decides, measures, scores and asks for it is specified in a file of tests that is named after it."""
+    without = set()
+    for name in (name for name in MODULES if name.startswith(DECISIVE) and not name.endswith("/__init__.py")):
+        folder, _, module = name.rpartition("/")
+        own_names = (
+            f"unit/{folder}/test_{module}",
+            f"integration/test_{module}",
+            f"integration/test_{folder}_{module}",
+        )
+        if not any((TESTS / own_name).exists() for own_name in own_names):
+            without.add(name)
+    assert without == SPECIFIED_ELSEWHERE
 
 
 def test_the_command_line_is_light() -> None:

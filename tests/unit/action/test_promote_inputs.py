@@ -1,0 +1,64 @@
+"""What somebody types to promote a baseline: every part of a known shape, or refused by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from raggate.action import promote_inputs
+from raggate.errors import UsageError
+
+TYPED = {
+    "reason": "smaller model",
+    "suite": "",
+    "run-id": "",
+    "max-age-days": "14",
+    "allow-regression": "false",
+    "dry-run": "false",
+    "direct-commit": "false",
+}
+
+
+def read(**typed: str) -> promote_inputs.PromoteInputs:
+    """Read the inputs with some typed otherwise."""
+    return promote_inputs.PromoteInputs.of({**TYPED, **{name.replace("_", "-"): text for name, text in typed.items()}})
+
+
+@pytest.mark.parametrize(
+    ("typed", "run", "attempt"), [("", None, None), ("17", 17, None), ("17.2", 17, 2), ("9" * 19, int("9" * 19), None)]
+)
+def test_which_run(typed: str, run: int | None, attempt: int | None) -> None:
+    """Nothing measures now; a number adopts that workflow run, with its attempt where one is named."""
+    read_inputs = read(run_id=typed)
+    assert (read_inputs.run, read_inputs.attempt) == (run, attempt)
+
+
+@pytest.mark.parametrize("name", ["allow_regression", "dry_run"])
+def test_switches(name: str) -> None:
+    """A switch is on for `true` alone."""
+    assert [getattr(read(**{name: text}), name) for text in ("true", "false", "TRUE", "")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("reason", text) for text in ("", "  ", "two\nlines", "x" * 501, "a\u202eb")),
+        *(("suite", text) for text in ("a/b", "-a", "a b", "x" * 65, "a\n")),
+        *(("run-id", text) for text in ("0", "x", "1.0", "1.", "-1", "1 ", "9" * 20)),
+        *(("max-age-days", text) for text in ("0", "", "1.5", "100000", "-1")),
+    ],
+)
+def test_what_is_refused(name: str, text: str) -> None:
+    """Whatever is of another shape is refused before anything is done, by the name of its input."""
+    with pytest.raises(UsageError, match=f"input '{name}': expected"):
+        read(**{name: text})
+
+
+def test_a_reason_is_one_line() -> None:
+    """Blanks around a reason are not part of it, and its longest is accepted."""
+    assert read(reason="  why ").reason == "why"
+    assert read(reason="x" * promote_inputs.MOST_REASON).reason == "x" * 500

@@ -1,0 +1,123 @@
+"""What a step asks the pipeline for: whose commit judges, what may run beside the token, and what is refused before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raggate.action import steps
+from raggate.errors import CannotTell, UsageError
+from raggate.github.runner import step_inputs
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState
+from raggate.pipeline import check as pipeline
+from raggate.pipeline.request import Request
+
+BASE, HEAD = "a" * 40, "b" * 40
+PULL = {"name": "pull_request", "number": 7, "base": BASE, "base_ref": "main"}
+PUSH = {"name": "push"}
+
+
+def event_of(**fields: Any) -> Event:
+    """Build an event of the default branch's repository."""
+    known = ("action", "graphql_url", "workflow", "job", "actor", "triggering_actor")
+    usual = {name: "" for name in known if name in Event.__dataclass_fields__}
+    usual |= {"repository": "team/api", "run_id": 1, "attempt": 1, "server_url": "https://forge.example"}
+    usual |= {"api_url": "https://forge.example/api", "default_branch": "main"}
+    return Event(**{**usual, "head": HEAD, "head_ref": "change", "head_repository": "team/api", **fields})
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give a function that gates for an event, and gives what the pipeline was asked for and the exit code."""
+    monkeypatch.chdir(tmp_path)
+    files = {name: tmp_path / name for name in ("output", "state", "summary")}
+    runner = Runner(workspace=tmp_path, environment={}, **files)
+
+    def gate(event: Event, **inputs: str) -> tuple[Request, int]:
+        requests: list[Request] = []
+
+        def check(request: Request) -> None:
+            requests.append(request)
+            raise CannotTell("nothing is measured here")
+
+        monkeypatch.setattr(pipeline, "check", check)
+        given = {**step_inputs.DEFAULTS, "comment": "never", **inputs}
+        code = steps.gate(given, event, None, runner, StepState())
+        return requests[0], code
+
+    return gate
+
+
+@pytest.mark.parametrize(
+    ("event", "against", "judge"),
+    [
+        (PULL, "", BASE),
+        (PULL, "release", "release"),
+        (PULL, "working-tree", None),
+        (PUSH, "", None),
+        (PUSH, "main", "main"),
+    ],
+)
+def test_whose_commit_judges(asked: Any, event: dict[str, Any], against: str, judge: str | None) -> None:
+    """The event's base judges unless an input names another commit, or the working tree; a push has no base."""
+    request, _ = asked(event_of(**event), against=against)
+    assert request.against == judge
+    assert request.introducing is (event is PULL and against == "")
+
+
+def test_the_working_tree_never_judges_beside_a_token_that_can_write(asked: Any) -> None:
+    """On pull_request_target a change would edit its own gate, so that is refused before anything is asked for."""
+    with pytest.raises(UsageError, match="working-tree is refused on pull_request_target"):
+        asked(event_of(**PULL, privileged=True), against="working-tree")
+
+
+@pytest.mark.parametrize(
+    ("event", "inputs", "contained"),
+    [
+        (PUSH, {}, False),
+        (PULL, {}, True),
+        (PULL, {"allow-command": "true"}, False),
+        (PULL, {"allow-command": "true", "allow-pull-request-target": "true"}, True),
+        ({"name": "issue_comment"}, {}, True),
+    ],
+)
+def test_what_may_run_in_the_actions_own_container(
+    asked: Any, event: dict[str, Any], inputs: dict[str, str], *, contained: bool
+) -> None:
+    """Code that nobody has read yet runs in a container of its own, and beside a token that can write always."""
+    request, _ = asked(event_of(**event), **inputs)
+    assert request.overrides.contained is contained
+
+
+def test_inputs_stand_in_for_the_configuration(asked: Any) -> None:
+    """What inputs name reaches the pipeline; what is empty is as configured."""
+    names = {"suite": "notes", "api-image": "api:1", "baseline": "b.json", "out": "runs", "store-full-text": "true"}
+    request, _ = asked(event_of(**PUSH), **names)
+    overrides = request.overrides
+    assert (overrides.suite, overrides.api_image, overrides.api_build, overrides.api_url) == (
+        *("notes", "api:1"),
+        *(None, None),
+    )
+    assert (request.baseline_file, request.out, request.full_text) == (Path("b.json"), Path("runs"), True)
+    assert request.action
+
+
+def test_an_error_becomes_the_exit_code(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """What ends the pipeline without a verdict is told in the log, and the step ends with its code."""
+    _, code = asked(event_of(**PUSH))
+    assert code == 3
+    assert "cannot tell: nothing is measured here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["config", "baseline", "out"])
+def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> None:
+    """A file that the other steps of the job do not see is refused, by the name of its input."""
+    inputs = {"config": "raggate.yml", "baseline": "", "out": ""}
+    steps.check_places(inputs, tmp_path)
+    (tmp_path / "link").symlink_to("/")
+    for outside in ("../x", "/etc/x", "link/x"):
+        with pytest.raises(UsageError, match=f"input '{name}'.*outside the workspace"):
+            steps.check_places({**inputs, name: outside}, tmp_path)

@@ -1,0 +1,166 @@
+"""What is missing from a comparison, and what is not the same on both sides: codes of reasons, and their words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_comparison,
+    make_delta,
+    make_golden,
+    make_labelled,
+    make_metric,
+    make_operations,
+    make_result,
+    make_run,
+    make_scorecard,
+)
+from raggate.config.schema import Gate
+from raggate.gate import completeness
+from raggate.gate.row_status import judge
+from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.run import Run
+from raggate.models.scorecard import MetricValue
+
+GATE = Gate(metrics={"hit_at_5": 0.05})
+REFUSING = Gate(metrics={"hit_at_5": 0.05}, on_removed_cases="refuse", on_vault_change="refuse")
+WARNING = Gate(metrics={"hit_at_5": 0.05}, on_removed_cases="warn", on_vault_change="warn")
+
+
+def asked_of(*asked: tuple[str, str], modes: tuple[str, ...] = ("hybrid", "vector")) -> Run:
+    """Build a run over q1, for every mode, and q2, for hybrid alone, which has results for some of them."""
+    cases = {"q1": make_case("q1"), "q2": make_case("q2", modes=("hybrid",))}
+    items = [make_labelled(cases[case], make_result(case, mode=mode)) for mode, case in asked]
+    return make_run(*items, golden=make_golden(*cases.values()), fingerprint={"modes": modes})
+
+
+def sides(before: dict[str, Any], now: dict[str, Any], **fields: Any) -> Comparison:
+    """Build a comparison of two fingerprints."""
+    case = make_case_score()
+    baseline = make_baseline(make_scorecard(case, fingerprint=before))
+    return make_comparison(baseline=baseline, scorecard=make_scorecard(case, fingerprint=now), **fields)
+
+
+def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 10) -> Comparison:
+    """Build a comparison with a baseline that has means and counts alone."""
+    counts = {"hybrid": {"overall": before}}
+    bare = make_scorecard(counts=counts, slices={"hybrid": {"overall": {"hit_at_5": make_metric(0.8, before)}}})
+    return make_comparison(
+        *deltas, baseline=make_baseline(bare), scorecard=make_scorecard(counts={"hybrid": {"overall": now}})
+    )
+
+
+def incomplete(comparison: Comparison, gate: Gate = GATE) -> list[str]:
+    """Give the codes of what keeps a comparison from being green."""
+    rows = [judge(delta, gate) for delta in comparison.deltas]
+    return [reason.code for reason in completeness.incomplete(comparison, rows, gate)]
+
+
+@pytest.mark.parametrize(("failed", "too_often"), [(0, False), (2, False), (3, True)])
+def test_how_many_calls_may_fail(failed: int, *, too_often: bool) -> None:
+    """Exactly the allowed share of failed calls is still a measurement, and one more is none."""
+    operations = make_operations(100, failed)
+    assert completeness.failed_too_often(operations, Gate(max_error_rate=0.02)) is too_often
+
+
+def test_questions_without_a_result() -> None:
+    """Every case is expected in the modes that it is for, and in no other."""
+    assert completeness.not_asked(asked_of(("hybrid", "q1"), ("vector", "q1"))) == (("hybrid", "q2"),)
+    assert completeness.not_asked(asked_of(("hybrid", "q1"), ("hybrid", "q2"), ("vector", "q1"))) == ()
+
+
+def test_questions_and_modes_without_each_other() -> None:
+    """Questions for none of the modes, and modes that no question is for, are named."""
+    assert completeness.idle(asked_of(modes=("vector",))) == (("q2",), ())
+    golden = make_golden(make_case("q1", modes=("hybrid",)))
+    assert completeness.idle(make_run(golden=golden, fingerprint={"modes": ("hybrid", "rare")})) == ((), ("rare",))
+
+
+@pytest.mark.parametrize(
+    ("now", "codes"),
+    [
+        (make_metric(None, 0), ["vanished"]),
+        (make_metric(0.8, 5, unscored=5), []),
+        (make_metric(0.8, 4, unscored=6), ["fewer-scored"]),
+        (make_metric(0.8, 10), []),
+    ],
+    ids=["gone", "half is enough", "less than half", "all"],
+)
+def test_a_metric_that_applies_to_less(now: MetricValue, codes: list[str]) -> None:
+    """A gated metric must apply to at least the share of its cases that `min_overlap` names."""
+    delta = replace(make_delta(0.8, 0.8), current=now, delta=None if now.value is None else 0.0)
+    assert incomplete(make_comparison(delta)) == codes
+
+
+def test_nothing_that_decides() -> None:
+    """Where no gated metric has a value in the baseline nothing is decided, and that is never green."""
+    assert incomplete(make_comparison(make_delta(None, 0.8))) == ["nothing-gated"]
+
+
+@pytest.mark.parametrize(("gate", "red", "warned"), [(REFUSING, True, False), (WARNING, False, True)])
+def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, red: bool, warned: bool) -> None:
+    """Cases that are gone and notes that changed keep from green, or are warnings, never both."""
+    changed = make_comparison(
+        make_delta(0.8, 0.8), golden=GoldenChanges(removed=("q9",)), vault_changes=("changed work/a.md",)
+    )
+    codes = {"removed-cases", "vault-changed"}
+    assert codes.issubset(incomplete(changed, gate)) is red
+    assert codes.issubset(reason.code for reason in completeness.drift(changed, gate)) is warned
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "smaller"),
+    [
+        ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 8}, True),
+        ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 9}, False),
+        ({"vault": "v", "chunks": 9}, {"vault": "w", "chunks": 8}, False),
+        ({"vault": "v"}, {"vault": "v", "chunks": 8}, False),
+    ],
+    ids=["one chunk less", "as many", "other notes", "not known"],
+)
+def test_an_index_of_fewer_chunks(before: dict[str, Any], now: dict[str, Any], *, smaller: bool) -> None:
+    """An index of the same notes with fewer chunks is told, whether they were cut the same way or not."""
+    told = [*completeness.smaller_index(sides(before, now), same_chunker=False)]
+    assert [reason.code for reason in told] == (["index-smaller"] if smaller else [])
+    same = {"chunker_version": "1"}
+    told = [*completeness.smaller_index(sides({**before, **same}, {**now, **same}), same_chunker=True)]
+    assert [reason.code for reason in told] == (["index-smaller"] if smaller else [])
+    assert not [*completeness.smaller_index(sides({**before, **same}, {**now, **same}), same_chunker=False)]
+
+
+def test_a_baseline_without_cases_counts() -> None:
+    """Of a baseline that tells no cases, only their number can shrink, and it is named by mode."""
+    assert [*completeness.fewer_cases(without_cases(before=10, now=9))] == [
+        "mode hybrid was asked 9 cases, in the baseline 10"
+    ]
+    assert not [*completeness.fewer_cases(without_cases(before=10, now=10))]
+
+
+def test_means_over_other_numbers_of_questions() -> None:
+    """A mean over another number of questions than that of a baseline without cases is told as one."""
+    other = replace(make_delta(0.8, 0.8), current=make_metric(0.8, 9))
+    told = [*completeness.other_denominators(without_cases((other, make_delta(0.8, 0.8))), GATE)]
+    assert [reason.code for reason in told] == ["other-denominator"]
+    assert told[0].message == "hit_at_5 (hybrid) is a mean over 9 questions, in the baseline over 10"
+
+
+def test_a_mode_without_a_past() -> None:
+    """A mode that the baseline does not know is named, and what is new only in it is not named once more."""
+    now = make_scorecard(make_case_score(), make_case_score(mode="vector"))
+    comparison = make_comparison(scorecard=now)
+    assert completeness.new_modes(comparison) == ("vector",)
+    assert [reason.code for reason in completeness.unwatched(comparison)] == ["new-mode"]
+
+
+def test_added_cases_that_miss_come_first() -> None:
+    """Of added cases it is told whether their passage was found; those where it was not are named first."""
+    now = make_scorecard(make_case_score("fine"), make_case_score("lost", rank=None))
+    comparison = make_comparison(scorecard=now, golden=GoldenChanges(added=("fine", "lost", "never")))
+    (told,) = [reason for reason in completeness.drift(comparison, GATE) if reason.code == "added-cases"]
+    assert told.message.endswith("lost (not found), fine (found at rank 1), never (not asked)")

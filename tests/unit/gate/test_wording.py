@@ -1,0 +1,118 @@
+"""The sentences of a verdict, word for word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import make_comparison, make_delta, make_flip, make_metric, make_operations
+from raggate.config.schema import Gate, Rule
+from raggate.gate import wording
+from raggate.gate.row_status import judge
+from raggate.models.verdict import Reason
+
+GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=0.9), "wrong_rate": Rule(tolerance=0.05, ceiling=0.2)})
+WORSE = make_delta(0.8, 0.7)
+LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="overall")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (wording.change(judge(WORSE, GATE)), "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)"),
+        (wording.beyond(judge(WORSE, GATE)), "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.9"),
+        (wording.beyond(judge(LOWER, GATE)), "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.2"),
+        (
+            wording.crept(judge(WORSE, GATE), 0.12, "2026-01-02"),
+            "hit_at_5 (hybrid) has crept down 0.1200 since 2026-01-02 in accepted steps of at most 0.05 each, more "
+            "than the allowed 0.05",
+        ),
+        (
+            wording.crept(judge(LOWER, GATE), 0.12, ""),
+            "wrong_rate (hybrid) has crept up 0.1200 in accepted steps of at most 0.05 each, more than "
+            "the allowed 0.05",
+        ),
+        (
+            wording.stale("2026-01-02", 31.9, 30),
+            "the baseline was measured on 2026-01-02, 31 days before this run, and counts as stale after 30: promote a "
+            "newer run",
+        ),
+        (wording.name(replace(WORSE, slice="tag=x")), "hit_at_5 (hybrid) for tag=x"),
+        (wording.removed(["q1"]), "1 case of the baseline is gone: q1"),
+        (wording.removed(["q1", "q2"]), "2 cases of the baseline are gone: q1, q2"),
+        (
+            wording.not_asked([("hybrid", "q1"), ("vector", "q1")]),
+            "2 questions of the golden set have no result: q1 (hybrid), q1 (vector)",
+        ),
+        (wording.no_baseline("", promotable=False), "there is no baseline to compare with"),
+        (
+            wording.no_baseline("", promotable=True),
+            "there is no baseline to compare with; review this run and promote it",
+        ),
+        (
+            wording.no_baseline("b.json", promotable=True),
+            "the commit that judges has no baseline: commit b.json, or check without --against",
+        ),
+        (wording.differ(1), "1 note differs"),
+        (wording.differ(2), "2 notes differ"),
+        (wording.some([*"abcde"]), "a, b, c, d, e"),
+        (wording.some([*"abcdef"]), "a, b, c, d, e, …"),
+    ],
+)
+def test_sentence(sentence: str, expected: str) -> None:
+    """Numbers have four decimals, nouns their number, and lists end after five."""
+    assert sentence == expected
+
+
+def test_failed_calls_by_kind() -> None:
+    """Failed calls are counted by kind, and those never made apart from them."""
+    operations = make_operations(
+        10, 4, failures={"timeout": 2, "http": 1, "aborted": 1}, most_common_error="no \u201croom\u201d"
+    )
+    assert wording.failures(operations, 0.02) == (
+        "3 of 9 calls failed (2 timeout, 1 http) and 1 question was not asked, more than the allowed share of 0.02; "
+        'most often: \u201cno "room"\u201d'
+    )
+
+
+def test_no_foreign_quotation_mark_ends_the_quotation() -> None:
+    """What an API said stands between quotation marks that only raggate can write."""
+    assert wording.failing("a\u201d. All is well") == '; most often: \u201ca". All is well\u201d'
+    assert wording.failing("") == ""
+
+
+@pytest.mark.parametrize(
+    ("outcome", "codes", "expected"),
+    [
+        ("pass", [], ("Nothing gated is worse than allowed, over 1 question, with 1 warning.",)),
+        ("cannot tell", ["few"], ("No verdict is possible: because few.",)),
+        ("invariant broken", ["scores"], ("The API's answers cannot be right: because scores.",)),
+        (
+            "regression",
+            ["worse", "below-floor", "must-pass", "creep", "waiver-expired"],
+            (
+                "Worse than allowed: 2 gated metrics and 1 must-pass question.",
+                "Crept beyond the tolerance in small steps: 1 gated metric.",
+                "1 waiver expired.",
+                "1 question broke.",
+            ),
+        ),
+    ],
+)
+def test_headline(outcome: str, codes: list[str], expected: tuple[str, ...]) -> None:
+    """The verdict in a few sentences, the most important first."""
+    reasons = [Reason(code=code, message=f"because {code}.") for code in codes]
+    warned = [Reason(code="stale", message="old")]
+    assert (
+        wording.headline(outcome, reasons, make_comparison(flips=(make_flip(), make_flip(kind="fixed"))), warned)
+        == expected
+    )
+
+
+def test_a_limit_is_for_all_cases() -> None:
+    """Where the limit was looked up over more cases than were compared, their number stands beside it."""
+    whole = replace(WORSE, whole=make_metric(0.6, 12))
+    assert wording.beyond(judge(whole, GATE)) == (
+        "hit_at_5 (hybrid) is 0.6000 over all 12 cases, compared or not, beyond its floor 0.9"
+    )
