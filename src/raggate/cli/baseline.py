@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -268,7 +269,7 @@ def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[s
     yield from (f"  {name:12}{text}" for name, text in facts.items() if text)
 
 
-def _fact(provenance: dict[str, Any], key: str) -> str:
+def _fact(provenance: Mapping[str, object], key: str) -> str:
     value = provenance.get(key)
     return log_line(str(value), limit=500) if value else ""
 

@@ -8,6 +8,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.gate import wording
 from raggate.models.comparison import Comparison, Delta
+from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
@@ -28,14 +29,14 @@ def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
     questions for that reason; this does not tell it from one whose results were lost.
     """
     asked = {(item.result.mode, item.case.id) for item in run.results}
-    modes = dict.fromkeys([*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)])
+    modes = dict.fromkeys([*modes_of(run.fingerprint), *(item.result.mode for item in run.results)])
     expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))
     return tuple(one for one in expected if one not in asked)
 
 
 def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Name the questions that are for none of the modes that are asked, and the modes that no question is for."""
-    modes = run.fingerprint.get("modes", ())
+    modes = modes_of(run.fingerprint)
     questions = (case.id for case in run.golden.cases if not any(asked_in(case.modes, mode) for mode in modes))
     without = (mode for mode in modes if not any(asked_in(case.modes, mode) for case in run.golden.cases))
     return (tuple(questions), tuple(without)) if modes else ((), ())

@@ -11,6 +11,7 @@ from raggate.config.invariant_settings import Invariants
 from raggate.gate import wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
+from raggate.models.fingerprint import cutoffs_of, notes_of
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.text.quote import cut, quoted
@@ -58,8 +59,8 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
         # a bare metrics file has no fingerprint: nothing is known to differ
         if baseline.paired and before != now:
             reasons.append(f"{meaning} changed: {before} in the baseline, {now} now")
-    cutoffs = scorecard.fingerprint.get("cutoffs") or []
-    lost = [str(k) for k in baseline.scorecard.fingerprint.get("cutoffs") or [] if k not in cutoffs]
+    cutoffs = cutoffs_of(scorecard.fingerprint)
+    lost = [str(k) for k in cutoffs_of(baseline.scorecard.fingerprint) if k not in cutoffs]
     if lost:
         reasons.append(f"the baseline is scored at cut-offs that are not scored any more (score.k): {', '.join(lost)}")
     if not set(baseline.scorecard.slices) & set(scorecard.slices):
@@ -76,7 +77,7 @@ def _answered(run: Run) -> Iterator[tuple[str, LabelledResult, Any]]:
 
 def _notes(run: Run) -> dict[str, str]:
     """Give the notes of the vault the run was asked of, `vault/rel_path` to hash."""
-    return dict(run.fingerprint.get("notes") or {})
+    return notes_of(run.fingerprint)
 
 
 def _ranks_contiguous(run: Run) -> Iterator[str]:

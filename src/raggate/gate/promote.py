@@ -13,6 +13,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline, compare, completeness, ratchet, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
+from raggate.models.fingerprint import modes_of
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard, improvement
@@ -237,7 +238,7 @@ def _nothing(like: MetricValue) -> MetricValue:
 
 def _not_asked(run: Run) -> Iterator[str]:
     missing = Counter(mode for mode, _ in completeness.not_asked(run))
-    several = len({*run.fingerprint.get("modes", ()), *(item.result.mode for item in run.results)}) > 1
+    several = len({*modes_of(run.fingerprint), *(item.result.mode for item in run.results)}) > 1
     for mode, count in missing.items():
         of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
         yield f"{count} of {of} cases not asked{f' in mode {cut(mode)}' if several else ''}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue, Scorecard
+from raggate.text.jsonio import JsonObject
 
 Slices = dict[str, dict[str, dict[str, MetricValue]]]
 """Means by mode, slice and metric."""
@@ -48,7 +48,7 @@ class Baseline:
 
     source: str
     scorecard: Scorecard
-    provenance: dict[str, Any]
+    provenance: JsonObject
     unfit: tuple[str, ...] = ()
     early: bool = False
     commit: str | None = None

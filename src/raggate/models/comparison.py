@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
@@ -77,12 +77,12 @@ STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", 
 """Fields of a delta whose keys in files have other names."""
 
 
-def to_stored(delta: Delta) -> dict[str, Any]:
+def to_stored(delta: Delta) -> dict[str, object]:
     """Give a delta as files hold it."""
     return {STORED_KEYS.get(key, key): value for key, value in asdict(delta).items()}
 
 
-def from_stored(row: Mapping[str, Any]) -> dict[str, Any]:
+def from_stored(row: Mapping[str, object]) -> dict[str, object]:
     """Give the fields of a delta that a file holds, not checked yet."""
     fields = {stored: name for name, stored in STORED_KEYS.items()}
     return {fields.get(key, key): value for key, value in row.items()}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
+from raggate.text.jsonio import JsonObject
 
 NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit"))
 """Codes of reasons that are told but need no permission."""
@@ -66,7 +66,7 @@ class BaselineCandidate:
     """
 
     data: bytes
-    provenance: dict[str, Any]
+    provenance: JsonObject
     comparison: Comparison
     rows: tuple[MetricChange, ...]
     reasons: tuple[Reason, ...] = ()

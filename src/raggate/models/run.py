@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from raggate.config.imported import RunConfig
+from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case, Golden
 from raggate.models.provenance import Provenance
+from raggate.text.jsonio import JsonObject
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
 
@@ -61,7 +63,7 @@ class Response:
     selected_folders: tuple[str, ...] | None = None
     available_folders: tuple[str, ...] | None = None
     latency: dict[str, float] = field(default_factory=dict)
-    coverage: dict[str, Any] | None = None
+    coverage: JsonObject | None = None
     grounded: bool | None = None
     cost: dict[str, float] = field(default_factory=dict)
     unasked: bool = False
@@ -129,7 +131,7 @@ class LabelledResult:
 class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
-    `fingerprint` holds plain JSON values. `stopped` says why a run was cut short (`interrupted`: by a signal), and
+    `stopped` says why a run was cut short (`interrupted`: by a signal), and
     `log` then holds the API's last lines, else those when it first failed, if any (untrusted text).
     """
 
@@ -139,7 +141,7 @@ class Run:
     golden: Golden
     results: tuple[LabelledResult, ...]
     config: RunConfig
-    fingerprint: dict[str, Any]
+    fingerprint: Fingerprint
     provenance: Provenance = field(default_factory=Provenance)
     duration_s: float = 0.0
     stopped: str | None = None

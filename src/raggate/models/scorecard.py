@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from raggate.models.fingerprint import Fingerprint
+from raggate.text.jsonio import JsonObject
 
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
@@ -71,7 +74,7 @@ class Operations:
     rates: dict[str, MetricValue]
     retries: int
     latency: dict[str, dict[str, float]]
-    coverage: dict[str, Any] | None
+    coverage: JsonObject | None
     failures: dict[str, int]
     most_common_error: str = ""
     document_types: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -84,7 +87,7 @@ class Scorecard:
 
     suite: str
     run_id: str
-    fingerprint: dict[str, Any]
+    fingerprint: Fingerprint
     cases: tuple[CaseScore, ...]
     slices: dict[str, dict[str, dict[str, MetricValue]]]
     counts: dict[str, dict[str, int]]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Protocol
+
+from raggate.text.jsonio import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,5 +92,5 @@ class Call:
     method: str
     path: str
     query: dict[str, str] = field(default_factory=dict)
-    json: dict[str, Any] | None = None
+    json: JsonObject | None = None
     headers: dict[str, str] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from raggate.gate.other_systems import compat_scores
 from raggate.inputs import notes as standing
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs
+from raggate.models.fingerprint import Fingerprint, modes_of
 from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
 from raggate.models.run import Result, Run
@@ -49,7 +50,7 @@ def measure(
     inputs: Inputs,
     below: Path | None = None,
     *,
-    before: Mapping[str, Any] = MappingProxyType({}),
+    before: Fingerprint = MappingProxyType({}),
 ) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
@@ -135,7 +136,7 @@ def _ask(
         return redact.redact_cut(stopped, secrets), api.log_tail()
 
 
-def _expected(inputs: Inputs, before: Mapping[str, Any]) -> Expected:
+def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
     """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
     chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
     return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
@@ -251,9 +252,9 @@ def _finished(
 ) -> Run:
     notes = standing.Notes(vault)
     by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
-    modes = {mode: position for position, mode in enumerate(blank.fingerprint["modes"])}
+    modes = {mode: position for position, mode in enumerate(modes_of(blank.fingerprint))}
     ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
-    index: dict[str, Any] = {}
+    index: dict[str, object] = {}
     for result in ordered:
         for key, told in _INDEX.items():
             if result.response and result.response.coverage and told in result.response.coverage:

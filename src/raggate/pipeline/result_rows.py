@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -100,7 +99,7 @@ def write(results: Iterable[LabelledResult], *, full_text: bool) -> bytes:
     return b"".join(printable(row).encode() + b"\n" for row in rows)
 
 
-def _row(item: LabelledResult, *, full_text: bool) -> dict[str, Any]:
+def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
     result, labels = item.result, item.labels
     response = result.response
     if response is not None and not full_text:

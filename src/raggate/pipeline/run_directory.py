@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +17,7 @@ from raggate.config.service_settings import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.comparison import from_stored, to_stored
+from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
 from raggate.models.publication import RunFailure
@@ -25,7 +26,7 @@ from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
 from raggate.pipeline import result_rows
 from raggate.reports import MeasuredRun, render_all
 from raggate.text import disk
-from raggate.text.jsonio import dumps, parse_object, write_atomic
+from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
 SCHEMA = "raggate/run/2"
@@ -42,7 +43,7 @@ class _StoredContext:
     waivers_settled: bool = False
 
 
-_NOT_KNOWN: dict[str, Any] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
+_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 
 _CONTEXT = TypeAdapter(_StoredContext)
@@ -183,7 +184,7 @@ def read_context(directory: Path) -> ReportContext:
     )
 
 
-def _with_fields(context: dict[str, Any]) -> dict[str, Any]:
+def _with_fields(context: JsonObject) -> JsonObject:
     """Give a stored context whose rows have the names of the fields of a delta."""
     preview = context.get("preview")
     if not isinstance(preview, dict) or not isinstance(preview.get("rows"), list):
@@ -192,15 +193,15 @@ def _with_fields(context: dict[str, Any]) -> dict[str, Any]:
     return {**context, "preview": {**preview, "rows": rows}}
 
 
-def _stored_config(run: Run) -> dict[str, Any]:
+def _stored_config(run: Run) -> JsonObject:
     """Give configuration and provenance as `config.json` holds them: side by side."""
     known, config = run.provenance, run.config
     if isinstance(config, ImportedConfig):
         asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
         scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
         return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
-    stored = {**config.model_dump(mode="json"), **asdict(known)}
-    stored["checkout"] = {key: value for key, value in stored["checkout"].items() if value is not None}
+    checkout = {key: value for key, value in asdict(known.checkout).items() if value is not None}
+    stored = {**config.model_dump(mode="json"), **asdict(known), "checkout": checkout}
     if not known.api_image:
         del stored["api_image"]
     return stored
@@ -249,7 +250,7 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
 
 
-def _configuration(stored: Mapping[str, Any], run_id: str) -> tuple[RunConfig, Provenance]:
+def _configuration(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
     """Take configuration and provenance apart. Keys that neither has are those of other versions, and left out."""
     system = next((name for name in get_args(System) if name in stored), None)
     model = Config if system is None else ImportedConfig
@@ -270,7 +271,7 @@ def _first(error: ValidationError) -> str:
     return f"{cut('.'.join(str(part) for part in first['loc']))}: {first['msg']}"
 
 
-def _fingerprint(stored: dict[str, Any]) -> dict[str, Any]:
+def _fingerprint(stored: JsonObject) -> Fingerprint:
     notes = stored.get("notes")
     if notes is not None and not (isinstance(notes, dict) and all("/" in note for note in notes)):
         raise ValueError("fingerprint.notes: expected vault/path -> hash")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import orjson
 
 from raggate.errors import UsageError
 from raggate.text import disk
+
+JsonObject = Mapping[str, object]
+"""An object of JSON from elsewhere: whoever reads a value looks at its type first."""
 
 
 def dumps(value: object, *, pretty: bool = False) -> bytes:

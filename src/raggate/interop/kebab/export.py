@@ -118,7 +118,7 @@ def _answer(response: Response, run: Run, mode: str, item: LabelledResult) -> di
         "retrieval": {
             "trace_id": f"{run.run_id}/{item.case.id}",
             "mode": mode,
-            "k": _count(item.case.k or run.fingerprint.get("k") or len(response.chunks)),
+            "k": _count(item.case.k or _number(run.fingerprint.get("k")) or len(response.chunks)),
             "score_gate": _number(settings.get("score_gate")),
             "top_score": max(scores, default=0.0),
             "chunks_returned": len(response.chunks),

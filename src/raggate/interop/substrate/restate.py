@@ -10,6 +10,7 @@ from raggate.interop.substrate import metrics
 from raggate.interop.substrate.cases import from_cases
 from raggate.interop.substrate.results import from_run
 from raggate.models.baseline import Baseline, Restated, Slices
+from raggate.models.fingerprint import cutoffs_of
 from raggate.models.golden import Case
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
@@ -24,7 +25,7 @@ def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
         UsageError: where their code would stop.
     """
     baseline = _with_modes_of(scorecard, baseline)
-    cutoffs = tuple(scorecard.fingerprint.get("cutoffs", _CUTOFFS))
+    cutoffs = cutoffs_of(scorecard.fingerprint) or _CUTOFFS
     rows = from_run(run)
     current: Slices = {}
     problems: list[str] = []

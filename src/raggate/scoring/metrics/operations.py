@@ -9,6 +9,7 @@ from math import ceil, fsum
 from raggate.models.run import Failure, Response, Result
 from raggate.models.scorecard import Direction, MetricValue, Operations
 from raggate.scoring.metrics.documents import coverage_by_document_type
+from raggate.text.jsonio import JsonObject
 
 
 def operations(results: Sequence[Result], *, retrieval_only: bool = False) -> Operations:
@@ -93,7 +94,7 @@ def _cost(responses: Sequence[Response]) -> dict[str, dict[str, float]]:
     }
 
 
-def _coverage_rates(coverage: dict[str, object]) -> dict[str, MetricValue]:
+def _coverage_rates(coverage: JsonObject) -> dict[str, MetricValue]:
     def share(part: str, whole: str) -> MetricValue:
         value, total = coverage.get(part), coverage.get(whole)
         counted = isinstance(value, int) and isinstance(total, int) and not isinstance(value, bool)

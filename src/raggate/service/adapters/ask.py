@@ -105,7 +105,7 @@ class AskAdapter:
             return {}, f"POST {_PATH}: {error}"
         if not coverage:
             return {}, f"POST {_PATH}: the API gives no debug.indexing_coverage"
-        return coverage, ""
+        return dict(coverage), ""
 
     def _parse(self, body: bytes, case: Case, *, retrieval_only: bool) -> Response:
         try:

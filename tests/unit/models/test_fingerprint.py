@@ -1,0 +1,23 @@
+"""The keys of a fingerprint that are read by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from raggate.models.fingerprint import Fingerprint, cutoffs_of, modes_of, notes_of
+
+
+def test_known_keys() -> None:
+    """Modes and cut-offs come in their order, and notes with their hashes."""
+    fingerprint = {"modes": ["hybrid", "bm25"], "cutoffs": [1, 5], "notes": {"work/a.md": "1"}, "other": object()}
+    assert modes_of(fingerprint) == ("hybrid", "bm25")
+    assert cutoffs_of(fingerprint) == (1, 5)
+    assert notes_of(fingerprint) == {"work/a.md": "1"}
+
+
+@pytest.mark.parametrize(
+    "fingerprint", [{}, {"modes": None, "cutoffs": 5, "notes": []}, {"modes": [1], "cutoffs": "5"}]
+)
+def test_what_is_not_known_is_empty(fingerprint: Fingerprint) -> None:
+    """A key that is not there, or that holds something else, is as good as not known."""
+    assert (modes_of(fingerprint), cutoffs_of(fingerprint), notes_of(fingerprint)) == ((), (), {})
