@@ -16,7 +16,7 @@ from raggate.cli.init import PLACEHOLDER
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "src/raggate/templates/rag-gate.yml"]
+WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), ROOT / "src/raggate/cli/templates/rag-gate.yml"]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCKERFILES = [ROOT / "Dockerfile", ROOT / "examples/notes-api/Dockerfile"]
 BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -83,7 +83,7 @@ def test_documentation_shows_a_workflow() -> None:
 
 def test_readme_shows_what_init_writes() -> None:
     """The README's workflow is that of the template, and leaves one thing open, in one place."""
-    text = (ROOT / "src/raggate/templates/rag-gate.yml").read_text()
+    text = (ROOT / "src/raggate/cli/templates/rag-gate.yml").read_text()
     assert text.count(PLACEHOLDER) == 1
     assert filled(text.partition("\n")[2]) == next(iter(examples().values()))
 

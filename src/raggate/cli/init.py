@@ -87,7 +87,7 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
     written = []
     for template, name in targets.items():
         try:
-            text = files("raggate").joinpath("templates", template).read_text(encoding="utf-8")
+            text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
             text = text.replace("OWNERS\n", f"{owners}\n") if template == "CODEOWNERS" else text
             write_atomic(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         except OSError as error:
