@@ -23,7 +23,7 @@ from builders import (
 )
 from raggate.config.schema import Gate
 from raggate.gate import completeness
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue
@@ -58,7 +58,7 @@ def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 1
 
 def incomplete(comparison: Comparison, gate: Gate = GATE) -> list[str]:
     """Give the codes of what keeps a comparison from being green."""
-    rows = [judge(delta, gate) for delta in comparison.deltas]
+    rows = [classify_row(delta, gate) for delta in comparison.deltas]
     return [reason.code for reason in completeness.incomplete(comparison, rows, gate)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from builders import make_comparison, make_delta, make_flip, make_metric, make_operations
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
-from raggate.gate.row_status import judge
+from raggate.gate.row_status import classify_row
 from raggate.models.verdict import Reason
 
 GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=0.9), "wrong_rate": Rule(tolerance=0.05, ceiling=0.2)})
@@ -20,16 +20,19 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
-        (wording.change(judge(WORSE, GATE)), "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)"),
-        (wording.beyond(judge(WORSE, GATE)), "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.9"),
-        (wording.beyond(judge(LOWER, GATE)), "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.2"),
         (
-            wording.crept(judge(WORSE, GATE), 0.12, "2026-01-02"),
+            wording.change(classify_row(WORSE, GATE)),
+            "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+        ),
+        (wording.beyond(classify_row(WORSE, GATE)), "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.9"),
+        (wording.beyond(classify_row(LOWER, GATE)), "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.2"),
+        (
+            wording.crept(classify_row(WORSE, GATE), 0.12, "2026-01-02"),
             "hit_at_5 (hybrid) has crept down 0.1200 since 2026-01-02 in accepted steps of at most 0.05 each, more "
             "than the allowed 0.05",
         ),
         (
-            wording.crept(judge(LOWER, GATE), 0.12, ""),
+            wording.crept(classify_row(LOWER, GATE), 0.12, ""),
             "wrong_rate (hybrid) has crept up 0.1200 in accepted steps of at most 0.05 each, more than "
             "the allowed 0.05",
         ),
@@ -112,7 +115,7 @@ def test_headline(outcome: str, codes: list[str], expected: tuple[str, ...]) -> 
 
 def test_a_limit_is_for_all_cases() -> None:
     """Where the limit was looked up over more cases than were compared, their number stands beside it."""
-    whole = replace(WORSE, whole=make_metric(0.6, 12))
-    assert wording.beyond(judge(whole, GATE)) == (
+    whole = replace(WORSE, full_run=make_metric(0.6, 12))
+    assert wording.beyond(classify_row(whole, GATE)) == (
         "hit_at_5 (hybrid) is 0.6000 over all 12 cases, compared or not, beyond its floor 0.9"
     )
