@@ -110,7 +110,7 @@ class Stage:
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
             (pull,) = fork_comment.find(github, what)
             assert isinstance(pull, Pull)
-            return fork_comment.judge(github, what, pull)
+            return fork_comment.evaluate(github, what, pull)
 
 
 @cache

@@ -56,7 +56,7 @@ def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner:
     if check is not None:
         commands.set_values(runner.state, {"CHECK_RUN": str(check)})
 
-    def judge() -> int:
+    def evaluate() -> int:
         # told like every other way to end, on the pull request too
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
         result = pipeline.check(request)
@@ -64,7 +64,7 @@ def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner:
         console.show_review(result.review, result.directory, runner.environment, fence=fence)
         return result.review.verdict.exit_code
 
-    code, state.error = console.guarded(judge, runner.environment, fence)
+    code, state.error = console.guarded(evaluate, runner.environment, fence)
     state.outputs = reporter.finish(state.outcome(code, _suite(request, inputs, runner, state)))
     if check is not None and reporter.check is None:
         commands.set_values(runner.state, {"CHECK_RUN": ""})

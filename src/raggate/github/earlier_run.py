@@ -105,7 +105,7 @@ def adopt(github: GitHub, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
 
 def _record(github: GitHub, selector: RunSelector) -> dict[str, Any]:
     try:
-        found = github.get(f"/repos/{quote(selector.repository)}/actions/runs/{selector.run}")
+        record = github.get(f"/repos/{quote(selector.repository)}/actions/runs/{selector.run}")
     except GitHubError as error:
         if error.status == 404:
             raise CannotTell(
@@ -113,9 +113,9 @@ def _record(github: GitHub, selector: RunSelector) -> dict[str, Any]:
                 hint="The number is in the address of the run; its permission is `actions: read`.",
             ) from error
         raise
-    if not isinstance(found, dict) or found.get("id") != selector.run:
+    if not isinstance(record, dict) or record.get("id") != selector.run:
         raise GitHubError(f"GitHub: expected workflow run {selector.run}; found something else")
-    return found
+    return record
 
 
 def _check_origin(record: Mapping[str, Any], selector: RunSelector) -> None:
@@ -183,22 +183,22 @@ def _artifact(github: GitHub, record: Mapping[str, Any], selector: RunSelector) 
     if not since and latest > 1:
         raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
     name = quoted(selector.artifact)
-    found = artifacts.find(github, selector.repository, selector.run, selector.artifact, since=since)
-    if found is None and latest > 1:
+    artifact = artifacts.find(github, selector.repository, selector.run, selector.artifact, since=since)
+    if artifact is None and latest > 1:
         raise _refusal(
             selector,
             f"its attempt {latest} left no artifact {name}, and what an earlier attempt left is not taken",
             hint=f"Run all jobs of the workflow again, not only those that failed. {_AGAIN}",
         )
-    if found is None:
+    if artifact is None:
         raise _refusal(selector, f"it left no artifact {name}", hint=_AGAIN)
-    if not found.digest:
+    if not artifact.digest:
         raise _refusal(
             selector,
             f"GitHub knows no digest of its artifact {name}, so nothing vouches for what is downloaded",
             hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
         )
-    return found
+    return artifact
 
 
 def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
@@ -211,8 +211,8 @@ def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
 
 
 def _attempt(record: Mapping[str, Any]) -> int:
-    found = record.get("run_attempt")
-    return found if type(found) is int else 1
+    attempt = record.get("run_attempt")
+    return attempt if type(attempt) is int else 1
 
 
 def _full_name(repository: object) -> str:

@@ -152,7 +152,7 @@ def comment(
         GitHubError: when GitHub cannot be asked which these are.
     """
     for pull in find(github, fork):
-        outcome = judge(github, fork, pull)
+        outcome = evaluate(github, fork, pull)
         reporter = GitHubReporter(as_pull_request(event, fork.run, pull), github, settings, unshown)
         url = reporter.finish(outcome)["comment-url"]
         summary = reporter.summary(outcome, limit=SUMMARY_BYTES)
@@ -205,8 +205,8 @@ def as_pull_request(event: Event, run: SourceRun, pull: pulls.Pull) -> Event:
     )
 
 
-def judge(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
-    """Judge what the run measured by the files of the pull request's base commit.
+def evaluate(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
+    """Evaluate what the run measured by the files of the pull request's base commit.
 
     Args:
         github: the API.
@@ -245,7 +245,7 @@ def judge(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
             if "results.jsonl" not in files:
                 return without_verdict(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
             change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), fork.root)
-            review = _judged(_read(files, inputs.config), inputs, fork, change)
+            review = _evaluated(_read(files, inputs.config), inputs, fork, change)
             review = check.with_preview(review, lambda: _preview(github, fork, change, base, inputs))
             return StepOutcome(code=review.verdict.exit_code, review=review)
     except RaggateError as error:
@@ -254,8 +254,8 @@ def judge(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
 
 def _suite(fork: ForkRun, base: InputSource) -> str:
     """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
-    found = suite_names.find(base.root, base.config_name, against=base.against, remote=base.remote)
-    return found or fork.config_name
+    suite = suite_names.find(base.root, base.config_name, against=base.against, remote=base.remote)
+    return suite or fork.config_name
 
 
 def _first_run(fork: ForkRun) -> RunFailure:
@@ -291,7 +291,7 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
         ) from None
 
 
-def _judged(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
+def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
     measured = untrusted_run.accepted(claimed, inputs, reproduce=_reproduce(fork, inputs))
     review = check.evaluate_run(
         measured,

@@ -32,7 +32,7 @@ CommentState = Literal["created", "updated", "unchanged", "stale", "closed", "no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """What is to be told.
+    """What a comment is to say.
 
     Attributes:
         suite: whose comment it is.
@@ -78,7 +78,7 @@ def publish(github: GitHub, repository: str, *, number: int, update: Update, log
         github: the API, with a token that may write to pull requests.
         repository: `owner/name`.
         number: of the pull request.
-        update: what is to be told.
+        update: what it is to say.
         login: who writes with this token. Needed for an app's token only, which is taken for the workflow's otherwise.
 
     Raises:
@@ -259,7 +259,7 @@ class _Upsert:
         body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url, passed)}"
 
         def find_existing() -> Comment | None:
-            return next((one for one in self._look().alerts if self._about(one) == order), None)
+            return next((alert for alert in self._look().alerts if self._about(alert) == order), None)
 
         try:
             self._alert_made = self._thread.create(body, find_existing)
@@ -293,6 +293,6 @@ def _order(state: State | None) -> tuple[int, int]:
     return max((push.order for push in state.pushes), default=(-1, -1)) if state else (-1, -1)
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     """Whether two texts are the same for GitHub, which may change how lines end."""
-    return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
+    return first.replace("\r\n", "\n").rstrip() == second.replace("\r\n", "\n").rstrip()
