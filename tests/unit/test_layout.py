@@ -212,6 +212,11 @@ def test_modules_and_functions_stay_small() -> None:
     assert long == {}
 
 
+def test_the_formatter_lays_out_every_line() -> None:
+    """No line is kept from the formatter, to stay below a limit or to look better."""
+    assert [name for name in MODULES if re.search(r"#\s*fmt:", source(name))] == []
+
+
 def test_only_what_shows_text_escapes() -> None:
     """Foreign text is made harmless by the modules that show it, and by no other: see decision 16."""
     assert [name for name in MODULES if not name.startswith(SINKS) and "text/escape" in own(name)] == []

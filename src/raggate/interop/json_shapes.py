@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
+from raggate.text.quote import quoted
 
 
 def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
@@ -21,4 +23,21 @@ def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         raise UsageError(f"{place}: {f'{key}: ' if key else ''}{first['msg']}") from None
+    return value
+
+
+def check_keys(value: Any, keys: Sequence[str], place: str, *, optional: Collection[str] = ()) -> dict[str, Any]:
+    """Check that a value is an object of these keys, and give it back.
+
+    Raises:
+        UsageError: naming the place, for anything else, an unknown key and a missing one that is not optional.
+    """
+    if not isinstance(value, dict):
+        raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
+    unknown = next((key for key in value if key not in keys), None)
+    if unknown is not None:
+        raise UsageError(f"{place}: unknown key {quoted(unknown)}", hint=f"Known are {', '.join(keys)}.")
+    missing = next((key for key in keys if key not in value and key not in optional), None)
+    if missing is not None:
+        raise UsageError(f"{place}: key {missing} is missing")
     return value

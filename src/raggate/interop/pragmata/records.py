@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from raggate.errors import UsageError
+from raggate.interop.json_shapes import check_keys
 from raggate.interop.pragmata.csv_table import Row, Table, decode, read_table, refuse_conflict
 from raggate.text.jsonio import parse
 from raggate.text.quote import quoted
@@ -128,7 +129,7 @@ def _filled(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _record(value: object, place: str) -> CanonicalRecord:
-    row = _object(value, _RECORD, place)
+    row = check_keys(value, _RECORD, place, optional=_RECORD)
     chunks = row.get("chunks")
     if not isinstance(chunks, list) or not chunks:
         raise UsageError(f"{place}: chunks: expected at least one chunk")
@@ -151,7 +152,7 @@ def _record(value: object, place: str) -> CanonicalRecord:
 
 
 def _chunk(value: object, place: str) -> CanonicalChunk:
-    row = _object(value, _CHUNK, place)
+    row = check_keys(value, _CHUNK, place, optional=_CHUNK)
     rank = row.get("chunk_rank")
     if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
         raise UsageError(f"{place}: chunk_rank: expected a whole number from 1")
@@ -161,15 +162,6 @@ def _chunk(value: object, place: str) -> CanonicalChunk:
         rank=rank,
         text=_text(row, "text", place),
     )
-
-
-def _object(value: object, keys: tuple[str, ...], place: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
-    unknown = next((key for key in value if key not in keys), None)
-    if unknown is not None:
-        raise UsageError(f"{place}: unknown key {quoted(unknown)}", hint=f"Known are {', '.join(keys)}.")
-    return value
 
 
 def _text(row: Mapping[str, Any], key: str, place: str) -> str:

@@ -10,10 +10,10 @@ from math import isfinite
 from typing import Any
 
 from raggate.errors import UsageError
+from raggate.interop.json_shapes import check_keys
 from raggate.interop.pragmata.csv_table import decode, refuse_conflict
 from raggate.labels.models import METRICS, TASKS, Interval, MetricScore, ScoreReport, ScoreSource, Task
 from raggate.text.jsonio import dumps, parse
-from raggate.text.quote import quoted
 
 _KINDS = ("direct_path", "annotation_export", "model_prediction")
 _METHODS = ("wilson", "bootstrap")
@@ -82,9 +82,9 @@ def read_scores(data: bytes, name: str) -> ScoreReport:
     names = METRICS[task]
     keys = (*_HEAD, *(("top_k",) if task == "retrieval" else ()), *names)
     # what has a default there may be missing here
-    _check_keys(content, keys, name, optional={"notes", *_NULLABLE})
+    check_keys(content, keys, name, optional={"notes", *_NULLABLE})
     source = content["source"]
-    _check_keys(source, _SOURCE, f"{name}: source")
+    check_keys(source, _SOURCE, f"{name}: source")
     if source["kind"] not in _KINDS:
         raise UsageError(f"{name}: source.kind: expected one of {', '.join(_KINDS)}")
     return ScoreReport(
@@ -103,7 +103,7 @@ def _score(content: Any, metric: str, name: str) -> MetricScore | None:
     if content is None and metric in _NULLABLE:
         return None
     place = f"{name}: {metric}"
-    _check_keys(content, _SCORE, place)
+    check_keys(content, _SCORE, place)
     if content["method"] not in _METHODS:
         raise UsageError(f"{place}: method: expected one of {', '.join(_METHODS)}")
     interval = Interval(_share(content, "ci_lower", place), _share(content, "ci_upper", place))
@@ -115,17 +115,6 @@ def _score(content: Any, metric: str, name: str) -> MetricScore | None:
         method=content["method"],
         n=_count(content, "n", place),
     )
-
-
-def _check_keys(content: Any, keys: tuple[str, ...], place: str, *, optional: set[str] | None = None) -> None:
-    if not isinstance(content, dict):
-        raise UsageError(f"{place}: expected an object with {', '.join(keys)}")
-    unknown = next((key for key in content if key not in keys), None)
-    if unknown is not None:
-        raise UsageError(f"{place}: unknown key {quoted(unknown)}")
-    missing = next((key for key in keys if key not in content and key not in (optional or ())), None)
-    if missing is not None:
-        raise UsageError(f"{place}: key {missing} is missing")
 
 
 def _share(content: Mapping[str, Any], key: str, place: str) -> float:
