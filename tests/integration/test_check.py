@@ -890,6 +890,22 @@ def test_no_question_for_the_modes_is_not_green(project: Project, command: str) 
     assert not (project.last_run() / "results.jsonl").exists()
 
 
+@pytest.mark.parametrize("system", ["helloworld", "substrate"])
+def test_metrics_of_other_systems_are_a_baseline(project: Project, system: str) -> None:
+    """A metrics file of another system is compared by its own definitions, live and from the run directory."""
+    bucket = {"hit_at_5": 0.01, "count": len(project.cases())}
+    theirs = {
+        "helloworld": {"k": 5, "aggregate_metrics": {"recall_at_k_avg": 0.01}},
+        "substrate": {"by_retriever": {"hybrid": {"overall": bucket}}},
+    }
+    (project.root / "theirs.json").write_text(json.dumps(theirs[system]))
+    checked = project.command("check", "--baseline", "theirs.json")
+    compared = project.command("compare", str(project.last_run()), "--baseline", "theirs.json")
+    for done in (checked, compared):
+        assert done.code == 0, done.out + done.err
+        assert f"by the definitions of {system}" in done.out
+
+
 def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:
     """With score.compat metrics.json has helloworld's numbers too, those of an export of the run; no other."""
     project.edit("ask: {", "score: {compat: [helloworld]}\nask: {retrieval_only: false, ")
