@@ -15,12 +15,12 @@ from e2e import grammar
 from here import Done, called
 from raggate.action import main, steps
 from raggate.cli import main as cli
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
 from raggate.github.publish import GitHubReporter, StepOutcome
 from raggate.interop.systems import SYSTEMS
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import Request
-from raggate.pipeline.result import CheckResult
+from raggate.pipeline.result import CheckResult, RunFailed
 from reviews import passing
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -152,6 +152,20 @@ def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(
     with mock.patch.object(GitHubReporter, "finish", finish):
         step_here(tmp_path, refuses, INPUT_SUITE="asked")
     assert suites == [suite]
+
+
+def test_a_run_that_failed_is_told_as_the_pipeline_knew_it(tmp_path: Path) -> None:
+    """What ends on the way is shown under the suite that the pipeline read, whatever else could be found."""
+
+    def fails(_: Request) -> CheckResult:
+        raise RunFailed(CannotTell("not ready"), suite="small")
+
+    with mock.patch.object(GitHubReporter, "finish", return_value={}) as finish:
+        done = step_here(tmp_path, fails, INPUT_SUITE="asked")
+    (outcome,) = finish.call_args.args
+    assert (done.code, outcome.code, outcome.suite, outcome.reason.lines) == (3, 3, "small", ("not ready",))
+    assert outputs(tmp_path)["verdict"] == "cannot tell"
+    assert "not ready" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
 
 
 @pytest.mark.parametrize("name", [*NAMES, "GITHUB_WORKSPACE"])

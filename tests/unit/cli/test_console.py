@@ -1,0 +1,78 @@
+"""How whatever ends a front end becomes an exit code, and what is said of it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import click
+import pytest
+
+from raggate.cli import console
+from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
+
+
+def raising(error: BaseException) -> Callable[[], NoReturn]:
+    """Give work that ends with an error."""
+
+    def work() -> NoReturn:
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize("code", [0, 1, 4])
+def test_a_verdict_is_said_by_whoever_has_it(code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Work that ends keeps its exit code, and nothing is printed."""
+    assert console.guarded(lambda: code, {}) == (code, None)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("error", [UsageError("no"), CannotTell("no"), Interrupted("no")])
+def test_an_expected_end(error: RaggateError, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error of raggate is printed with its label, and given back with its exit code."""
+    assert console.guarded(raising(error), {}) == (error.exit_code, error)
+    assert capsys.readouterr() == ("", f"raggate: {error.label}: no\n")
+
+
+def test_a_signal(capsys: pytest.CaptureFixture[str]) -> None:
+    """An interrupt is no error, and says so in one line."""
+    assert console.guarded(raising(KeyboardInterrupt()), {}) == (130, None)
+    assert capsys.readouterr() == ("", "raggate: interrupted\n")
+
+
+def test_a_disk_that_is_full(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A file that cannot be written is no bug: cannot tell, with the file's name."""
+    code, error = console.guarded(raising(OSError(errno.ENOSPC, "full", str(tmp_path / "x"))), {})
+    assert code == 3
+    assert isinstance(error, CannotTell)
+    assert str(tmp_path / "x") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("x"), OSError(errno.ENOENT, "gone"), click.Abort()])
+def test_a_bug(
+    error: Exception, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anything else is a bug of raggate: 70, no error that a report could tell, and the details in a file."""
+    monkeypatch.chdir(tmp_path)
+    assert console.guarded(raising(error), {}) == (70, None)
+    assert f"raggate: internal error: {type(error).__name__}" in capsys.readouterr().err
+    assert (tmp_path / ".raggate" / "crash.log").exists()
+
+
+def test_the_log_of_an_error_is_fenced(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines of a foreign log are printed inside the fence, the message and the hint outside."""
+
+    @contextmanager
+    def fence():  # type: ignore[no-untyped-def]
+        click.echo("[", err=True)
+        yield
+        click.echo("]", err=True)
+
+    console.guarded(raising(CannotTell("no", hint="Do.", log=("one", "two"))), {}, fence)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "raggate: cannot tell: no"
+    assert lines[2:] == ["[", "  | one", "  | two", "]", "  Do."]
