@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, Gate, Score, Waiver, default_baseline
-from raggate.config.service_settings import Name, SettingsModel
+from raggate.config.service_settings import SettingsModel
+from raggate.config.values import Name
 
 System = Literal["helloworld", "kebab", "substrate"]
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from raggate.config.service_settings import Name, SettingsModel, Text, Variable
+from raggate.config.service_settings import SettingsModel
+from raggate.config.values import Name, Text, Variable
 from raggate.text import field_paths
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")

@@ -18,7 +18,8 @@ from pydantic import (
 from raggate.config.invariant_settings import Invariants
 from raggate.config.mapped_settings import Mapped
 from raggate.config.retrieval_modes import told_apart
-from raggate.config.service_settings import Api, Name, RelativePath, Seconds, SettingsModel, Text, described
+from raggate.config.service_settings import Api, SettingsModel, described
+from raggate.config.values import Name, RelativePath, Seconds, Text
 from raggate.errors import UsageError
 from raggate.text.yamlio import Document, explain, parse
 

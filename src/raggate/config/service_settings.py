@@ -1,110 +1,31 @@
-"""How an API is brought up: the `api` section of raggate.yml as frozen models, and types that all sections share."""
+"""How an API is brought up: the `api` section of raggate.yml as frozen models, and what every section is."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import re
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from raggate.config.hosts import is_metadata
+from raggate.config.values import (
+    Capability,
+    HttpUrl,
+    ImageName,
+    MountPoint,
+    PassedVariable,
+    Port,
+    RelativePath,
+    Seconds,
+    ServiceName,
+    Text,
+    TokenlessVariable,
+    Variable,
+)
 
 DEFAULT_USER = "65534:65534"
-_WITHHELD = re.compile(r"(?:INPUT|STATE|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy", re.IGNORECASE)
-# [domain/]path[:tag][@digest], as the engine reads it
-_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_IMAGE = (
-    rf"(?:{_LABEL}(?:\.{_LABEL})*(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
-    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?"
-)
-_OWN_LOGS = frozenset(("api", "build"))
-
-
-def _relative(path: str) -> str:
-    pure = PurePosixPath(path)
-    if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
-        raise ValueError("expected a relative path inside the repository, without '..'")
-    return str(pure)
-
-
-def _http(url: str) -> str:
-    problem = ValueError("expected a URL such as http://127.0.0.1:9000")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise problem from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        raise problem
-    if parts.username or parts.password:
-        raise ValueError("expected a URL without user name and password")
-    if is_metadata(parts.hostname):
-        raise ValueError("expected the URL of an API; this is a link-local or cloud metadata address")
-    return url.rstrip("/")
-
-
-def _image(name: str) -> str:
-    if len(name) > 255 or not re.fullmatch(_IMAGE, name):
-        raise ValueError("expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case")
-    return name
-
-
-def _no_nul(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("expected text without NUL characters")
-    return text
-
-
-def _may_be_passed(name: str) -> str:
-    if _WITHHELD.fullmatch(name):
-        raise ValueError("expected a variable that is not the runner's, Docker's or a proxy's; set it in 'env' instead")
-    return name
-
-
-def _no_token(name: str) -> str:
-    if name.startswith(("INPUT_", "ACTIONS_")) or name in {"GITHUB_TOKEN", "GH_TOKEN"}:
-        raise ValueError("expected a variable that holds no token of the runner's")
-    return name
-
-
-def _mount_point(path: str) -> str:
-    pure = PurePosixPath(path)
-    if not path.startswith("/") or ".." in pure.parts or any(sign in path for sign in ":,\\\0"):
-        raise ValueError("expected an absolute path")
-    if len(pure.parts) < 2 or pure.parts[1] in {"proc", "sys", "dev"}:
-        raise ValueError("expected a directory other than /, /proc, /sys and /dev")
-    return str(pure)
-
-
-def _service_name(name: str) -> str:
-    if name in _OWN_LOGS:
-        raise ValueError(f"expected another name for service {name!r}: its log would be raggate's own")
-    return name
-
-
-RelativePath = Annotated[str, AfterValidator(_relative)]
-HttpUrl = Annotated[str, AfterValidator(_http)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Text = Annotated[str, AfterValidator(_no_nul)]
-Port = Annotated[int, Field(ge=1, le=65_535)]
-MountPoint = Annotated[str, AfterValidator(_mount_point)]
-ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
-ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"), AfterValidator(_service_name)]
-# what Docker gives by default, without making devices and raw packets, and two that only concern memory and priority
-# fmt: off
-Capability = Literal[
-    "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "IPC_LOCK", "KILL", "NET_BIND_SERVICE",
-    "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT", "SYS_NICE",
-]
-# fmt: on
 
 
 class SettingsModel(BaseModel):
@@ -156,7 +77,7 @@ class Contained(SettingsModel):
     """Words in place of the image's command; its entry point stays."""
     env: dict[Variable, Text] = {}
     """Environment, beside the image's own and what `pass_env` lets through."""
-    pass_env: list[Annotated[Variable, AfterValidator(_may_be_passed)]] = []
+    pass_env: list[PassedVariable] = []
     """Names of variables handed on from raggate's own environment; the runner's, Docker's and proxies' cannot be."""
     user: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$")] | None = (
         DEFAULT_USER
@@ -250,7 +171,7 @@ class CommandBackend(SettingsModel):
     """Directory the commands run in."""
     env: dict[str, str] = {}
     """Environment of the commands, beside what `pass_env` lets through."""
-    pass_env: list[Annotated[str, AfterValidator(_no_token)]] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    pass_env: list[TokenlessVariable] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables handed on from raggate's own environment; everything else is withheld."""
     services: dict[ServiceName, Service] = {}
     """Containers started before all commands, which reach the ports that the image declares and that of `ready`."""
@@ -309,7 +230,7 @@ class Program(SettingsModel):
     """Ask for retrieval in bulk."""
     env: dict[Variable, Text] = {}
     """Its environment, beside what `pass_env` lets through."""
-    pass_env: list[Annotated[str, AfterValidator(_no_token)]] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
+    pass_env: list[TokenlessVariable] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
     """Names of variables it gets from raggate's own environment."""
 
 

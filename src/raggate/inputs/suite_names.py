@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from raggate.config.schema import Config
-from raggate.config.service_settings import Name
+from raggate.config.values import Name
 from raggate.errors import RaggateError, UsageError
 from raggate.inputs import sources
 from raggate.text import yamlio

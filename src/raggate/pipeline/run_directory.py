@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate.config.imported import ImportedConfig, RunConfig, System
 from raggate.config.schema import Config
-from raggate.config.service_settings import Name
+from raggate.config.values import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.comparison import from_stored, to_stored

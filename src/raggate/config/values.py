@@ -1,0 +1,115 @@
+"""Kinds of values that keys of raggate.yml hold: each a type with what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+
+from raggate.config.hosts import is_metadata
+
+_WITHHELD = re.compile(r"(?:INPUT|STATE|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy", re.IGNORECASE)
+# [domain/]path[:tag][@digest], as the engine reads it
+_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_IMAGE = (
+    rf"(?:{_LABEL}(?:\.{_LABEL})*(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?"
+)
+_OWN_LOGS = frozenset(("api", "build"))
+
+
+def _relative(path: str) -> str:
+    pure = PurePosixPath(path)
+    if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
+        raise ValueError("expected a relative path inside the repository, without '..'")
+    return str(pure)
+
+
+def _http(url: str) -> str:
+    problem = ValueError("expected a URL such as http://127.0.0.1:9000")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise problem from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+        raise problem
+    if parts.username or parts.password:
+        raise ValueError("expected a URL without user name and password")
+    if is_metadata(parts.hostname):
+        raise ValueError("expected the URL of an API; this is a link-local or cloud metadata address")
+    return url.rstrip("/")
+
+
+def _image(name: str) -> str:
+    if len(name) > 255 or not re.fullmatch(_IMAGE, name):
+        raise ValueError("expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case")
+    return name
+
+
+def _no_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected text without NUL characters")
+    return text
+
+
+def _may_be_passed(name: str) -> str:
+    if _WITHHELD.fullmatch(name):
+        raise ValueError("expected a variable that is not the runner's, Docker's or a proxy's; set it in 'env' instead")
+    return name
+
+
+def _no_token(name: str) -> str:
+    if name.startswith(("INPUT_", "ACTIONS_")) or name in {"GITHUB_TOKEN", "GH_TOKEN"}:
+        raise ValueError("expected a variable that holds no token of the runner's")
+    return name
+
+
+def _mount_point(path: str) -> str:
+    pure = PurePosixPath(path)
+    if not path.startswith("/") or ".." in pure.parts or any(sign in path for sign in ":,\\\0"):
+        raise ValueError("expected an absolute path")
+    if len(pure.parts) < 2 or pure.parts[1] in {"proc", "sys", "dev"}:
+        raise ValueError("expected a directory other than /, /proc, /sys and /dev")
+    return str(pure)
+
+
+def _service_name(name: str) -> str:
+    if name in _OWN_LOGS:
+        raise ValueError(f"expected another name for service {name!r}: its log would be raggate's own")
+    return name
+
+
+RelativePath = Annotated[str, AfterValidator(_relative)]
+HttpUrl = Annotated[str, AfterValidator(_http)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+Text = Annotated[str, AfterValidator(_no_nul)]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+MountPoint = Annotated[str, AfterValidator(_mount_point)]
+ImageName = Annotated[str, AfterValidator(_image), Field(json_schema_extra={"pattern": f"^{_IMAGE}$"})]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+PassedVariable = Annotated[Variable, AfterValidator(_may_be_passed)]
+TokenlessVariable = Annotated[str, AfterValidator(_no_token)]
+ServiceName = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$"), AfterValidator(_service_name)]
+# what Docker gives by default, without making devices and raw packets, and two that only concern memory and priority
+Capability = Literal[
+    "AUDIT_WRITE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "IPC_LOCK",
+    "KILL",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+    "SYS_NICE",
+]
