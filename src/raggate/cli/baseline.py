@@ -52,8 +52,8 @@ def baseline() -> None:
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json: bool) -> None:
     """Show what a baseline says: where it is from, its values, and what was accepted."""
     from raggate.gate import history
-    from raggate.inputs.trusted import read_file
     from raggate.interop.systems import SYSTEMS
+    from raggate.text.files import read_file
 
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
@@ -127,7 +127,8 @@ def log(
 
 def _settings(config_file: Path) -> Config:
     from raggate.config import schema
-    from raggate.inputs.trusted import NO_CONFIG, read_file
+    from raggate.inputs.trusted import NO_CONFIG
+    from raggate.text.files import read_file
 
     return schema.load(read_file(config_file, hint=NO_CONFIG), str(config_file))
 
@@ -150,13 +151,10 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
 
 def _draw(history: History, columns: Sequence[Column], suite: str, target: Path) -> None:
     from raggate.reports import history_table, plot
-    from raggate.text.jsonio import write_atomic
+    from raggate.text.files import write_file
 
     drawn = plot.render_all(history_table.plots_of(history, columns, f"Baseline of suite {suite}"))
-    try:
-        write_atomic(target, drawn.encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {plain(str(target))}: {error.strerror}") from None
+    write_file(target, drawn.encode())
 
 
 def _json(document: object) -> bytes:

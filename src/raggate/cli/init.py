@@ -61,7 +61,7 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
     """
     from importlib.resources import files
 
-    from raggate.text.jsonio import write_atomic
+    from raggate.text.files import write_file
     from raggate.text.yamlio import one_line
 
     if action and not _ACTION.fullmatch(action):
@@ -86,11 +86,8 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
         )
     written = []
     for template, name in targets.items():
-        try:
-            text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
-            text = text.replace("OWNERS\n", f"{owners}\n") if template == "CODEOWNERS" else text
-            write_atomic(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
-        except OSError as error:
-            raise UsageError(f"{directory / name}: {error.strerror or error}") from None
+        text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
+        text = text.replace("OWNERS\n", f"{owners}\n") if template == "CODEOWNERS" else text
+        write_file(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         written.append(directory / name)
     return written

@@ -17,6 +17,7 @@ from raggate.inputs import golden, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.golden import Golden, Vault
 from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+from raggate.text.files import read_file
 from raggate.text.numbers import fixed
 
 
@@ -249,15 +250,3 @@ def _directory(source: sources.Source, name: str, path: str) -> Path:
             f"{source.describe(path)}: no such directory (vault {name!r})", hint="Key 'vault' names each vault's notes."
         )
     return directory
-
-
-def read_file(path: Path, hint: str = "") -> bytes:
-    """Read a file that a flag or a key named; `hint` is what to do where that fails.
-
-    Raises:
-        UsageError: when it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}", hint=hint) from None

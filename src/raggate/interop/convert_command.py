@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.errors import ExitCode, UsageError
+from raggate.errors import ExitCode
 from raggate.text.escape import log_line
+from raggate.text.files import writing
 
 if TYPE_CHECKING:
     from raggate.interop.convert import Conversion
@@ -60,12 +61,10 @@ def convert(source: Path, target: Path, **settings: Any) -> int:
 
     flags = {name: settings.pop(name) for name in ("as_json", "strict", "force")}
     formats = {name: settings.pop(name) for name in ("from_format", "to_format")}
-    try:
+    with writing(target):
         conversion = run(
             source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
         )
-    except OSError as error:
-        raise UsageError(f"cannot write {target}: {error.strerror or error}") from None
     if flags["as_json"]:
         click.echo(_json(conversion), nl=False)
     else:

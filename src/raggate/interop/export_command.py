@@ -9,7 +9,7 @@ import click
 
 from raggate.errors import UsageError
 from raggate.text.escape import log_line
-from raggate.text.quote import cut
+from raggate.text.files import writing
 
 _PATH = click.Path(path_type=Path)
 _FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
@@ -79,7 +79,5 @@ def _refuse(target: Path, *, force: bool) -> None:
 
 
 def _written(write: Any, target: Path) -> Any:
-    try:
+    with writing(target):
         return write()
-    except OSError as error:
-        raise UsageError(f"cannot write {cut(target)}: {error.strerror or str(error)}") from None

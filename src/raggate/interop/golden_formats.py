@@ -25,6 +25,7 @@ from raggate.interop.trec_beir.golden_graded import Graded, Unit
 from raggate.labels.models import RetrievalJudgment
 from raggate.labels.score import consolidate
 from raggate.models.golden import Case
+from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, write_atomic
 from raggate.text.quote import cut
 
@@ -310,12 +311,7 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         UsageError: when it cannot be read, or is larger than 256 MiB.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {cut(path)}: {error.strerror or str(error)}") from None
+    return read_file(path, most_bytes=MAX_BYTES)
 
 
 def _without_answer(cases: Sequence[Case]) -> Iterable[Note]:

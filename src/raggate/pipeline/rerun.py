@@ -13,7 +13,6 @@ from raggate.gate import baseline as baseline_file
 from raggate.gate import invariants, promote, waivers
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
-from raggate.inputs.trusted import read_file
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Golden
 from raggate.models.promotion import BaselineCandidate
@@ -24,6 +23,7 @@ from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import REPORTS, MeasuredRun
 from raggate.scoring import score as scoring
+from raggate.text.files import read_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 

@@ -26,6 +26,7 @@ from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
 from raggate.pipeline import result_rows
 from raggate.reports import MeasuredRun, render_all
 from raggate.text import disk
+from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
@@ -46,6 +47,7 @@ class _StoredContext:
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 
+_HINT = "Is this a run directory?"
 _CONTEXT = TypeAdapter(_StoredContext)
 _PROVENANCE = TypeAdapter(Provenance)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
@@ -173,7 +175,7 @@ def read_context(directory: Path) -> ReportContext:
     if not path.exists():
         return ReportContext()
     try:
-        stored = _CONTEXT.validate_python(_with_fields(parse_object(_bytes(path, path), str(path))))
+        stored = _CONTEXT.validate_python(_with_fields(parse_object(read_file(path, _HINT), str(path))))
     except ValidationError as error:
         raise UsageError(f"{path}: {_first(error)}") from None
     return ReportContext(
@@ -220,7 +222,7 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
     """
     named = directory if named is None else named
     config_path = named / "config.json"
-    stored = parse_object(_bytes(directory / "config.json", config_path), str(config_path))
+    stored = parse_object(read_file(directory / "config.json", _HINT, name=config_path), str(config_path))
     if stored.get("schema") != SCHEMA:
         raise UsageError(
             f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
@@ -228,7 +230,7 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
         )
     golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
-    cases = golden.load(_bytes(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
+    cases = golden.load(read_file(directory / "golden.jsonl", _HINT, name=golden_path), str(golden_path), rules=False)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         known, provenance = _configuration(settings, run_id) if config is None else (config, Provenance())
@@ -237,7 +239,9 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
             suite=str(stored["suite"]),
             started=str(stored["started"]),
             golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
-            results=result_rows.read(_bytes(directory / "results.jsonl", rows_path), str(rows_path), cases),
+            results=result_rows.read(
+                read_file(directory / "results.jsonl", _HINT, name=rows_path), str(rows_path), cases
+            ),
             config=known,
             provenance=provenance,
             fingerprint=_fingerprint(stored["fingerprint"]),
@@ -279,10 +283,3 @@ def _fingerprint(stored: JsonObject) -> Fingerprint:
     if not (isinstance(modes, list) and all(isinstance(mode, str) for mode in modes)):
         raise ValueError("fingerprint.modes: expected names")
     return dict(stored)
-
-
-def _bytes(path: Path, named: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{named}: {error.strerror or error}", hint="Is this a run directory?") from None

@@ -143,7 +143,7 @@ def test_score_refuses(file: Path, tmp_path: Path) -> None:
     """Files of another task, K for answers, and files that are not there are usage errors."""
     with pytest.raises(UsageError, match="no labels of the task grounding"):
         run("score", "--task", "grounding", file)
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match="No such file"):
         run("score", "--task", "grounding", tmp_path / "none.csv")
     with pytest.raises(UsageError, match="no label files about grounding"):
         run("score", "--task", "grounding", tmp_path)

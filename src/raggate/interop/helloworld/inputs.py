@@ -9,7 +9,6 @@ from typing import Any
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.inputs.trusted import read_file
 from raggate.interop import lenient_golden
 from raggate.interop.helloworld import baseline
 from raggate.interop.helloworld import metrics as helloworld_metrics
@@ -21,6 +20,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
+from raggate.text.files import read_file
 
 Say = Callable[[str], None]
 """Takes what a reader should know of the files, one line each; foreign text in it is not harmless yet."""

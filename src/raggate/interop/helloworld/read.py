@@ -23,6 +23,7 @@ from raggate.interop.json_shapes import check
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
 from raggate.scoring.score import label
+from raggate.text.files import read_file, reading
 from raggate.text.jsonio import parse_object
 from raggate.text.numbers import rounded
 from raggate.text.quote import cut, quoted
@@ -231,14 +232,10 @@ def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:
 
 def _bytes(path: Path) -> bytes:
     """Give the content of a file, nothing for one that is not there."""
-    try:
-        if path.exists() and not path.is_file():
+    with reading(path):
+        if not path.exists():
+            return b""
+        if not path.is_file():
             # a pipe would be waited for
             raise UsageError(f"{path}: not a file")
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+    return read_file(path, most_bytes=MAX_BYTES)

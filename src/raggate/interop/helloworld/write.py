@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from raggate.config.imported import ImportedConfig
-from raggate.errors import UsageError
 from raggate.interop.helloworld.read import STORED_TEXT, RunFiles
 from raggate.interop.helloworld.summary import summary
 from raggate.models.run import Chunk, Response, Result, Run
-from raggate.text.jsonio import write_atomic
-from raggate.text.quote import cut
+from raggate.text.files import write_file
 
 RUN_CONFIG: dict[str, Any] = {
     "k": 5,
@@ -112,11 +110,11 @@ def write(
     Raises:
         UsageError: when the directory cannot be written.
     """
-    put(directory / "results.jsonl", _jsonl(files.rows))
+    write_file(directory / "results.jsonl", _jsonl(files.rows))
     write_object(directory / "config.json", files.config)
     write_object(directory / "metrics.json", files.metrics)
     text = summary(files, description=description, eval_set=eval_set, previous=previous)
-    put(directory / "summary.md", text.encode())
+    write_file(directory / "summary.md", text.encode())
 
 
 def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], aggregates: Mapping[str, Any]) -> None:
@@ -134,7 +132,7 @@ def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], 
         UsageError: when the directory cannot be written.
     """
     means = {name: value for name, value in aggregates.items() if value is not None}
-    put(directory / "results.jsonl", _jsonl(rows))
+    write_file(directory / "results.jsonl", _jsonl(rows))
     write_object(directory / "metrics.json", {**files.metrics, "aggregate_metrics": {**files.aggregates, **means}})
 
 
@@ -144,19 +142,7 @@ def write_object(path: Path, value: Mapping[str, Any]) -> None:
     Raises:
         UsageError: when the file cannot be written.
     """
-    put(path, json.dumps(value, indent=2, ensure_ascii=False).encode())
-
-
-def put(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Raises:
-        UsageError: when it cannot be written.
-    """
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {cut(path)}: {error.strerror or error}") from None
+    write_file(path, json.dumps(value, indent=2, ensure_ascii=False).encode())
 
 
 def redacted(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
@@ -145,7 +145,8 @@ def compare(
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab import report as kebab_report
     from raggate.interop.kebab import verdict as kebab_verdict
-    from raggate.text.jsonio import dumps, write_atomic
+    from raggate.text.files import write_file
+    from raggate.text.jsonio import dumps
 
     golden, queries = _golden(golden_file)
     sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
@@ -159,7 +160,7 @@ def compare(
     report = kebab_compare.compare(sides[0], sides[1], queries, options)
     report["raggate"]["golden_hash"] = golden.hash
     if report_file is not None:
-        _write(report_file, kebab_report.report_md(report).encode(), write_atomic)
+        write_file(report_file, kebab_report.report_md(report).encode())
     if as_json:
         click.echo(dumps(report, pretty=True), nl=False)
     else:
@@ -181,7 +182,8 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
     """Say how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate.interop.kebab import report as kebab_report
     from raggate.interop.kebab import variants as kebab_variants
-    from raggate.text.jsonio import dumps, write_atomic
+    from raggate.text.files import write_file
+    from raggate.text.jsonio import dumps
 
     golden, queries = _golden(golden_file)
     stored = _stored(source, golden)
@@ -191,7 +193,7 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
             "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."
         )
     if report_file is not None:
-        _write(report_file, kebab_report.variants_md(report).encode(), write_atomic)
+        write_file(report_file, kebab_report.variants_md(report).encode())
     if as_json:
         click.echo(dumps(report, pretty=True), nl=False)
     else:
@@ -265,11 +267,11 @@ def export(*, directory: Path, out: Path, mode: str | None) -> None:
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.rows import write_rows
     from raggate.pipeline import run_directory
-    from raggate.text.jsonio import write_atomic
+    from raggate.text.files import write_file
 
     rows = inputs.rows_of(run_directory.read(directory), mode)
     refuse_existing(out)
-    _write(out / inputs.ROWS, write_rows(rows), write_atomic)
+    write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)
     click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
 
@@ -288,13 +290,6 @@ def _stored(source: str, golden: GoldenFile) -> StoredRun:
     stored = inputs.stored(source)
     _say_all(inputs.reworded(stored, golden))
     return stored
-
-
-def _write(path: Path, data: bytes, write: Any) -> None:
-    try:
-        write(path, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _say_all(lines: list[str]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
-from raggate.inputs.trusted import read_file
 from raggate.interop.kebab import export
 from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab import run as kebab_run
@@ -20,6 +19,7 @@ from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
 from raggate.models.run import Run
+from raggate.text.files import read_file
 from raggate.text.quote import cut, quoted
 
 ROWS = "per_query.jsonl"

@@ -12,7 +12,8 @@ from raggate.interop.pragmata.sheets import META, read_sheet
 from raggate.labels.models import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task, TaskAgreement
 from raggate.models.run import LabelledResult
 from raggate.text.anchors import fold
-from raggate.text.jsonio import parse_object, write_atomic
+from raggate.text.files import read_file, write_file
+from raggate.text.jsonio import parse_object
 from raggate.text.quote import cut, quoted
 
 EXPORTS = Path("annotation", "exports")
@@ -36,10 +37,10 @@ def read_sheets(paths: Sequence[Path], task: Task | None = None) -> tuple[Sheet,
     sheets = []
     for path in map(_exported, paths):
         if path.is_dir():
-            read = [read_sheet(_bytes(file), str(file)) for file in sorted(path.glob("*.csv"))]
+            read = [read_sheet(read_file(file), str(file)) for file in sorted(path.glob("*.csv"))]
             sheets += [sheet for sheet in read if task in {None, sheet.task}]
         elif not path.name.endswith(META):
-            sheets.append(read_sheet(_bytes(path), str(path), task=task))
+            sheets.append(read_sheet(read_file(path), str(path), task=task))
     if not sheets:
         raise UsageError(
             f"no label files{' about ' + task if task else ''} among what was given",
@@ -149,7 +150,7 @@ def export_id(sheets: Sequence[Sheet]) -> str | None:
     meta = next(iter(homes)) / _EXPORT
     if len(homes) != 1 or not meta.is_file():
         return None
-    name = parse_object(_bytes(meta), cut(meta)).get("export_id")
+    name = parse_object(read_file(meta), cut(meta)).get("export_id")
     return name if isinstance(name, str) and name else meta.resolve().parent.name
 
 
@@ -160,10 +161,7 @@ def _exported(path: Path) -> Path:
 
 
 def _written(target: Path, data: bytes) -> Path:
-    try:
-        write_atomic(target, data)
-    except OSError as error:
-        raise UsageError(f"cannot write {cut(target)}: {error.strerror or error}") from None
+    write_file(target, data)
     return target
 
 
@@ -173,16 +171,9 @@ def read_report(path: Path) -> ScoreReport:
     Raises:
         UsageError: naming file and key of the first thing that is not as it should be.
     """
-    return score_files.read_scores(_bytes(path), str(path))
+    return score_files.read_scores(read_file(path), str(path))
 
 
 def _chunks(item: LabelledResult) -> tuple[str, ...] | None:
     response = item.result.response
     return None if response is None else tuple(chunk.chunk_id for chunk in response.chunks)
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read {cut(path)}: {error.strerror or error}") from None

@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.interop.options import FiniteRange
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
+from raggate.text.files import write_file
 from raggate.text.numbers import setting
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def score(
     _say_doubts(joined)
     text = render_metrics(from_table(table, shape))
     if out is not None:
-        _write(out, text.encode())
+        write_file(out, text.encode())
     if as_json:
         click.echo(text, nl=False)
     else:
@@ -163,7 +164,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
         content = gate.report(
             comparison, timestamp=now, baseline_path=str(stored.resolve()), current_path=str(metrics.resolve())
         )
-        _write(output, render_metrics(content).encode())
+        write_file(output, render_metrics(content).encode())
     return int(comparison.exit_code)
 
 
@@ -204,7 +205,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
             raise UsageError(f"{target} is there already", hint="Review the changes above, then repeat with --force.")
     if run_record is not None and run_record["git"]["dirty"]:
         click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
-    _write(target, data)
+    write_file(target, data)
     click.echo(log_line(f"wrote {target} for {name}"))
 
 
@@ -289,17 +290,8 @@ def _give(text: str, out: Path | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
-    _write(out, text.encode())
+    write_file(out, text.encode())
     click.echo(log_line(f"wrote {out}"))
-
-
-def _write(path: Path, data: bytes) -> None:
-    from raggate.text.jsonio import write_atomic
-
-    try:
-        write_atomic(path, data)
-    except OSError as error:
-        raise UsageError(log_line(f"cannot write {path}: {error.strerror or error}")) from None
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.config.retrieval_modes import ALIASES
-from raggate.errors import UsageError
+from raggate.text.files import read_file, reading
 from raggate.text.jsonio import parse
 
 MAX_BYTES = 256 << 20
@@ -35,14 +35,11 @@ def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
     Raises:
         UsageError: when the file cannot be read, or a line is not JSON.
     """
-    try:
-        with path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if text.strip():
-                    yield f"{path}:{number}", parse(text, f"{path}:{number}")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+    with reading(path), path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if text.strip():
+                yield f"{path}:{number}", parse(text, f"{path}:{number}")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -51,9 +48,4 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         UsageError: when it cannot be read.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes")
-        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+    return read_file(path, most_bytes=MAX_BYTES).removeprefix(b"\xef\xbb\xbf")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from raggate.errors import UsageError
-from raggate.text.quote import cut
+from raggate.text.files import reading
 
 BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
 MAX_LINE_BYTES = 1 << 20
@@ -57,10 +57,8 @@ def open_binary(path: Path) -> BinaryIO:
     Raises:
         UsageError: when there is no such file, or it cannot be read.
     """
-    try:
+    with reading(path):
         return path.open("rb")
-    except OSError as error:
-        raise UsageError(f"cannot read {cut(path)}: {error.strerror or str(error)}") from None
 
 
 def _chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:

@@ -104,7 +104,7 @@ def test_split_is_a_name(folder: Path, split: str) -> None:
 
 def test_no_folder(tmp_path: Path) -> None:
     """A folder without judgements is a usage error that names the file."""
-    with pytest.raises(UsageError, match=r"cannot read .*qrels/test\.tsv"):
+    with pytest.raises(UsageError, match=r"qrels/test\.tsv: No such file"):
         beir.read_qrels(tmp_path)
 
 

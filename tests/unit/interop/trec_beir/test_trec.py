@@ -110,7 +110,7 @@ def test_bad_qrels(file: Path, content: str | bytes, message: str) -> None:
 
 def test_no_file(file: Path) -> None:
     """A file that is not there is a usage error."""
-    with pytest.raises(UsageError, match=r"cannot read .*: No such file or directory"):
+    with pytest.raises(UsageError, match=r".*: No such file or directory"):
         trec.read_qrels(file)
 
 

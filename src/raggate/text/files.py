@@ -1,0 +1,55 @@
+"""Files that a flag or a key named: what the system refuses is told in one wording, wherever one is read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from raggate.errors import FileError, UsageError
+from raggate.text import disk
+
+
+def read_file(path: Path, hint: str = "", *, most_bytes: int | None = None, name: Path | None = None) -> bytes:
+    """Read a file; `hint` is what to do where that fails, `name` what it is called there.
+
+    Raises:
+        FileError: when it cannot be read, or has more than `most_bytes`.
+    """
+    with reading(name or path, hint):
+        if most_bytes is not None and path.stat().st_size > most_bytes:
+            raise FileError(str(name or path), f"larger than {most_bytes} bytes", hint=hint)
+        return path.read_bytes()
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        UsageError: when it cannot be written.
+        CannotTell: when there is no space left for it.
+    """
+    from raggate.text.jsonio import write_atomic
+
+    with writing(path):
+        write_atomic(path, data)
+
+
+@contextmanager
+def reading(path: Path, hint: str = "") -> Iterator[None]:
+    """Say of a file that is read meanwhile why the system refuses to; see `read_file`."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(str(path), error.strerror or str(error), hint=hint) from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say of a file, or a folder of files, that is written meanwhile why the system refuses to; see `write_file`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in disk.FULL and (full := disk.unwritable(error)) is not None:
+            raise full from None
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
