@@ -587,9 +587,9 @@ PARENT = """
     from pathlib import Path
     from raggate.service.backends import command
     from raggate.config.service_settings import CommandBackend
-    from raggate.models.service import Place
+    from raggate.models.service import Workspace
     given = json.loads(sys.argv[1])
-    place = Place(root=Path(given["root"]), out=Path(given["out"]), environment=given["environment"],
+    place = Workspace(root=Path(given["root"]), out=Path(given["out"]), environment=given["environment"],
                   vaults={name: Path(path) for name, path in given["vaults"].items()})
     print("begin", flush=True)
     with command.start(CommandBackend.model_validate(given["settings"]), place) as api:

@@ -154,9 +154,10 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, read_versio
         found = read_version(content.stdout, source)
     except FileError as error:
         return replace(empty, problem=error.problem)
-    asked = case_hash.asked((case.case_id, case.hash) for case in found.scorecard.cases)
+    questions_hash = case_hash.hash_of_questions((case.case_id, case.hash) for case in found.scorecard.cases)
     # the cases of many versions are much memory, and a history shows means
-    return replace(empty, baseline=replace(found, scorecard=replace(found.scorecard, cases=())), asked=asked)
+    means = replace(found, scorecard=replace(found.scorecard, cases=()))
+    return replace(empty, baseline=means, questions_hash=questions_hash)
 
 
 def _missing(reader: Reader, commit: str, path: str) -> str:

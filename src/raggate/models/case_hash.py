@@ -15,7 +15,7 @@ def digest(cases: list[Case]) -> str:
     return _hash(sorted((case.id, case.hash) for case in cases))
 
 
-def asked(hashes: Iterable[tuple[str, str]]) -> str:
+def hash_of_questions(hashes: Iterable[tuple[str, str]]) -> str:
     """Hash a golden set by the ids and hashes of its cases, by the part of each that baselines of any age hold.
 
     Empty for no case.

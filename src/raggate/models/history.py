@@ -18,7 +18,8 @@ class Revision:
         subject: first line of the commit message: foreign text.
         path: the file's path then, from the top of the repository; it differs from the present one after a rename.
         baseline: what the file said, without its cases; None when it cannot be read.
-        asked: a hash of its cases by the part of their hashes that files of any age hold; empty where it has none.
+        questions_hash: a hash of its cases by the part of their hashes that files of any age hold; empty where it has
+            none.
         problem: why it cannot be read: foreign text; empty when it can.
     """
 
@@ -28,7 +29,7 @@ class Revision:
     subject: str
     path: str
     baseline: Baseline | None = None
-    asked: str = ""
+    questions_hash: str = ""
     problem: str = ""
 
 

@@ -48,8 +48,8 @@ def check(request: Request) -> CheckResult:
     with load_inputs(request) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, request.config_name)
         baseline = read_baseline(inputs, request.systems)
-        known = baseline.scorecard.fingerprint if baseline else {}
-        directory, measured, scorecard = measure.measure(request, inputs, before=known)
+        fingerprint = baseline.scorecard.fingerprint if baseline else {}
+        directory, measured, scorecard = measure.measure(request, inputs, before=fingerprint)
         with measure.failure_reports(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against
@@ -175,19 +175,19 @@ def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
         RaggateError: when looking was interrupted; any other error is a part of the preview.
     """
     try:
-        seen = look()
+        change = look()
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
-        seen = preview.failed(error)
-    return previewed(review, seen)
+        change = preview.failed(error)
+    return previewed(review, change)
 
 
-def previewed(review: Review, seen: Preview | None) -> Review:
+def previewed(review: Review, change: Preview | None) -> Review:
     """Add what the change's own files would mean, and what that makes of the verdict."""
-    decided = merge_effects.foreseen(review.verdict, seen, review.comparison)
+    decided = merge_effects.foreseen(review.verdict, change, review.comparison)
     lowers = review.lowers if decided.outcome == "pass" else ()
-    return replace(review, context=replace(review.context, preview=seen), verdict=decided, lowers=lowers)
+    return replace(review, context=replace(review.context, preview=change), verdict=decided, lowers=lowers)
 
 
 def write_reports(directory: Path, review: Review) -> None:
@@ -276,5 +276,5 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
     if inputs.baseline is None:
         return None
     stored = inputs.baseline
-    known = baseline_file.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
-    return replace(known, commit=stored.commit)
+    baseline = baseline_file.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
+    return replace(baseline, commit=stored.commit)

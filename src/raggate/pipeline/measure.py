@@ -28,7 +28,7 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import run_directory
 from raggate.pipeline.error_log import ErrorLog
-from raggate.pipeline.partial_run import Asked
+from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.reports import MeasuredRun
@@ -70,28 +70,30 @@ def measure(
     else:
         directory = below / "preview"
         directory.mkdir()
-    found = Asked()
+    answers = PartialRun()
     with failure_reports(directory, settings):
         begin = time.monotonic()
         blank = _blank_run(directory, started, request, inputs)
         try:
-            stopped, log = _ask(request, inputs, directory, found, before)
+            stopped, log = _ask(request, inputs, directory, answers, before)
             stopped = stopped or _changed_vault(inputs.vault)
-            with deadlines.after_asking(len(found.results)):
-                finished = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=stopped, log=log)
+            with deadlines.after_asking(len(answers.results)):
+                run = answers.noted_in(blank)
+                finished = _finished(run, answers.results, begin, inputs.vault, stopped=stopped, log=log)
                 return directory, finished, _write(directory, finished, request, settings)
         except KeyboardInterrupt:
-            asked = f"interrupted after {len(found.results)} of {_questions(inputs)} questions"
-            partial = _finished(found.noted(blank), found.results, begin, inputs.vault, stopped=asked)
+            progress = f"interrupted after {len(answers.results)} of {_questions(inputs)} questions"
+            partial = _finished(answers.noted_in(blank), answers.results, begin, inputs.vault, stopped=progress)
             partial = replace(partial, interrupted=True)
             _write(directory, partial, request, settings)
-            raise Interrupted(asked, hint=f"Partial results are in {_shown(directory, request.root)}.") from None
+            hint = f"Partial results are in {_display_path(directory, request.root)}."
+            raise Interrupted(progress, hint=hint) from None
 
 
 def _ask(
-    request: Request, inputs: Inputs, directory: Path, found: Asked, before: Mapping[str, Any]
+    request: Request, inputs: Inputs, directory: Path, answers: PartialRun, before: Mapping[str, Any]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Boot and ask into `found`, each at once. Returns why it stopped early, and the log then or at an error."""
+    """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
     secrets = _secrets(request, settings)
     idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
@@ -108,7 +110,7 @@ def _ask(
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, request.root, request.environment)
     if settings.ask.repeat_sample and not adapter.repeatable:
         request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
-    workspace = _workspace(request, inputs, directory, secrets, found.images.append)
+    workspace = _workspace(request, inputs, directory, secrets, answers.images.append)
     ready = boot.up(
         settings.api,
         workspace,
@@ -117,19 +119,19 @@ def _ask(
         say=workspace.say,
         max_body_bytes=settings.ask.max_body_bytes,
     )
-    with _hidden(secrets), ready as api, request.progress() as progress:
-        errors, without = ErrorLog(api), _without(secrets, inputs.vault)
+    with _redacted_errors(secrets), ready as api, request.progress() as progress:
+        errors, redacted = ErrorLog(api), _redactor(secrets, inputs.vault)
 
         def keep(result: Result, done: int, total: int) -> None:
             errors.take(result)
-            found.results.append(without(result))
+            answers.results.append(redacted(result))
             progress.advance(done, total, errors.failed)
 
         questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
         asked = adapter.ask(questions, api, on_result=keep)
-        found.results[:] = map(without, asked.results)
+        answers.results[:] = map(redacted, asked.results)
         if not asked.stopped and adapter.repeatable:
-            found.repeated = _ask_again(inputs, adapter, api, asked.results)
+            answers.repeated = _ask_again(inputs, adapter, api, asked.results)
         stopped = asked.stopped or suite.ended_early(api)
         if not stopped:
             return None, errors.lines
@@ -198,7 +200,7 @@ def _secrets(request: Request, settings: Config) -> tuple[str, ...]:
 
 
 @contextmanager
-def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
+def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     except RaggateError as error:
@@ -208,10 +210,10 @@ def _hidden(secrets: tuple[str, ...]) -> Iterator[None]:
         raise
 
 
-def _without(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
+def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
     """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
-    known = [text for name, note in notes.texts.items() for text in (*name, note)]
-    scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in known))
+    note_texts = [text for name, note in notes.texts.items() for text in (*name, note)]
+    scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in note_texts))
 
     def clean(result: Result) -> Result:
         if result.failure is None:
@@ -256,9 +258,10 @@ def _finished(
     ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
     index: dict[str, object] = {}
     for result in ordered:
-        for key, told in _INDEX.items():
-            if result.response and result.response.coverage and told in result.response.coverage:
-                index.setdefault(key, result.response.coverage[told])
+        coverage = (result.response.coverage if result.response else None) or {}
+        for key, coverage_key in _INDEX.items():
+            if coverage_key in coverage:
+                index.setdefault(key, coverage[coverage_key])
     return replace(
         blank,
         results=tuple(notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered),
@@ -288,19 +291,19 @@ def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        hint = f"What was done so far is in {_shown(directory)}."
+        hint = f"What was done so far is in {_display_path(directory)}."
         error = Interrupted("interrupted before there was a verdict", hint=hint)
         raise _failed(directory, error, settings) from None
     except RaggateError as error:
         raise _failed(directory, error, settings) from error
 
 
-def _shown(directory: Path, root: Path | None = None) -> str:
+def _display_path(directory: Path, root: Path | None = None) -> str:
     """Name a run directory from where people are, or from the configuration: where a machine has it is nobody's."""
-    found = Path.cwd() / directory
-    above = (Path.cwd(), *((root,) if root is not None else ()))
-    inner = (found.relative_to(one) for one in above if found.is_relative_to(one))
-    return next(inner, Path(found.name)).as_posix()
+    path = Path.cwd() / directory
+    parents = [Path.cwd()] if root is None else [Path.cwd(), root]
+    relative = (path.relative_to(parent) for parent in parents if path.is_relative_to(parent))
+    return next(relative, Path(path.name)).as_posix()
 
 
 def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed:

@@ -1,4 +1,4 @@
-"""What asking has found so far, whatever becomes of it."""
+"""The answers of a run so far, whatever becomes of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from raggate.scoring.repeats import KEY, Repeated
 
 
 @dataclass(slots=True)
-class Asked:
-    """What asking has found so far.
+class PartialRun:
+    """The answers of a run so far, and what was learnt of the API on the way.
 
     `results` are in the order they came in, `images` what names the image that the API ran from, and `repeated` how a
     few questions came out that were asked twice, once they were.
@@ -21,12 +21,12 @@ class Asked:
     images: list[str] = field(default_factory=list)
     repeated: Repeated | None = None
 
-    def noted(self, blank: Run) -> Run:
+    def noted_in(self, run: Run) -> Run:
         """Note image and repeats in a run. What they were does not make runs incomparable."""
         image = exact_image(self.images[-1]) if self.images else ""
-        known = {KEY: self.repeated.stored()} if self.repeated is not None else {}
+        repeated = {KEY: self.repeated.stored()} if self.repeated is not None else {}
         return replace(
-            blank,
-            provenance=replace(blank.provenance, api_image=image),
-            fingerprint={**blank.fingerprint, **known},
+            run,
+            provenance=replace(run.provenance, api_image=image),
+            fingerprint={**run.fingerprint, **repeated},
         )

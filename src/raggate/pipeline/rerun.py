@@ -39,9 +39,9 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     """
     measured = run_directory.read(directory)
     judged = (directory / "verdict.json").exists()
-    own = measured.golden
-    cases = own if golden_file is None else golden.load(read_file(golden_file), str(golden_file))
-    if cases is not own and _lines(cases) != _lines(own):
+    scored_cases = measured.golden
+    cases = scored_cases if golden_file is None else golden.load(read_file(golden_file), str(golden_file))
+    if cases is not scored_cases and _lines(cases) != _lines(scored_cases):
         measured = _relabelled(measured, cases)
         run_directory.write(directory, measured, full_text=True)
         # what was decided by other questions is no verdict on these
@@ -202,10 +202,10 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline
         CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
     """
     review = _judged(run, scorecard, baseline, run_directory.read_context(directory))
-    own = _own_verdict(directory)
-    if own and review.verdict.exit_code == ExitCode.PASS:
+    stored = _stored_verdict(directory)
+    if stored and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(
-            f"run {cut(run.run_id)} ended with {own}, and what is on disk of it would pass: not all that decided is "
+            f"run {cut(run.run_id)} ended with {stored}, and what is on disk of it would pass: not all that decided is "
             "there, so nothing is decided anew",
             hint="Measure again with `raggate check`. Nothing was written.",
         )
@@ -224,7 +224,7 @@ def _judged(
     return check.previewed(review, context.preview)
 
 
-def _own_verdict(directory: Path) -> str:
+def _stored_verdict(directory: Path) -> str:
     """Name the verdict that stands in a run directory, unless it is a pass or there is none."""
     path = directory / "verdict.json"
     if not path.exists():
@@ -245,11 +245,11 @@ def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Seque
     if not path.is_dir():
         return baseline_file.read(read_file(path), name, scoring.directions(settings.score.k), systems, path.parent)
     other = run_directory.read(path)
-    own = other.config
-    scorecard = scoring.score(other, own.score.k)
+    settings = other.config
+    scorecard = scoring.score(other, settings.score.k)
     unfit: tuple[str, ...] = ()
     try:
-        promote.refuse_unmeasured(other, scorecard, invariants.check_answers(other, own.invariants), own.gate)
+        promote.refuse_unmeasured(other, scorecard, invariants.check_answers(other, settings.invariants), settings.gate)
     except CannotTell as error:
         # what a run that was not measured scores is nothing that another could be worse than
         unfit = (error.message,)
@@ -265,8 +265,8 @@ def _relabelled(run: Run, cases: Golden) -> Run:
         if case is not None and case.question == item.case.question:
             labels = item.labels
             if case.hash != item.case.hash:
-                again = scoring.label(case, item.result, truncated=labels.truncated).labels
+                relabelled = scoring.label(case, item.result, truncated=labels.truncated).labels
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
-                labels = replace(labels, matches=again.matches)
+                labels = replace(labels, matches=relabelled.matches)
             items.append(LabelledResult(case=case, result=item.result, labels=labels))
     return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})

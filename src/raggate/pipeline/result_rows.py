@@ -82,7 +82,7 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
     if (result.response is None) == (result.failure is None):
         raise UsageError(f"{place}: expected either a response or a failure")
     chunks = result.response.chunks if result.response else ()
-    indices = [index for found in labels.matches for index in found]
+    indices = [index for matches in labels.matches for index in matches]
     positions = (*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts)
     outside = any(not 0 <= position < len(chunks) for position in positions)
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless)

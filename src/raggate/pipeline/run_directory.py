@@ -197,19 +197,19 @@ def _with_fields(context: JsonObject) -> JsonObject:
 
 def _stored_config(run: Run) -> JsonObject:
     """Give configuration and provenance as `config.json` holds them: side by side."""
-    known, config = run.provenance, run.config
+    provenance, config = run.provenance, run.config
     if isinstance(config, ImportedConfig):
         asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
         scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
         return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
-    checkout = {key: value for key, value in asdict(known.checkout).items() if value is not None}
-    stored = {**config.model_dump(mode="json"), **asdict(known), "checkout": checkout}
-    if not known.api_image:
+    checkout = {key: value for key, value in asdict(provenance.checkout).items() if value is not None}
+    stored = {**config.model_dump(mode="json"), **asdict(provenance), "checkout": checkout}
+    if not provenance.api_image:
         del stored["api_image"]
     return stored
 
 
-def read(directory: Path, *, named: Path | None = None, config: Config | None = None) -> Run:
+def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
     """Read a run directory.
 
     Args:
@@ -233,7 +233,9 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
     cases = golden.load(read_file(directory / "golden.jsonl", _HINT, name=golden_path), str(golden_path), rules=False)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
-        known, provenance = _configuration(settings, run_id) if config is None else (config, Provenance())
+        provenance = Provenance()
+        if config is None:
+            config, provenance = _configuration(settings, run_id)
         return Run(
             run_id=run_id,
             suite=str(stored["suite"]),
@@ -242,7 +244,7 @@ def read(directory: Path, *, named: Path | None = None, config: Config | None = 
             results=result_rows.read(
                 read_file(directory / "results.jsonl", _HINT, name=rows_path), str(rows_path), cases
             ),
-            config=known,
+            config=config,
             provenance=provenance,
             fingerprint=_fingerprint(stored["fingerprint"]),
             duration_s=float(stored["duration_s"]),
@@ -261,10 +263,10 @@ def _configuration(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenan
     settings = {key: value for key, value in stored.items() if key in model.model_fields}
     if system is not None:
         settings |= {"system": system, "settings": stored[system]}
-    known = {key: value for key, value in stored.items() if key in Provenance.__dataclass_fields__}
-    known["api_image"] = exact_image(str(known.get("api_image")))
+    provenance = {key: value for key, value in stored.items() if key in Provenance.__dataclass_fields__}
+    provenance["api_image"] = exact_image(str(stored.get("api_image")))
     try:
-        return model.model_validate(settings), _PROVENANCE.validate_python(known)
+        return model.model_validate(settings), _PROVENANCE.validate_python(provenance)
     except ValidationError as error:
         raise UsageError(f"the configuration stored with run {cut(run_id)} cannot be read: {_first(error)}") from None
 

@@ -273,9 +273,9 @@ def _value(one: Revision, column: Column) -> float | None:
 
 def _other(now: Revision, before: Revision) -> bool:
     early = any(one.baseline is not None and one.baseline.early for one in (now, before))
-    if early and now.asked and before.asked:
+    if early and now.questions_hash and before.questions_hash:
         # an early file hashed less of each case, so that the hashes of the whole sets tell nothing
-        return now.asked != before.asked
+        return now.questions_hash != before.questions_hash
     return _golden(now) != _golden(before)
 
 
