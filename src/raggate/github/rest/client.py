@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import httpx
 
 from raggate.errors import UsageError
-from raggate.github.rest.exchange import Answer, Connection, Request
+from raggate.github.rest.exchange import Answer, Request
 from raggate.github.rest.failures import said
-from raggate.github.rest.tries import AlreadyDone, Call, RetryingClient
+from raggate.github.rest.retry import RetryingClient
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import cut, quoted
 
@@ -28,46 +26,8 @@ _PER_PAGE = 100
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 
 
-class GitHub:
-    """GitHub's API, with one token, one request at a time. To be used as a context manager.
-
-    Args:
-        api_url: as GITHUB_API_URL says; an Enterprise Server's has a path.
-        token: goes to the origin of `api_url` only and into no message.
-        graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
-        transport: carries the requests instead of the network.
-        sleep: waits so many seconds.
-        clock: seconds that never go back.
-        now: seconds since 1970.
-        budget_s: the most seconds of waiting for retries and rate limits in all. The short pauses between writes,
-            which GitHub asks every client to make, are not part of it.
-        say: is told, in one harmless line, before a wait for a retry.
-        ca_file: certificates in PEM to trust beside the usual ones. Proxies are those of the environment.
-
-    Raises:
-        UsageError: when URLs, token, proxies or certificates cannot be used.
-    """
-
-    def __init__(
-        self,
-        *,
-        api_url: str,
-        token: str,
-        graphql_url: str = "",
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
-        budget_s: float = 120,
-        say: Callable[[str], None] = lambda line: None,
-        ca_file: Path | None = None,
-    ) -> None:
-        self._connection = Connection(api_url, token, transport=transport, ca_file=ca_file, clock=clock)
-        self._base = str(self._connection.base).rstrip("/")
-        self._graphql_url = graphql_url or f"{self._base.removesuffix('/v3')}/graphql"
-        self._retrying = RetryingClient(
-            self._connection, token, sleep=sleep, clock=clock, now=now, budget_s=budget_s, say=say
-        )
+class GitHub(RetryingClient):
+    """GitHub's API, with one token, one request at a time. To be used as a context manager; see `RetryingClient`."""
 
     def __repr__(self) -> str:
         return f"GitHub({self._base!r})"
@@ -90,8 +50,8 @@ class GitHub:
         Raises:
             GitHubError: when GitHub refuses, or does not answer in time.
         """
-        call = self._call("GET", path, params=params)
-        return self._json(call, self._answer(call))
+        request = Request(method="GET", url=self._url(path, **params), path=path, limit=MOST_JSON_BYTES)
+        return self._json(request, self.perform(request))
 
     def pages(self, path: str, *, key: str | None = None, most: int = 100_000, **params: object) -> Iterator[Any]:
         """Read a list page by page, as far as the caller goes.
@@ -105,31 +65,29 @@ class GitHub:
         Raises:
             GitHubError: when a page cannot be read or is no list, or the list does not end.
         """
-        call = self._call("GET", path, params={"per_page": _PER_PAGE, **params})
-        count, seen = 0, {str(call.request.url)}
+        url = self._url(path, per_page=_PER_PAGE, **params)
+        count, seen = 0, {str(url)}
         while True:
-            answer = self._answer(call)
-            items = self._json(call, answer)
+            request = Request(method="GET", url=url, path=path, limit=MOST_JSON_BYTES)
+            answer = self.perform(request)
+            items = self._json(request, answer)
             if key is not None:
                 items = items.get(key) if isinstance(items, dict) else None
             if not isinstance(items, list):
-                raise self._retrying.error(
-                    call, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status
-                )
+                raise self.error(request, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status)
             for item in items:
                 count += 1
                 if count > most:
-                    raise self._retrying.error(call, f"the list has more than {most} entries", status=answer.status)
+                    raise self.error(request, f"the list has more than {most} entries", status=answer.status)
                 yield item
             if not answer.next_url:
                 return
-            url = self._connection.resolve_url(answer.next_url, start=call.request.url)
+            url = self._connection.resolve_url(answer.next_url, start=url)
             if not self._connection.same_origin(url):
-                raise self._retrying.error(call, f"its next page is at {cut(url.host)}, which is not followed")
+                raise self.error(request, f"its next page is at {cut(url.host)}, which is not followed")
             if str(url) in seen or len(seen) >= _MOST_PAGES:
-                raise self._retrying.error(call, "its pages do not end")
+                raise self.error(request, "its pages do not end")
             seen.add(str(url))
-            call = Call(request=Request(method="GET", url=url, limit=MOST_JSON_BYTES), path=path)
 
     def send(
         self,
@@ -156,11 +114,16 @@ class GitHub:
         Raises:
             GitHubError: when GitHub refuses, or does not answer in time; `uncertain` when it may have been done.
         """
-        content = None if body is None else dumps(body)
-        repeatable = repeatable or find_existing is not None
-        call = self._call(method.upper(), path, content=content, repeatable=repeatable, find_existing=find_existing)
-        done = self._retrying.perform(call)
-        return done.value if isinstance(done, AlreadyDone) else self._json(call, done)
+        request = Request(
+            method=method,
+            url=self._url(path),
+            path=path,
+            content=None if body is None else dumps(body),
+            limit=MOST_JSON_BYTES,
+            repeatable=repeatable or find_existing is not None,
+            find_existing=find_existing,
+        )
+        return self._json(request, self.perform(request))
 
     def graphql(
         self, query: str, variables: dict[str, object], *, find_existing: Callable[[], Any | None] | None = None
@@ -171,17 +134,23 @@ class GitHub:
             GitHubError: also for errors in the body of the answer.
             UsageError: when the GraphQL API is not where the API is.
         """
-        content = dumps({"query": query, "variables": variables})
-        request = Request(method="POST", url=self._graphql_address(), content=content, limit=MOST_JSON_BYTES)
-        repeatable = find_existing is not None or not query.lstrip().startswith("mutation")
-        call = Call(request=request, path="/graphql", repeatable=repeatable, find_existing=find_existing, graphql=True)
-        done = self._retrying.perform(call)
-        if isinstance(done, AlreadyDone):
-            return done.value
-        found = self._json(call, done)
-        if not isinstance(found, dict) or found.get("errors") or not isinstance(found.get("data"), dict):
-            raise self._retrying.error(call, said(done.body) or "expected `data` and no errors", status=done.status)
-        return found["data"]
+        request = Request(
+            method="POST",
+            url=self._graphql_address(),
+            path="/graphql",
+            content=dumps({"query": query, "variables": variables}),
+            limit=MOST_JSON_BYTES,
+            repeatable=find_existing is not None or not query.lstrip().startswith("mutation"),
+            find_existing=find_existing,
+            graphql=True,
+        )
+        answer = self.perform(request)
+        reply = self._json(request, answer)
+        if answer.existing is not None:
+            return reply
+        if not isinstance(reply, dict) or reply.get("errors") or not isinstance(reply.get("data"), dict):
+            raise self.error(request, said(answer.body) or "expected `data` and no errors", status=answer.status)
+        return reply["data"]
 
     def download(
         self, path: str, *, limit: int, accept: str = "application/vnd.github+json", **params: object
@@ -197,8 +166,8 @@ class GitHub:
         Raises:
             GitHubError: when GitHub refuses, does not answer in time, or sends more than `limit` bytes.
         """
-        call = self._call("GET", path, params=params, accept=accept, limit=limit, leave=True)
-        return self._answer(call).body
+        url = self._url(path, **params)
+        return self.perform(Request(method="GET", url=url, path=path, accept=accept, limit=limit, leave=True)).body
 
     def raw(self, path: str, *, limit: int, **params: object) -> bytes:
         """Read a file of a repository by the contents API, up to `limit` bytes and the API's own 100 MB.
@@ -220,41 +189,23 @@ class GitHub:
             )
         return url
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: dict[str, object] | None = None,
-        content: bytes | None = None,
-        repeatable: bool = True,
-        find_existing: Callable[[], Any | None] | None = None,
-        accept: str = "application/vnd.github+json",
-        limit: int = MOST_JSON_BYTES,
-        leave: bool = False,
-    ) -> Call:
+    def _url(self, path: str, **params: object) -> httpx.URL:
         if not _PATH.fullmatch(path) or {"..", "."} & set(path.lower().replace("%2e", ".").split("/")):
             raise ValueError(f"not a path of the API, or not percent-encoded: {path!r}")
-        query = {name: _shown(value) for name, value in (params or {}).items() if value is not None}
-        url = httpx.URL(self._base + path, params=query) if query else httpx.URL(self._base + path)
-        request = Request(method=method, url=url, content=content, accept=accept, limit=limit, leave=leave)
-        return Call(request=request, path=path, repeatable=repeatable, find_existing=find_existing)
+        query = {name: _shown(value) for name, value in params.items() if value is not None}
+        return httpx.URL(self._base + path, params=query)
 
-    def _answer(self, call: Call) -> Answer:
-        done = self._retrying.perform(call)
-        if isinstance(done, AlreadyDone):
-            raise TypeError("a read has nothing to look for")
-        return done
-
-    def _json(self, call: Call, answer: Answer) -> Any:
+    def _json(self, request: Request, answer: Answer) -> Any:
+        if answer.existing is not None:
+            return answer.existing
         if not answer.body.strip():
             return None
         try:
             return loads(answer.body)
         except ValueError as error:
             excerpt = cut(answer.body[:200].decode("utf-8", "replace"), limit=80)
-            raise self._retrying.error(
-                call,
+            raise self.error(
+                request,
                 f"expected JSON; found {excerpt!r}",
                 status=answer.status,
                 hint="Is GITHUB_API_URL the API's URL, and does no proxy answer in its place?",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import ssl
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -29,34 +29,63 @@ _ERROR_BYTES = 64 << 10
 _TIMEOUT = httpx.Timeout(connect=10, read=30, write=30, pool=10)
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _MOVED = frozenset((301, 302, 303, 307, 308))
+_LONGEST_ADDRESS = 1000
+_NOTIFYING = re.compile(
+    r"/repos/[^/]+/[^/]+/(issues|issues/\d+/comments|commits/[^/]+/comments|pulls|pulls/\d+/(comments|reviews)"
+    r"|releases)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of GitHub.
+    """What is asked of GitHub, and what may be done when it fails.
 
     Args:
         method: of HTTP, in capitals.
         url: absolute, at the API's own origin.
+        path: below the API's base, for messages and rules.
         content: the body; None for none.
         accept: the media type that is asked for.
         limit: the most bytes an answer may have.
         leave: whether a redirect may lead to another origin, without the token.
+        repeatable: whether a POST may be sent again although it may have been done.
+        find_existing: looks whether it has been done; None for not.
+        graphql: whether errors stand in an answer of status 200.
     """
 
     method: str
     url: httpx.URL
+    path: str
     content: bytes | None = None
     accept: str = "application/vnd.github+json"
     limit: int
     leave: bool = False
+    repeatable: bool = True
+    find_existing: Callable[[], Any | None] | None = None
+    graphql: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether it counts as a change, as every call of GraphQL does."""
+        return self.method != "GET"
+
+    @property
+    def notifies(self) -> bool:
+        """Whether people get to hear of it."""
+        return self.method == "POST" and _NOTIFYING.fullmatch(self.path) is not None
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return f"{self.method} {cut(self.path)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What came back.
 
-    `cross_origin`: from another origin than the API's. `next_url`: the link to the next page, if any.
+    `cross_origin`: from another origin than the API's. `next_url`: the link to the next page, if any. `existing`: what
+    `find_existing` gave, for a write that turned out to be done already.
     """
 
     status: int
@@ -64,6 +93,7 @@ class Answer:
     body: bytes
     cross_origin: bool = False
     next_url: str = ""
+    existing: Any = None
 
 
 class Connection:
@@ -85,9 +115,9 @@ class Connection:
         api_url: str,
         token: str,
         *,
-        transport: httpx.BaseTransport | None = None,
-        ca_file: Path | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        transport: httpx.BaseTransport | None,
+        ca_file: Path | None,
+        clock: Callable[[], float],
     ) -> None:
         if not _TOKEN.fullmatch(token):
             found = "it has spaces or other characters no token has" if token else "it is empty"
@@ -114,14 +144,14 @@ class Connection:
         """Tell whether a URL is at the API's own origin: scheme, host and port."""
         return not url.userinfo and _origin(url) == _origin(self.base)
 
-    def resolve_url(self, text: str, *, start: httpx.URL | None = None) -> httpx.URL:
-        """Read a URL that GitHub sent, relative to another one if given.
+    def resolve_url(self, text: str, *, start: httpx.URL) -> httpx.URL:
+        """Read a URL that GitHub sent, relative to another one.
 
         Raises:
             GitHubError: for what is no http(s) URL, holds a password, or would leave https.
         """
         try:
-            url = (start or self.base).join(text)
+            url = start.join(text)
         except (httpx.InvalidURL, ValueError) as error:
             raise GitHubError(f"GitHub sent a link that is no URL: {quoted(text, limit=100)}") from error
         if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
@@ -214,6 +244,3 @@ def _certificates(ca_file: Path | None) -> ssl.SSLContext:
 def address(value: object) -> str:
     """Give the address of a page that GitHub names; empty for none, for what cannot be printed and what is too long."""
     return value if isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_ADDRESS else ""
-
-
-_LONGEST_ADDRESS = 1000

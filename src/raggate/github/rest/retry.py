@@ -1,19 +1,29 @@
-"""One failed request to GitHub -> whether to send it again and after how many seconds, by GitHub's own client's table.
+"""One request to GitHub -> its answer, after pauses between writes and as many tries as are safe and fit the budget.
 
-It differs from that client in being more patient only: a Retry-After header counts beside every status that is sent
-again, and it makes a 403 or 429 a rate limit whatever the body says.
+What is sent again, and after how many seconds, is the table of GitHub's own client. It differs from that in being more
+patient only: a Retry-After header counts beside every status that is sent again, and it makes a 403 or 429 a rate limit
+whatever the body says.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
+import httpx
+
+from raggate.github.rest.exchange import Answer, Connection, Request
+from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, said
 from raggate.text.jsonio import loads
+from raggate.text.numbers import setting
+from raggate.text.quote import cut
+from raggate.text.redact import redact
 
 MOST_RETRIES = 3
 """How often a request is sent again, whatever the reasons were."""
@@ -21,10 +31,15 @@ MOST_RETRIES = 3
 FALLBACK_S = 60.0
 """Seconds to wait for a rate limit that does not say how long."""
 
+BETWEEN_WRITES_S = 1.0
+BETWEEN_NOTIFICATIONS_S = 3.0
+
 _FINAL = frozenset((400, 401, 403, 404, 410, 422, 451))
 _LIMITED = frozenset((403, 429))
 _SECONDARY = re.compile(r"\bsecondary rate\b|\babuse detection\b", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]{1,12}")
+# nothing has been asked yet where no connection was made
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +55,8 @@ class Attempt:
         now: seconds since 1970.
         sent: whether the request may have reached GitHub; matters without a status only.
         repeatable: whether a POST may be sent again although it may have been done already.
+        answer: whole; None when there was none.
+        cause: why there was none.
     """
 
     method: str
@@ -50,6 +67,8 @@ class Attempt:
     now: float
     sent: bool = True
     repeatable: bool = False
+    answer: Answer | None = None
+    cause: httpx.HTTPError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +153,157 @@ def _message(body: str) -> str:
         return body
     message = found.get("message") if isinstance(found, dict) else None
     return message if isinstance(message, str) else ""
+
+
+class RetryingClient:
+    """Makes requests one after the other; knows when the last write was and how much waiting is left.
+
+    Args:
+        api_url: as GITHUB_API_URL says; an Enterprise Server's has a path.
+        token: goes to the origin of `api_url` only and into no message.
+        graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
+        transport: carries the requests instead of the network.
+        sleep: waits so many seconds.
+        clock: seconds that never go back.
+        now: seconds since 1970.
+        budget_s: the most seconds of waiting for retries and rate limits in all. The short pauses between writes,
+            which GitHub asks every client to make, are not part of it.
+        say: is told, in one harmless line, before a wait for a retry.
+        ca_file: certificates in PEM to trust beside the usual ones. Proxies are those of the environment.
+
+    Raises:
+        UsageError: when URLs, token, proxies or certificates cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_url: str,
+        token: str,
+        graphql_url: str = "",
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        budget_s: float = 120,
+        say: Callable[[str], None] = lambda line: None,
+        ca_file: Path | None = None,
+    ) -> None:
+        self._connection = Connection(api_url, token, transport=transport, ca_file=ca_file, clock=clock)
+        self._base = str(self._connection.base).rstrip("/")
+        self._graphql_url = graphql_url or f"{self._base.removesuffix('/v3')}/graphql"
+        self._token = token
+        self._sleep, self._clock, self._now, self._say = sleep, clock, now, say
+        self._left_s = budget_s
+        self._wrote_at = self._notified_at = float("-inf")
+
+    def perform(self, request: Request) -> Answer:
+        """Send a request until it succeeds or must not be tried again.
+
+        Raises:
+            GitHubError: when it did not succeed.
+        """
+        number, uncertain = 0, False
+        while True:
+            number += 1
+            done = self._try(request, number)
+            if isinstance(done, Answer):
+                return done
+            if request.method == "DELETE" and uncertain and done.status in {404, 410}:
+                return Answer(status=204, headers={}, body=b"")
+            uncertain = uncertain or ambiguous(done)
+            decision = decide(done)
+            error = self._refusal(request, done, decision, uncertain=uncertain and request.writes)
+            again = isinstance(decision, Wait) and decision.seconds <= self._left_s
+            if isinstance(decision, Wait) and again:
+                self._wait(request, decision, number)
+            if uncertain and request.find_existing is not None:
+                try:
+                    existing = request.find_existing()
+                except GitHubError:
+                    # nobody knows whether it was done: another try could do it twice
+                    raise error from done.cause
+                if existing is not None:
+                    return Answer(status=200, headers={}, body=b"", existing=existing)
+            if not again:
+                raise error from done.cause
+
+    def error(self, request: Request, problem: str, *, status: int | None = None, hint: str = "") -> GitHubError:
+        """Make the error for an answer that cannot be used."""
+        return GitHubError(redact(f"GitHub: {request.shown}: {problem}", [self._token]), status=status, hint=hint)
+
+    def _try(self, request: Request, number: int) -> Answer | Attempt:
+        self._pace(request)
+        attempt = Attempt(method=request.method, status=None, number=number, now=0.0, repeatable=request.repeatable)
+        try:
+            answer = self._connection.exchange(request)
+        except httpx.HTTPError as error:
+            return replace(attempt, now=self._now(), sent=not isinstance(error, _UNSENT), cause=error)
+        except GitHubError as error:
+            raise self.error(request, error.message, status=error.status) from error
+        finally:
+            self._note(request)
+        status, headers, text = answer.status, dict(answer.headers), answer.body
+        if request.graphql and status == 200:
+            status, text = graphql_failure(text)
+            # the word for the primary limit there
+            headers |= {"x-ratelimit-remaining": "0"} if status == 429 else {}
+        if status < 300:
+            return answer
+        body = text[:4000].decode("utf-8", "replace")
+        return replace(attempt, status=status, headers=headers, body=body, now=self._now(), answer=answer)
+
+    def _pace(self, request: Request) -> None:
+        free = self._wrote_at + BETWEEN_WRITES_S if request.writes else float("-inf")
+        if request.notifies:
+            free = max(free, self._notified_at + BETWEEN_NOTIFICATIONS_S)
+        pause = free - self._clock()
+        if pause > 0:
+            self._sleep(pause)
+
+    def _note(self, request: Request) -> None:
+        if request.writes:
+            self._wrote_at = self._clock()
+        if request.notifies:
+            self._notified_at = self._clock()
+
+    def _wait(self, request: Request, wait: Wait, number: int) -> None:
+        self._left_s -= wait.seconds
+        self._say(
+            f"GitHub: {request.shown} again in {setting(wait.seconds)} s because of {wait.reason} "
+            f"(retry {number} of {MOST_RETRIES})"
+        )
+        self._sleep(wait.seconds)
+
+    def _refusal(self, request: Request, attempt: Attempt, decision: Wait | GiveUp, *, uncertain: bool) -> GitHubError:
+        answer, status = attempt.answer, attempt.status
+        reply = said(answer.body) if answer is not None else ""
+        if answer is None:
+            problem = f"{type(attempt.cause).__name__} {cut(attempt.cause)}".strip()
+            parts = [f"GitHub did not answer {request.shown}: {problem}"]
+        else:
+            parts = [f"GitHub answers {request.shown} with {status}" + (f": {reply}" if reply else "")]
+        wait = decision if isinstance(decision, Wait) else decision.wait
+        asked_s = wait.seconds if wait is not None and wait.asked else None
+        if wait is not None and wait.asked:
+            parts.append(f"It asks to wait {setting(wait.seconds)} s because of {wait.reason}")
+        if isinstance(decision, Wait):
+            parts.append(
+                f"Of the time to wait, {setting(self._left_s)} s are left and {setting(decision.seconds)} s are needed"
+            )
+        elif wait is not None:
+            parts.append(f"It was tried {attempt.number} times")
+        if uncertain:
+            parts.append("It may have been done all the same")
+        hint = ""
+        if status is not None and answer is not None and asked_s is None and not answer.cross_origin:
+            hint = advice(request.method, request.path, status, answer.headers)
+        return GitHubError(
+            redact(". ".join(parts), [self._token]),
+            status=status,
+            hint=redact(hint, [self._token]),
+            wait_s=asked_s,
+            uncertain=uncertain,
+            reply=redact(reply, [self._token]),
+            permission=permission(request.method, request.path),
+        )
