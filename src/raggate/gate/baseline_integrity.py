@@ -33,12 +33,12 @@ def problem(content: Mapping[str, Any]) -> str | None:
     """
     if content.get("digest", own := digest(content)) != own:
         return "changed by hand: its digest is not that of its content"
-    found = next(_contradictions(content), None)
-    return None if found is None else f"damaged at {found}"
+    contradiction = next(_contradictions(content), None)
+    return None if contradiction is None else f"damaged at {contradiction}"
 
 
 def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
-    counts = {(mode, name): n for mode, found in content["counts"].items() for name, n in found.items()}
+    counts = {(mode, name): n for mode, numbers in content["counts"].items() for name, n in numbers.items()}
     means: Means = {
         (mode, name, metric): (mean, n)
         for mode, slices in content["aggregates"].items()
@@ -58,22 +58,24 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
             for metric, value in case["values"].items():
                 if value is not None:
                     values.setdefault((case["mode"], name, metric), []).append(value)
-    for (mode, name, metric), found in values.items():
-        if name == OVERALL and not -EPSILON <= min(found) <= max(found) <= 1 + EPSILON:
-            worst = min(found) if min(found) < 0 else max(found)
+    for (mode, name, metric), numbers in values.items():
+        if name == OVERALL and not -EPSILON <= min(numbers) <= max(numbers) <= 1 + EPSILON:
+            worst = min(numbers) if min(numbers) < 0 else max(numbers)
             yield f"cases: {cut(metric)} ({cut(mode)}): expected values from 0 to 1, found {written(worst)}"
     for place in sorted({*counts, *sizes}):
         if counts.get(place, 0) != sizes.get(place, 0):
-            yield _said(("counts", *place), str(counts.get(place, 0)), f"there are {sizes.get(place, 0)} such cases")
+            yield _contradiction(
+                ("counts", *place), str(counts.get(place, 0)), f"there are {sizes.get(place, 0)} such cases"
+            )
     for key in sorted({*means, *values}):
-        found = values.get(key, [])
+        numbers = values.get(key, [])
         mean, n = means.get(key, (None, 0))
-        own = sum(found) / len(found) if found else None
-        if n != len(found) or (mean is None) != (own is None) or abs((mean or 0.0) - (own or 0.0)) > EPSILON:
-            yield _said(
-                ("aggregates", *key), f"{written(mean)} of {n}", f"the cases make {written(own)} of {len(found)}"
+        own = sum(numbers) / len(numbers) if numbers else None
+        if n != len(numbers) or (mean is None) != (own is None) or abs((mean or 0.0) - (own or 0.0)) > EPSILON:
+            yield _contradiction(
+                ("aggregates", *key), f"{written(mean)} of {n}", f"the cases make {written(own)} of {len(numbers)}"
             )
 
 
-def _said(place: tuple[str, ...], stored: str, own: str) -> str:
+def _contradiction(place: tuple[str, ...], stored: str, own: str) -> str:
     return f"{cut('.'.join(place))}: says {stored}, but {own}"

@@ -41,15 +41,15 @@ def cause(asked: Asked) -> str:
         return _refused(response)
     if metric in METRICS and METRICS[metric].of_answer:
         return "judged by its answer, not by what was retrieved"
-    found = ranked(asked.item)
-    if not found:
+    retrieved = ranked(asked.item)
+    if not retrieved:
         return "nothing was retrieved"
     missing = unmatched(asked.item) or case.gold_supports
     if not missing:
-        return f"{_chunks(len(found))} returned; no passage is expected"
+        return f"{_chunks(len(retrieved))} returned; no passage is expected"
     searched = asked.after is None or metric == "scope_miss_rate"
-    folders = _of_folders(asked, response, missing, found) if searched else None
-    return folders or (_absent(asked, missing, found) if asked.after is None else _found(asked, len(found)))
+    folders = _of_folders(asked, response, missing, retrieved) if searched else None
+    return folders or (_absent(asked, missing, retrieved) if asked.after is None else _at_rank(asked, len(retrieved)))
 
 
 def unmatched(item: LabelledResult) -> tuple[Support, ...]:
@@ -99,19 +99,19 @@ def _refused(response: Response) -> str:
 
 def _did_not_abstain(response: Response) -> str:
     """Say what came in place of an abstention. Where no answer was asked for, none was given."""
-    said = []
+    parts = []
     if response.answer:
-        said.append("answered instead of abstaining")
+        parts.append("answered instead of abstaining")
     if response.references:
         first = response.references[0]
         path = f"{first.vault}/{first.rel_path}" if first.vault else first.rel_path
-        said.append(f"it cites {f'{path} › {first.heading_path}' if first.heading_path else path}")
+        parts.append(f"it cites {f'{path} › {first.heading_path}' if first.heading_path else path}")
     elif response.chunks:
-        said.append(f"the first chunk retrieved is {of_chunk(response.chunks[0])}")
-    return "; ".join(said) or "nothing was retrieved, and it did not say so"
+        parts.append(f"the first chunk retrieved is {of_chunk(response.chunks[0])}")
+    return "; ".join(parts) or "nothing was retrieved, and it did not say so"
 
 
-def _found(asked: Asked, returned: int) -> str:
+def _at_rank(asked: Asked, returned: int) -> str:
     """Say of a question whose passage is there how it stands; the ranks themselves are shown before this."""
     if asked.before is not None and asked.after is not None and asked.after > asked.before:
         return f"fell among the {returned} chunks returned"
@@ -122,11 +122,11 @@ def _found(asked: Asked, returned: int) -> str:
 
 
 def _of_folders(
-    asked: Asked, response: Response, missing: Sequence[Support], found: Sequence[tuple[int, Chunk]]
+    asked: Asked, response: Response, missing: Sequence[Support], retrieved: Sequence[tuple[int, Chunk]]
 ) -> str | None:
     """Say that no folder with the passages was searched, or is there; None where the answer does not show that."""
     available, selected = response.available_folders or (), response.selected_folders or ()
-    if _all_outside(asked, missing, found, available):
+    if _all_outside(asked, missing, retrieved, available):
         case = asked.item.case
         vaults = vaults_of(missing[0], case)
         folder = missing[0].rel_path.rpartition("/")[0]
@@ -134,16 +134,16 @@ def _of_folders(
         count = f"the {len(available)} available folders" if len(available) > 1 else f"the one folder, {available[0]}"
         # what a question is limited to may be all that the API tells of
         return f"{name} is not {'in the index, as it is not ' if not case.folders else ''}among {count}"
-    if not _all_outside(asked, missing, found, selected):
+    if not _all_outside(asked, missing, retrieved, selected):
         return None
     shown = ", ".join(selected[:SHOWN_FOLDERS])
     more = f" and {len(selected) - SHOWN_FOLDERS} more" if len(selected) > SHOWN_FOLDERS else ""
-    said = "folder selection left it out" if available else "its folder is not among the selected ones"
-    return f"{said} (selected: {shown}{more})"
+    outcome = "folder selection left it out" if available else "its folder is not among the selected ones"
+    return f"{outcome} (selected: {shown}{more})"
 
 
 def _all_outside(
-    asked: Asked, supports: Sequence[Support], found: Sequence[tuple[int, Chunk]], folders: Sequence[str]
+    asked: Asked, supports: Sequence[Support], retrieved: Sequence[tuple[int, Chunk]], folders: Sequence[str]
 ) -> bool:
     """Say whether the passages are all in other folders than these, as far as these can be trusted to say it.
 
@@ -152,11 +152,11 @@ def _all_outside(
     known = {name.partition("/")[0] for name in asked.notes}
     if not folders or (known and not known & {name.partition("/")[0] for name in folders}):
         return False
-    chunks = [(chunk.rel_path, (chunk.vault,) if chunk.vault else ()) for _, chunk in found if chunk.rel_path]
-    if not all(_inside(*one, folders) for one in chunks):
+    chunks = [(chunk.rel_path, (chunk.vault,) if chunk.vault else ()) for _, chunk in retrieved if chunk.rel_path]
+    if not all(_inside(*support, folders) for support in chunks):
         return False
     case = asked.item.case
-    return all(one.rel_path and not _inside(one.rel_path, vaults_of(one, case), folders) for one in supports)
+    return all(support.rel_path and not _inside(support.rel_path, vaults_of(support, case), folders) for support in supports)
 
 
 def _inside(rel_path: str, vaults: Sequence[str], folders: Sequence[str]) -> bool:
@@ -164,12 +164,12 @@ def _inside(rel_path: str, vaults: Sequence[str], folders: Sequence[str]) -> boo
     return in_scope(rel_path, vaults, folders) or any(inside_folder(bare, name) for name in folders)
 
 
-def _absent(asked: Asked, missing: Sequence[Support], found: Sequence[tuple[int, Chunk]]) -> str:
+def _absent(asked: Asked, missing: Sequence[Support], retrieved: Sequence[tuple[int, Chunk]]) -> str:
     case = asked.item.case
     for support in missing:
-        near = [one for one in _of_path(support, found) if _may_be(support, one[2], case)]
+        near = [place for place in _of_path(support, retrieved) if _may_be(support, place[2], case)]
         heading = support.heading_path
-        same = [one for one in near if heading is None or covers(heading, one[2].heading_path)]
+        same = [place for place in near if heading is None or covers(heading, place[2].heading_path)]
         if same and support.snippets:
             return _without_snippet(asked, support, missing, same[0])
         if near:
@@ -177,15 +177,15 @@ def _absent(asked: Asked, missing: Sequence[Support], found: Sequence[tuple[int,
             note = _note(asked, support, missing, chunk)
             return f"{note} is at rank {rank}, but {_elsewhere(asked, position, chunk)}"
     for support in missing:
-        for rank, _, chunk in _of_path(support, found):
+        for rank, _, chunk in _of_path(support, retrieved):
             wanted = " or ".join(vaults_of(support, case))
             return f"at rank {rank} is the note of the same path in vault {chunk.vault}, not the one in {wanted}"
-    return _not_among(len(found))
+    return _not_among(len(retrieved))
 
 
-def _of_path(support: Support, found: Sequence[tuple[int, Chunk]]) -> Iterator[tuple[int, int, Chunk]]:
+def _of_path(support: Support, retrieved: Sequence[tuple[int, Chunk]]) -> Iterator[tuple[int, int, Chunk]]:
     """Give rank, position and chunk of all that is of a note of the same path."""
-    for rank, (position, chunk) in enumerate(found, 1):
+    for rank, (position, chunk) in enumerate(retrieved, 1):
         if support.rel_path and chunk.rel_path == support.rel_path:
             yield rank, position, chunk
 
@@ -203,7 +203,7 @@ def _note(asked: Asked, support: Support, missing: Sequence[Support], chunk: Chu
         return name
     if chunk.vault is not None:
         return f"{name} of vault {chunk.vault}"
-    vaults = " or ".join(one.partition("/")[0] for one in several)
+    vaults = " or ".join(note.partition("/")[0] for note in several)
     return f"{'a note' if name == 'the note' else name} of this path (the API does not tell of which vault: {vaults})"
 
 

@@ -31,7 +31,7 @@ def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
     asked = {(item.result.mode, item.case.id) for item in run.results}
     modes = dict.fromkeys([*modes_of(run.fingerprint), *(item.result.mode for item in run.results)])
     expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))
-    return tuple(one for one in expected if one not in asked)
+    return tuple(question for question in expected if question not in asked)
 
 
 def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -172,22 +172,22 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if comparison.golden.added:
         added = comparison.golden.added
         cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
-        told = wording.some(_stand(comparison, added))
-        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {told}")
+        outcomes = wording.some(_stand(comparison, added))
+        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {outcomes}")
 
 
 def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Say of cases, by mode where there are several, whether what they expect was found; those that miss it first."""
     several = len(comparison.scorecard.slices) > 1
-    found: dict[str, list[str]] = {name: [] for name in names}
+    outcomes: dict[str, list[str]] = {name: [] for name in names}
     missed = set()
     for case in comparison.scorecard.cases:
-        if case.case_id in found:
+        if case.case_id in outcomes:
             says, passed = _outcome(case)
-            found[case.case_id].append(f"{says} in {case.mode}" if several else says)
+            outcomes[case.case_id].append(f"{says} in {case.mode}" if several else says)
             missed |= set() if passed else {case.case_id}
     ordered = sorted(names, key=lambda name: name not in missed)
-    return [f"{name} ({', '.join(found[name])})" if found[name] else f"{name} (not asked)" for name in ordered]
+    return [f"{name} ({', '.join(outcomes[name])})" if outcomes[name] else f"{name} (not asked)" for name in ordered]
 
 
 def _outcome(case: CaseScore) -> tuple[str, bool]:

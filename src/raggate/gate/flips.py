@@ -59,7 +59,7 @@ def find_fallen(
         return ()
     before = {(case.mode, case.case_id): case for case in comparison.baseline.scorecard.cases}
     now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
-    told = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
+    broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     changed = frozenset(comparison.golden.relabelled)
     lost = missed or {}
     notes = _notes(run)
@@ -74,7 +74,7 @@ def find_fallen(
                 )
                 for item in run.results
                 for key in [(item.result.mode, item.case.id)]
-                if key in wanted and key not in told
+                if key in wanted and key not in broken
             ),
             key=lambda flip: (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id),
         )

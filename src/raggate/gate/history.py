@@ -97,11 +97,11 @@ def read(data: bytes, source: str, cutoffs: Sequence[int], systems: Sequence[Oth
     Raises:
         FileError: when the file is damaged, from a newer version, or no baseline.
     """
-    found = baseline.read(data, source, score.directions(cutoffs), systems)
-    own = found.scorecard.fingerprint.get("cutoffs")
+    stored = baseline.read(data, source, score.directions(cutoffs), systems)
+    own = stored.scorecard.fingerprint.get("cutoffs")
     named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
     if named <= set(cutoffs):
-        return found
+        return stored
     return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))), systems)
 
 
@@ -151,12 +151,12 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, read_versio
         return replace(empty, problem="not a file in this commit")
     source = f"{path}@{commit[:12]}"
     try:
-        found = read_version(content.stdout, source)
+        stored = read_version(content.stdout, source)
     except FileError as error:
         return replace(empty, problem=error.problem)
-    questions_hash = case_hash.hash_of_questions((case.case_id, case.hash) for case in found.scorecard.cases)
+    questions_hash = case_hash.hash_of_questions((case.case_id, case.hash) for case in stored.scorecard.cases)
     # the cases of many versions are much memory, and a history shows means
-    means = replace(found, scorecard=replace(found.scorecard, cases=()))
+    means = replace(stored, scorecard=replace(stored.scorecard, cases=()))
     return replace(empty, baseline=means, questions_hash=questions_hash)
 
 

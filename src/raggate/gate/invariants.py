@@ -135,8 +135,8 @@ def _scope_respected(run: Run) -> Iterator[str]:
             # where the API does not tell the vault, it is one of those that hold such a note
             possible = {chunk.vault} if chunk.vault is not None else holders.get(chunk.rel_path, asked)
             if asked and not asked & possible:
-                found, limits = ", ".join(sorted(possible)), ", ".join(item.case.vaults)
-                yield f"{place}: rank {rank} is from vault {found}, asked of {limits}"
+                vaults, limits = ", ".join(sorted(possible)), ", ".join(item.case.vaults)
+                yield f"{place}: rank {rank} is from vault {vaults}, asked of {limits}"
                 break
 
 

@@ -164,21 +164,23 @@ def table(proposed: BaselineCandidate) -> list[str]:
         change = "" if delta is None else f"  {written(delta, sign=True)}{_over(row, proposed.comparison)}"
         lines.append(f"{name:{width}}  {written(row.before.value):>7} → {written(row.after.value):>7}{change}".rstrip())
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
-        found = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
-        if found:
-            lines.append(f"{wording.count(len(found), 'question')} {verb}: {log_line(wording.some(found), limit=300)}")
-    said = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
-    return [*lines, *(log_line(line, limit=500) for line in said)]
+        questions = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
+        if questions:
+            lines.append(
+                f"{wording.count(len(questions), 'question')} {verb}: {log_line(wording.some(questions), limit=300)}"
+            )
+    notes = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
+    return [*lines, *(log_line(line, limit=500) for line in notes)]
 
 
 def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, Any]:
-    said = {"reason": terms.reason or None, "promoted_by": terms.by or None}
+    stated = {"reason": terms.reason or None, "promoted_by": terms.by or None}
     if present is None:
-        return {**provenance(run), **said, "previous": None}
+        return {**provenance(run), **stated, "previous": None}
     if present.scorecard.run_id != run.run_id:
-        return {**provenance(run), **said, "previous": present.scorecard.run_id}
+        return {**provenance(run), **stated, "previous": present.scorecard.run_id}
     # promoted once more: what was said the first time stays, unless something else is said now
-    kept = {key: value or present.provenance.get(key) for key, value in said.items()}
+    kept = {key: value or present.provenance.get(key) for key, value in stated.items()}
     return {**provenance(run), **kept, "previous": present.provenance.get("previous")}
 
 
@@ -313,5 +315,5 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
         limit = None if rule is None else rule.limit(direction)
         if limit is not None and value is not None and not improvement(direction, limit, value) >= -EPSILON:
             bound = f"its {wording.limit_name(direction)} {setting(limit)}"
-            said = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
-            yield Reason(code="beyond-limit", message=f"{said}, which the next check fails for")
+            sentence = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
+            yield Reason(code="beyond-limit", message=f"{sentence}, which the next check fails for")

@@ -177,8 +177,8 @@ def _begun(entry: RatchetEntry, row: MetricChange, promotion: Promotion, changed
 
 def _changes(golden: GoldenChanges) -> str:
     counts = {"added": golden.added, "removed": golden.removed, "changed": golden.relabelled}
-    told = ", ".join(f"{len(names)} {word}" for word, names in counts.items() if names)
-    return f"other questions: {told}" if told else "other questions"
+    parts = ", ".join(f"{len(names)} {word}" for word, names in counts.items() if names)
+    return f"other questions: {parts}" if parts else "other questions"
 
 
 def _worse(value: float, than: float, row: MetricChange) -> bool:

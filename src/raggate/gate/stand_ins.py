@@ -60,18 +60,18 @@ def uncompared(
         return None, frozenset()
     size = slices.get(row.slice, {}).get(row.metric, row.baseline).n
     # measured over the known ones alone too, so that nothing that is added can water a loss down
-    groups = [group for group in ([one for one in held if one.known], held) if group]
+    groups = [group for group in ([case for case in held if case.known], held) if group]
     drops = [(_drop(row, group), _explained(group, size)) for group in groups]
-    found = Uncompared(
+    standing = Uncompared(
         n=len(held),
-        relabelled=sum(one.known for one in held),
-        value=oriented(direction, _mean([one.value for one in held])),
-        expected=oriented(direction, _mean([one.expected for one in held])),
+        relabelled=sum(case.known for case in held),
+        value=oriented(direction, _mean([case.value for case in held])),
+        expected=oriented(direction, _mean([case.expected for case in held])),
         drop=max((drop for drop, _ in drops), default=0.0),
         proven=max((drop for drop, explained in drops if not explained), default=0.0),
         retired=tuple(sorted(retired)),
     )
-    return found, frozenset(one.case_id for one in held if one.short > EPSILON)
+    return standing, frozenset(case.case_id for case in held if case.short > EPSILON)
 
 
 def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, direction: Direction) -> float | None:
@@ -88,7 +88,7 @@ def _usual(case: CaseScore, metric: str, slices: Slices, min_slice: int, directi
 def _drop(row: Delta, group: Sequence[Held]) -> float:
     """Say by how much the metric is worse over the compared cases and a group together; 0 where it is not."""
     compared = row.current.n if row.delta is not None else 0
-    lost = -row.gain * compared + sum(one.short for one in group)
+    lost = -row.gain * compared + sum(case.short for case in group)
     return max(0.0, lost / (compared + len(group)))
 
 
@@ -99,13 +99,13 @@ def _explained(group: Sequence[Held], size: int) -> bool:
     are spread. What is expected is itself only a mean of `size` values, so one of the best and one of the worst are
     added to it: a baseline without a miss does not prove that there are none.
     """
-    if sum(one.short for one in group) <= 1 + EPSILON:
+    if sum(case.short for case in group) <= 1 + EPSILON:
         return True
     # of metrics of which less is better, values are below zero here
-    shift = 1.0 if any(one.value < 0 or one.expected < 0 for one in group) else 0.0
+    shift = 1.0 if any(case.value < 0 or case.expected < 0 for case in group) else 0.0
     value, expected = (
         min(max(mean + shift, 0.0), 1.0)
-        for mean in (_mean([one.value for one in group]), _mean([one.expected for one in group]))
+        for mean in (_mean([case.value for case in group]), _mean([case.expected for case in group]))
     )
     expected = (expected * size + 1) / (size + 2)
     return value >= expected or exp(-len(group) * _divergence(value, expected)) > CHANCE

@@ -64,8 +64,8 @@ def decide(
     """
     rows = tuple(_excuse(classify_row(delta, gate), gate, waived) for delta in comparison.deltas)
     complaints = _complaints(comparison, rows, gate, waived)
-    told = _used(comparison, complaints, waived, stopped)
-    complaints += _left_over(told, settled=expired_waivers_resolved)
+    statuses = _used(comparison, complaints, waived, stopped)
+    complaints += _left_over(statuses, settled=expired_waivers_resolved)
     warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
@@ -82,7 +82,7 @@ def decide(
         reasons=tuple(reasons),
         warnings=tuple(warnings),
         rows=rows,
-        waivers=told,
+        waivers=statuses,
         fell=_fell(complaints),
         missed=dict(item.missed for item in complaints if item.missed is not None),
     )
@@ -97,11 +97,11 @@ def _incomplete_unless_cut_short(
 
 def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
     """Name the cases that got worse in the metrics that are complained of, each with the first such metric."""
-    found: dict[tuple[str, str], str] = {}
+    metrics: dict[tuple[str, str], str] = {}
     for delta in (item.row.delta for item in complaints if item.red and item.row is not None):
         for case in sorted(delta.fell):
-            found.setdefault((delta.mode, case), delta.metric)
-    return found
+            metrics.setdefault((delta.mode, case), delta.metric)
+    return metrics
 
 
 def _warnings(
@@ -129,8 +129,8 @@ def _first(
     """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
     first: VerdictKind = next((name for name, reasons in clauses if reasons), "pass")
     # what else is wrong is told too, after the clause that decided
-    reasons = [reason for name, found in clauses if name == first for reason in found]
-    reasons += [reason for name, found in clauses if name != first for reason in found]
+    reasons = [reason for name, group in clauses if name == first for reason in group]
+    reasons += [reason for name, group in clauses if name != first for reason in group]
     return "interrupted" if interrupted and first == "cannot tell" else first, reasons
 
 
@@ -299,12 +299,12 @@ def _creep(
 
 def _left_over(waived: Sequence[WaiverStatus], *, settled: bool) -> Iterator[_Complaint]:
     """Name the waivers that have expired, and those that excuse nothing."""
-    for one in waived:
-        if one.state == "expired":
-            reason = Reason(code="waiver-expired", message=wording.expired(one, settled=settled))
+    for waiver in waived:
+        if waiver.state == "expired":
+            reason = Reason(code="waiver-expired", message=wording.expired(waiver, settled=settled))
             yield _Complaint(reason=reason, red=not settled)
-        elif one.state == "unused":
-            yield _Complaint(reason=Reason(code="waiver-unused", message=wording.unused(one)), red=False)
+        elif waiver.state == "unused":
+            yield _Complaint(reason=Reason(code="waiver-unused", message=wording.unused(waiver)), red=False)
 
 
 def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
@@ -325,7 +325,7 @@ def _slice_warnings(rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]
         part = delta.slice != OVERALL and delta.current.n != whole.get((delta.mode, delta.metric))
         if part and row.gated and row.status == "worse":
             slices.setdefault((delta.mode, delta.slice), []).append(row)
-    for found in slices.values():
-        worst = max(found, key=lambda row: abs(row.delta.delta or 0.0))
-        more = f"; {wording.count(len(found) - 1, 'other metric')} of it got worse too" if len(found) > 1 else ""
+    for worse in slices.values():
+        worst = max(worse, key=lambda row: abs(row.delta.delta or 0.0))
+        more = f"; {wording.count(len(worse) - 1, 'other metric')} of it got worse too" if len(worse) > 1 else ""
         yield _of_row("slice-worse", wording.change(worst) + more, worst)

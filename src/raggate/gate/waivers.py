@@ -40,12 +40,12 @@ def _status(waiver: Waiver, left: int | None) -> WaiverStatus:
 
 def for_metric(waived: Iterable[WaiverStatus], metric: str, mode: str) -> WaiverStatus | None:
     """Give the waiver that holds for a metric in a mode."""
-    return next((one for one in _active(waived) if one.metric == metric and one.mode in {None, mode}), None)
+    return next((waiver for waiver in _active(waived) if waiver.metric == metric and waiver.mode in {None, mode}), None)
 
 
 def for_case(waived: Iterable[WaiverStatus], case_id: str, mode: str) -> WaiverStatus | None:
     """Give the waiver that holds for a case in a mode."""
-    return next((one for one in _active(waived) if one.case == case_id and one.mode in {None, mode}), None)
+    return next((waiver for waiver in _active(waived) if waiver.case == case_id and waiver.mode in {None, mode}), None)
 
 
 def excused(waived: Sequence[WaiverStatus], scorecard: Scorecard) -> frozenset[tuple[str, str]]:
@@ -105,7 +105,10 @@ def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -
 def mark_unused(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) -> tuple[WaiverStatus, ...]:
     """Mark the waivers that hold but had nothing to excuse as unused."""
     known = set(used)
-    return tuple(replace(one, state="unused") if one.state == "active" and one not in known else one for one in waived)
+    return tuple(
+        replace(waiver, state="unused") if waiver.state == "active" and waiver not in known else waiver
+        for waiver in waived
+    )
 
 
 def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
@@ -150,4 +153,4 @@ def check_cases(settings: Config, golden: Golden, name: str) -> None:
 
 
 def _active(waived: Iterable[WaiverStatus]) -> Iterator[WaiverStatus]:
-    return (one for one in waived if one.state == "active")
+    return (waiver for waiver in waived if waiver.state == "active")

@@ -61,16 +61,18 @@ def failures(operations: Operations, allowed: float) -> str:
     """Say how many calls failed, by kind, and how many questions were not asked; `allowed` is a share of all."""
     left = operations.failures.get("aborted", 0)
     kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
-    told = [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
-    told += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
+    parts = (
+        [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
+    )
+    parts += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
     error = failing(operations.most_common_error)
-    return f"{' and '.join(told)}, more than the allowed share of {setting(allowed)}{error}"
+    return f"{' and '.join(parts)}, more than the allowed share of {setting(allowed)}{error}"
 
 
-def failing(said: str) -> str:
+def failing(message: str) -> str:
     """Quote what most of the failed calls said, to be appended; nothing where that is not known."""
     # the words are the API's, or a run's that nobody has to believe: none of them may look like raggate's own
-    return f"; most often: “{cut(said, limit=160).translate(_PLAIN_QUOTES)}”" if said else ""
+    return f"; most often: “{cut(message, limit=160).translate(_PLAIN_QUOTES)}”" if message else ""
 
 
 def crept(row: GatedMetric, total: float, since: str) -> str:
@@ -91,36 +93,36 @@ def stale(measured: str, age: float, allowed: int) -> str:
     )
 
 
-def waived(one: WaiverStatus) -> str:
+def waived(waiver: WaiverStatus) -> str:
     """Say who waives something, until when, and why."""
-    return f"waived by {_owner(one)} until {one.expires}{_soon(one)}: {cut(one.reason)}"
+    return f"waived by {_owner(waiver)} until {waiver.expires}{_soon(waiver)}: {cut(waiver.reason)}"
 
 
-def unused(one: WaiverStatus) -> str:
+def unused(waiver: WaiverStatus) -> str:
     """Say that a waiver excuses nothing."""
-    return f"the waiver of {target(one)} by {_owner(one)} until {one.expires}{_soon(one)} excuses nothing: remove it"
+    return f"the waiver of {target(waiver)} by {_owner(waiver)} until {waiver.expires}{_soon(waiver)} excuses nothing: remove it"
 
 
-def expired(one: WaiverStatus, *, settled: bool) -> str:
+def expired(waiver: WaiverStatus, *, settled: bool) -> str:
     """Say that a waiver has expired, and whether the change settles it."""
     advice = "; this change removes or renews it" if settled else ": remove or renew it"
-    return f"the waiver of {target(one)} by {_owner(one)} expired on {one.expires}{advice}"
+    return f"the waiver of {target(waiver)} by {_owner(waiver)} expired on {waiver.expires}{advice}"
 
 
-def target(one: WaiverStatus) -> str:
+def target(waiver: WaiverStatus) -> str:
     """Name what a waiver is for."""
-    what = f"case {cut(one.case)}" if one.case is not None else cut(one.metric or "")
-    return what if one.mode is None else f"{what} ({one.mode})"
+    subject = f"case {cut(waiver.case)}" if waiver.case is not None else cut(waiver.metric or "")
+    return subject if waiver.mode is None else f"{subject} ({waiver.mode})"
 
 
-def _owner(one: WaiverStatus) -> str:
-    return cut(one.owner, limit=100)
+def _owner(waiver: WaiverStatus) -> str:
+    return cut(waiver.owner, limit=100)
 
 
-def _soon(one: WaiverStatus) -> str:
-    if one.days_left is None or not 0 <= one.days_left <= SOON:
+def _soon(waiver: WaiverStatus) -> str:
+    if waiver.days_left is None or not 0 <= waiver.days_left <= SOON:
         return ""
-    return " (today)" if one.days_left == 0 else f" (in {count(one.days_left, 'day')})"
+    return " (today)" if waiver.days_left == 0 else f" (in {count(waiver.days_left, 'day')})"
 
 
 def clause(sentence: str) -> str:
