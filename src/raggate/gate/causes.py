@@ -156,7 +156,9 @@ def _all_outside(
     if not all(_inside(*support, folders) for support in chunks):
         return False
     case = asked.item.case
-    return all(support.rel_path and not _inside(support.rel_path, vaults_of(support, case), folders) for support in supports)
+    return all(
+        support.rel_path and not _inside(support.rel_path, vaults_of(support, case), folders) for support in supports
+    )
 
 
 def _inside(rel_path: str, vaults: Sequence[str], folders: Sequence[str]) -> bool:

@@ -100,7 +100,8 @@ def waived(waiver: WaiverStatus) -> str:
 
 def unused(waiver: WaiverStatus) -> str:
     """Say that a waiver excuses nothing."""
-    return f"the waiver of {target(waiver)} by {_owner(waiver)} until {waiver.expires}{_soon(waiver)} excuses nothing: remove it"
+    until = f"until {waiver.expires}{_soon(waiver)}"
+    return f"the waiver of {target(waiver)} by {_owner(waiver)} {until} excuses nothing: remove it"
 
 
 def expired(waiver: WaiverStatus, *, settled: bool) -> str:

@@ -60,19 +60,19 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
 
 
 def for_log(
-    found: Sequence[Annotation], *, most: int = 10, taken: Mapping[Level, int] | None = None
+    annotations: Sequence[Annotation], *, most: int = 10, taken: Mapping[Level, int] | None = None
 ) -> list[Annotation]:
     """Keep at most `most` of each level, as many as the runner shows; the last of a level says how many are left.
 
     Args:
-        found: in order of importance.
+        annotations: in order of importance.
         most: of each level.
         taken: how many of a level are printed otherwise, which leaves so many fewer.
     """
     kept: list[Annotation] = []
     levels: tuple[Level, ...] = ("error", "warning", "notice")
     for level in levels:
-        of_level = [annotation for annotation in found if annotation.level == level]
+        of_level = [annotation for annotation in annotations if annotation.level == level]
         shown = of_level[: max(most - (taken or {}).get(level, 0), 0)]
         if len(of_level) > len(shown) and shown:
             more = f" (+{len(of_level) - len(shown)} more)"

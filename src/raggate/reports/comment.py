@@ -22,14 +22,14 @@ def render(review: Review, publication: Publication, *, limit: int = COMMENT_LIM
         publication: links, earlier pushes and notes.
         limit: UTF-16 units that it may take, at least `budget.SMALLEST_LIMIT`; marker lines are put before it.
     """
-    found = sections.sections_of(review, publication, now="this PR", full=False)
-    return fit(found, limit, utf16_units, elsewhere=sections.elsewhere(publication))
+    parts = sections.sections_of(review, publication, now="this PR", full=False)
+    return fit(parts, limit, utf16_units, elsewhere=sections.elsewhere(publication))
 
 
 def render_failure(failed: RunFailure, publication: Publication, *, limit: int = COMMENT_LIMIT) -> str:
     """Render the comment about a run without a verdict: why, what to do, and the API's last words."""
-    found = failure.sections_of(failed, publication)
-    return fit(found, limit, utf16_units, elsewhere=sections.elsewhere(publication))
+    parts = failure.sections_of(failed, publication)
+    return fit(parts, limit, utf16_units, elsewhere=sections.elsewhere(publication))
 
 
 def render_alert(review: Review, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:

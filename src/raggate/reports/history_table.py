@@ -39,42 +39,46 @@ class Column:
 
 def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ...]:
     """Give a column for every wanted metric that any version has a value of, mode by mode, in the registry's order."""
-    found: dict[tuple[str, str], Direction] = {}
+    directions: dict[tuple[str, str], Direction] = {}
     modes: dict[str, dict[str, Direction]] = {}
-    for one in history.revisions:
-        for mode, slices in one.baseline.scorecard.slices.items() if one.baseline else ():
+    for revision in history.revisions:
+        for mode, slices in revision.baseline.scorecard.slices.items() if revision.baseline else ():
             for metric, value in slices.get(OVERALL, {}).items():
                 modes.setdefault(mode, {})
                 if value.n and wanted(metric):
                     modes[mode].setdefault(metric, value.direction)
     for mode, metrics in modes.items():
-        found |= {(mode, metric): direction for metric, direction in metrics.items()}
+        directions |= {(mode, metric): direction for metric, direction in metrics.items()}
     several = len(modes) > 1
     return tuple(
         Column(mode=mode, metric=metric, direction=direction, several=several)
-        for (mode, metric), direction in found.items()
+        for (mode, metric), direction in directions.items()
     )
 
 
-def value_of(one: Revision, column: Column) -> MetricValue | None:
+def value_of(revision: Revision, column: Column) -> MetricValue | None:
     """Give a version's value of a column, None where it has none."""
-    if one.baseline is None:
+    if revision.baseline is None:
         return None
-    value = one.baseline.scorecard.slices.get(column.mode, {}).get(OVERALL, {}).get(column.metric)
+    value = revision.baseline.scorecard.slices.get(column.mode, {}).get(OVERALL, {}).get(column.metric)
     return value if value is not None and value.value is not None and value.n else None
 
 
-def cases_of(one: Revision) -> int | None:
+def cases_of(revision: Revision) -> int | None:
     """Count the cases of a version, in the mode that has most; None where it cannot be read."""
-    if one.baseline is None:
+    if revision.baseline is None:
         return None
-    return max((counts.get(OVERALL, 0) for counts in one.baseline.scorecard.counts.values()), default=0)
+    return max((counts.get(OVERALL, 0) for counts in revision.baseline.scorecard.counts.values()), default=0)
 
 
 def marks(history: History, column: Column) -> dict[str, Mark]:
     """Say by commit where a value got better or worse than in the version before that has one."""
     result: dict[str, Mark] = {}
-    valued = [(one.commit, value.value) for one in history.revisions if (value := value_of(one, column)) is not None]
+    valued = [
+        (revision.commit, value.value)
+        for revision in history.revisions
+        if (value := value_of(revision, column)) is not None
+    ]
     for (commit, now), (_, before) in pairwise(valued):
         change = improvement(column.direction, before or 0.0, now or 0.0)
         if abs(change) > EPSILON:
@@ -84,18 +88,18 @@ def marks(history: History, column: Column) -> dict[str, Mark]:
 
 def other_questions(history: History) -> set[str]:
     """Give the commits from which on another golden set was asked than before."""
-    readable = [one for one in history.revisions if one.baseline is not None]
+    readable = [revision for revision in history.revisions if revision.baseline is not None]
     return {now.commit for now, before in pairwise(readable) if _other(now, before)}
 
 
 def render_text(history: History, shown: Sequence[Column], *, width: int) -> str:
     """Set the history as plain text of at most `width` columns; metrics that have no room follow in further tables."""
     changed = other_questions(history)
-    fixed = [_column(["date", *(_date(one) for one in history.revisions)], left=True)]
-    fixed.append(_column(["commit", *(one.commit[:8] for one in history.revisions)], left=True))
+    fixed = [_column(["date", *(_date(revision) for revision in history.revisions)], left=True)]
+    fixed.append(_column(["commit", *(revision.commit[:8] for revision in history.revisions)], left=True))
     first = [
-        _column(["run", *(_run(one) for one in history.revisions)], left=True),
-        _column(["cases", *(_cases(one, changed) for one in history.revisions)]),
+        _column(["run", *(_run(revision) for revision in history.revisions)], left=True),
+        _column(["cases", *(_cases(revision, changed) for revision in history.revisions)]),
     ]
     # at least one metric a table, however narrow the terminal
     blocks: list[list[_Cells]] = [[*fixed, *first]]
@@ -104,7 +108,11 @@ def render_text(history: History, shown: Sequence[Column], *, width: int) -> str
         if len(blocks[-1]) > len(fixed) and _width([*blocks[-1], cells]) > max(width, NARROWEST):
             blocks.append(list(fixed))
         blocks[-1].append(cells)
-    problems = [f"{one.commit[:8]}  {log_line(one.problem)}" for one in history.revisions if one.baseline is None]
+    problems = [
+        f"{revision.commit[:8]}  {log_line(revision.problem)}"
+        for revision in history.revisions
+        if revision.baseline is None
+    ]
     parts = ["\n".join(_lines(block)) for block in blocks]
     parts.append("\n".join([*_legend(history, changed), *(f"unreadable  {line}" for line in problems)]))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -114,15 +122,18 @@ def render_markdown(history: History, shown: Sequence[Column]) -> str:
     """Set the history as one GitHub-flavoured table."""
     changed = other_questions(history)
     marked = {column: marks(history, column) for column in shown}
-    head = ["date", "commit", "run", "cases", *(markup.said(column.name) for column in shown)]
+    head = ["date", "commit", "run", "cases", *(markup.inert(column.name) for column in shown)]
     rows = []
-    for one in history.revisions:
-        row = [_date(one), f"`{one.commit[:8]}`"]
-        if one.baseline is None:
-            rows.append([*row, f"unreadable: {markup.said(one.problem)}", *("–" for _ in head[3:])])
+    for revision in history.revisions:
+        row = [_date(revision), f"`{revision.commit[:8]}`"]
+        if revision.baseline is None:
+            rows.append([*row, f"unreadable: {markup.inert(revision.problem)}", *("–" for _ in head[3:])])
             continue
-        row += [markup.said(one.baseline.scorecard.run_id), _cases(one, changed).strip().replace(OTHER, "\\*")]
-        rows.append([*row, *(_cell(one, column, marked[column]).strip() for column in shown)])
+        row += [
+            markup.inert(revision.baseline.scorecard.run_id),
+            _cases(revision, changed).strip().replace(OTHER, "\\*"),
+        ]
+        rows.append([*row, *(_cell(revision, column, marked[column]).strip() for column in shown)])
     legend = "  \n".join(line.replace(OTHER, "\\*") for line in _legend(history, changed))
     numbers = ("cases", *head[4:])
     return markup.table(head, rows, numbers=numbers) + (f"\n\n{legend}" if legend else "") + "\n"
@@ -138,12 +149,12 @@ def plots_of(history: History, shown: Sequence[Column], title: str) -> list[Plot
     """
     alike: dict[bool, list[Column]] = {True: [], False: []}
     for column in shown:
-        values = [value for one in history.revisions if (value := _value(one, column)) is not None]
+        values = [value for revision in history.revisions if (value := _value(revision, column)) is not None]
         # without any value there is nothing to draw, and no place for it
         if values:
             alike[all(0 <= value <= 1 for value in values)].append(column)
     parts = [
-        found[start : start + MAX_SERIES] for found in alike.values() for start in range(0, len(found), MAX_SERIES)
+        group[start : start + MAX_SERIES] for group in alike.values() for start in range(0, len(group), MAX_SERIES)
     ]
     if len(parts) < 2:
         return [plot_of(history, shown, title)]
@@ -158,16 +169,20 @@ def plot_of(history: History, shown: Sequence[Column], title: str) -> Plot:
         title=title,
         moments=tuple(
             Moment(
-                at=float(one.at or 0),
-                stamp=one.stamp,
-                note=_note(one, changed),
-                broken=one.baseline is None,
-                changed=one.commit in changed,
+                at=float(revision.at or 0),
+                stamp=revision.stamp,
+                note=_note(revision, changed),
+                broken=revision.baseline is None,
+                changed=revision.commit in changed,
             )
-            for one in ordered
+            for revision in ordered
         ),
         series=tuple(
-            Series(name=column.name, direction=column.direction, values=tuple(_value(one, column) for one in ordered))
+            Series(
+                name=column.name,
+                direction=column.direction,
+                values=tuple(_value(revision, column) for revision in ordered),
+            )
             for column in shown
         ),
     )
@@ -197,7 +212,7 @@ def _metric_cells(history: History, column: Column) -> _Cells:
     # the mark's place stays free where nothing changed, so that figures stand below each other
     return _Cells(
         head=tuple(f"{word} " for word in words),
-        rows=tuple(_cell(one, column, marked) for one in history.revisions),
+        rows=tuple(_cell(revision, column, marked) for revision in history.revisions),
         left=False,
     )
 
@@ -215,11 +230,11 @@ def _folded(name: str) -> list[str]:
     return lines
 
 
-def _cell(one: Revision, column: Column, marked: dict[str, Mark]) -> str:
-    value = value_of(one, column)
+def _cell(revision: Revision, column: Column, marked: dict[str, Mark]) -> str:
+    value = value_of(revision, column)
     if value is None:
         return "– "
-    return f"{formatting.figure(value, binary=False)}{marked.get(one.commit) or ' '}"
+    return f"{formatting.figure(value, binary=False)}{marked.get(revision.commit) or ' '}"
 
 
 def _width(block: Collection[_Cells]) -> int:
@@ -251,40 +266,44 @@ def _legend(history: History, changed: Collection[str]) -> list[str]:
     return lines
 
 
-def _date(one: Revision) -> str:
-    return one.stamp[:10] or "unknown"
+def _date(revision: Revision) -> str:
+    return revision.stamp[:10] or "unknown"
 
 
-def _run(one: Revision) -> str:
-    if one.baseline is None:
+def _run(revision: Revision) -> str:
+    if revision.baseline is None:
         return "unreadable"
-    return log_line(one.baseline.scorecard.run_id, limit=40) or "–"
+    return log_line(revision.baseline.scorecard.run_id, limit=40) or "–"
 
 
-def _cases(one: Revision, changed: Collection[str]) -> str:
-    count = cases_of(one)
-    return "– " if count is None else f"{count}{OTHER if one.commit in changed else ' '}"
+def _cases(revision: Revision, changed: Collection[str]) -> str:
+    count = cases_of(revision)
+    return "– " if count is None else f"{count}{OTHER if revision.commit in changed else ' '}"
 
 
-def _value(one: Revision, column: Column) -> float | None:
-    value = value_of(one, column)
+def _value(revision: Revision, column: Column) -> float | None:
+    value = value_of(revision, column)
     return None if value is None else value.value
 
 
 def _other(now: Revision, before: Revision) -> bool:
-    early = any(one.baseline is not None and one.baseline.early for one in (now, before))
+    early = any(revision.baseline is not None and revision.baseline.early for revision in (now, before))
     if early and now.questions_hash and before.questions_hash:
         # an early file hashed less of each case, so that the hashes of the whole sets tell nothing
         return now.questions_hash != before.questions_hash
     return _golden(now) != _golden(before)
 
 
-def _golden(one: Revision) -> object:
+def _golden(revision: Revision) -> object:
     # a metrics file of another tool does not say what was asked; then only the number of cases tells
-    return one.baseline and (one.baseline.scorecard.fingerprint.get("golden") or cases_of(one))
+    return revision.baseline and (revision.baseline.scorecard.fingerprint.get("golden") or cases_of(revision))
 
 
-def _note(one: Revision, changed: Collection[str]) -> str:
-    what = f"cannot be read: {one.problem}" if one.baseline is None else f"run {one.baseline.scorecard.run_id}"
-    asked = "other questions than before" if one.commit in changed else ""
-    return " · ".join(part for part in (one.commit[:8], what, asked) if part)
+def _note(revision: Revision, changed: Collection[str]) -> str:
+    what = (
+        f"cannot be read: {revision.problem}"
+        if revision.baseline is None
+        else f"run {revision.baseline.scorecard.run_id}"
+    )
+    asked = "other questions than before" if revision.commit in changed else ""
+    return " · ".join(part for part in (revision.commit[:8], what, asked) if part)

@@ -88,19 +88,19 @@ def render(plot: Plot, place: int = 0) -> str:
     moments = plot.moments[-MAX_MOMENTS:]
     left_out = len(plot.moments) - len(moments)
     # without what lies outside the plot, each value beside its moment
-    aligned = [replace(one, values=_finite(one.values[left_out : len(plot.moments)])) for one in plot.series]
-    lines = [one for one in aligned if any(value is not None for value in one.values)]
+    aligned = [replace(series, values=_finite(series.values[left_out : len(plot.moments)])) for series in plot.series]
+    lines = [series for series in aligned if any(value is not None for value in series.values)]
     shown = lines[:MAX_SERIES]
-    right = WIDTH - 24.0 - (max(len(_label(one)) for one in shown) + 14) * _CHARACTER if shown else WIDTH - 24.0
+    right = WIDTH - 24.0 - (max(len(_label(series)) for series in shown) + 14) * _CHARACTER if shown else WIDTH - 24.0
     places = _places(moments, _LEFT + 10.0, right - 10.0)
-    low, high, step = _scale([value for one in shown for value in one.values if value is not None])
-    drawn = [_drawn(number, one, places, low, high) for number, one in enumerate(shown)]
+    low, high, step = _scale([value for series in shown for value in series.values if value is not None])
+    drawn = [_drawn(number, series, places, low, high) for number, series in enumerate(shown)]
     body = [
         *_head(plot, moments, drawn, place),
         *_grid(low, high, step, right),
         *_dates(moments, places),
         *_marks(moments, places),
-        *(part for one in drawn for part in _line(one, moments)),
+        *(part for series in drawn for part in _line(series, moments)),
         *_labels(drawn, right),
         *_notes(moments, shown, len(lines)),
     ]
@@ -111,8 +111,8 @@ def _finite(values: Sequence[float | None]) -> tuple[float | None, ...]:
     return tuple(value if value is not None and abs(value) <= MAX_VALUE else None for value in values)
 
 
-def _label(one: Series) -> str:
-    return (plain(one.name, limit=_LABEL) or "unnamed") + (" ↓" if one.direction == "lower" else "")
+def _label(series: Series) -> str:
+    return (plain(series.name, limit=_LABEL) or "unnamed") + (" ↓" if series.direction == "lower" else "")
 
 
 def _text(foreign: str, limit: int = 100) -> str:
@@ -135,14 +135,14 @@ def _head(plot: Plot, moments: Sequence[Moment], drawn: Sequence[_Drawn], place:
     span = " to ".join(dict.fromkeys(_text(one.stamp[:10]) for one in (*moments[:1], *moments[-1:]) if one.stamp))
     count = f"{len(moments)} {'version' if len(moments) == 1 else 'versions'}"
     subtitle = ", ".join(part for part in (count, span) if part)
-    told = (f"{_label(one.series)} from {_figure(one.points[0][2])} to {_figure(one.points[-1][2])}" for one in drawn)
+    ends = (f"{_label(one.series)} from {_figure(one.points[0][2])} to {_figure(one.points[-1][2])}" for one in drawn)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" {below}width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="title{own} desc{own}" '
         f'font-family="{_FONT}" font-size="12">'
     )
     yield f'<title id="title{own}">{title}</title>'
-    yield f'<desc id="desc{own}">{escape("; ".join([plain(subtitle), *told]), quote=False)}</desc>'
+    yield f'<desc id="desc{own}">{escape("; ".join([plain(subtitle), *ends]), quote=False)}</desc>'
     yield f"<style>{_style()}</style>"
     yield f'<rect class="ground" x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8"/>'
     yield f'<text x="24" y="34" font-size="17" font-weight="600">{title}</text>'
@@ -251,23 +251,23 @@ def _told(moment: Moment) -> str:
     return " · ".join(part for part in (moment.stamp[:16].replace("T", " "), moment.note) if part)
 
 
-def _drawn(number: int, one: Series, places: Sequence[float], low: float, high: float) -> _Drawn:
+def _drawn(number: int, series: Series, places: Sequence[float], low: float, high: float) -> _Drawn:
     points = tuple(
         (places[index], _height(value, low, high), value, index)
-        for index, value in enumerate(one.values)
+        for index, value in enumerate(series.values)
         if value is not None
     )
-    return _Drawn(number=number, series=one, points=points)
+    return _Drawn(number=number, series=series, points=points)
 
 
-def _line(one: _Drawn, moments: Sequence[Moment]) -> Iterator[str]:
-    second = one.number >= _HUES
-    yield f'<g class="c{one.number % _HUES}">'
-    corners = " ".join(f"{_number(x)},{_number(y)}" for x, y, _, _ in one.points)
+def _line(line: _Drawn, moments: Sequence[Moment]) -> Iterator[str]:
+    second = line.number >= _HUES
+    yield f'<g class="c{line.number % _HUES}">'
+    corners = " ".join(f"{_number(x)},{_number(y)}" for x, y, _, _ in line.points)
     yield f'<polyline class="line{" second" if second else ""}" points="{corners}"/>'
-    for x, y, value, moment in one.points:
-        told = f"{_label(one.series)} {_figure(value)} · {_told(moments[moment])}"
-        yield _marker(one.number, x, y, f"<title>{_text(told, 400)}</title>")
+    for x, y, value, moment in line.points:
+        title = f"{_label(line.series)} {_figure(value)} · {_told(moments[moment])}"
+        yield _marker(line.number, x, y, f"<title>{_text(title, 400)}</title>")
     yield "</g>"
 
 
@@ -287,16 +287,16 @@ def _marker(number: int, x: float, y: float, inner: str = "") -> str:
 
 def _labels(drawn: Sequence[_Drawn], right: float) -> Iterator[str]:
     """Name every line at its end, apart from each other, with its last value."""
-    ordered = sorted(drawn, key=lambda one: (one.points[-1][1], one.number))
-    for one, y in zip(ordered, _spread([one.points[-1][1] for one in ordered]), strict=True):
-        x_end, y_end, value, _ = one.points[-1]
+    ordered = sorted(drawn, key=lambda line: (line.points[-1][1], line.number))
+    for line, y in zip(ordered, _spread([line.points[-1][1] for line in ordered]), strict=True):
+        x_end, y_end, value, _ = line.points[-1]
         start, text = _number(right + 8), _number(right + 22)
-        yield f'<g class="c{one.number % _HUES}">'
+        yield f'<g class="c{line.number % _HUES}">'
         yield (
             f'<path class="lead" d="M{_number(x_end + 6)} {_number(y_end)}H{_number(right - 2)}L{start} {_number(y)}"/>'
         )
-        yield _marker(one.number, right + 13, y)
-        yield f'</g><text x="{text}" y="{_number(y)}" dy="4">{escape(_label(one.series))}</text>'
+        yield _marker(line.number, right + 13, y)
+        yield f'</g><text x="{text}" y="{_number(y)}" dy="4">{escape(_label(line.series))}</text>'
         yield (
             f'<text class="value" x="{WIDTH - 20}" y="{_number(y)}" dy="4" text-anchor="end" font-weight="600">'
             f"{_figure(value)}</text>"

@@ -14,7 +14,7 @@ from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
-from raggate.reports.parts.markup import commit_link, folded, heading_alert, link, listed, said, table
+from raggate.reports.parts.markup import commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import written
 
@@ -96,10 +96,10 @@ def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
     lines = [
         f"**Run {safe(scorecard.run_id, limit=80)} becomes {replaces} of suite {safe(scorecard.suite, limit=80)} on "
         f"{safe(context.target, limit=120)}.**",
-        f"Reason: {said(str(proposal.provenance.get('reason') or ''), limit=500)}",
+        f"Reason: {inert(str(proposal.provenance.get('reason') or ''), limit=500)}",
     ]
     if context.unsigned:
-        lines.append(_UNSIGNED.format(why=said(context.unsigned, limit=80)))
+        lines.append(_UNSIGNED.format(why=inert(context.unsigned, limit=80)))
     head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if lowered else "NOTE", *lines)
     return Section(name="the promotion", rank=KEPT, variants=(head,))
 
@@ -115,7 +115,7 @@ def _accepts(proposal: BaselineCandidate) -> Section:
 
 
 def _bullets(reasons: Sequence[Reason], most: int, width: int) -> str:
-    lines = [f"- ⚠️ {said(reason.message, limit=width, middle=True)}" for reason in reasons[:most]]
+    lines = [f"- ⚠️ {inert(reason.message, limit=width, middle=True)}" for reason in reasons[:most]]
     if len(reasons) > most:
         lines.append(f"- … and {len(reasons) - most} more")
     return "\n".join(lines)
@@ -212,7 +212,7 @@ def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) 
 def _question(flip: Flip, width: int, *, several: bool) -> str:
     mode = f" · {safe(flip.mode, limit=40)}" if several else ""
     must = " 🔒 must pass" if flip.must_pass else ""
-    asked = said(flip.question, limit=width)
+    asked = inert(flip.question, limit=width)
     return f"- **{asked}**{must} · {formatting.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
 
 
@@ -229,14 +229,14 @@ def _cases(proposal: BaselineCandidate) -> Section:
     notes = proposal.comparison.vault_changes
     lines += [f"- {len(notes)} notes of the vault differ: {listed(notes)}"] if notes else []
     settings = proposal.comparison.config_changes
-    lines += [f"- {safe(key, limit=80)}: {said(old)} → {said(new)}" for key, old, new in settings[:SHOWN]]
+    lines += [f"- {safe(key, limit=80)}: {inert(old)} → {inert(new)}" for key, old, new in settings[:SHOWN]]
     text = "### Since the present baseline\n\n" + "\n".join(lines)
     return Section(name="questions and notes", rank=3, variants=(text,) if lines else ())
 
 
 def _ratchet(context: PromotionContext) -> Section:
     rows = [
-        (mode, metric, entry) for mode, found in sorted(context.accepted.items()) for metric, entry in found.items()
+        (mode, metric, entry) for mode, entries in sorted(context.accepted.items()) for metric, entry in entries.items()
     ]
     if not rows:
         return Section(name="ratchet", rank=5, variants=())
@@ -267,8 +267,8 @@ def _ratchet(context: PromotionContext) -> Section:
 def _lowered(low: AcceptedDrop | None) -> str:
     if low is None:
         return "–"
-    by = f" by {said(low.by, limit=60)}" if low.by else ""
-    return f"{safe(low.on, limit=20)}{by}: {written(low.before)} → {written(low.after)}, {said(low.reason, limit=120)}"
+    by = f" by {inert(low.by, limit=60)}" if low.by else ""
+    return f"{safe(low.on, limit=20)}{by}: {written(low.before)} → {written(low.after)}, {inert(low.reason, limit=120)}"
 
 
 def _origin(proposal: BaselineCandidate, context: PromotionContext) -> Section:
@@ -280,17 +280,17 @@ def _facts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[t
     evidence, links, known = context.evidence, context.links, proposal.provenance
     named = f"workflow run {evidence.run}, attempt {evidence.attempt}, {safe(evidence.event, limit=40)}"
     yield "measured by", link(named, evidence.url, links)
-    yield "measured", said(str(known.get("measured") or ""), limit=40)
+    yield "measured", inert(str(known.get("measured") or ""), limit=40)
     yield "commit", commit_link(links, evidence.commit)
     if evidence.artifact:
         digest = f", {_code(evidence.digest)}" if evidence.digest else ""
-        yield "taken from", f"the artifact {said(evidence.artifact, limit=80)}{digest}"
+        yield "taken from", f"the artifact {inert(evidence.artifact, limit=80)}{digest}"
     if evidence.image:
         yield "image of the API", _code(evidence.image)
     if evidence.adopted:
         yield "promoted by", link("this workflow run", links.run, links)
-    yield "started by", said(str(known.get("promoted_by") or ""), limit=100)
-    yield "raggate", said(str(known.get("raggate_version") or ""), limit=40)
+    yield "started by", inert(str(known.get("promoted_by") or ""), limit=100)
+    yield "raggate", inert(str(known.get("raggate_version") or ""), limit=40)
     yield "replaces", f"run {safe(str(known['previous']), limit=80)}" if known.get("previous") else "nothing"
     for name, value in context.hashes.items():
         yield safe(name, limit=40), _code(value)
@@ -300,7 +300,7 @@ def _code(text: str) -> str:
     """Set a hash or an image's name as code, where nothing in it could end that; as text otherwise."""
     harmless = text.replace(":", "").replace("/", "").replace("-", "").replace(".", "").replace("_", "")
     known = harmless.replace("@", "").isalnum() and harmless.isascii() and len(text) <= 300
-    return f"`{text}`" if known else said(text)
+    return f"`{text}`" if known else inert(text)
 
 
 def _kinds(reasons: Sequence[Reason], *codes: str) -> list[Reason]:

@@ -8,7 +8,7 @@ from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.verdict import Preview, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import Section
-from raggate.reports.parts.markup import folded, listed, said, table
+from raggate.reports.parts.markup import folded, inert, listed, table
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import written
 
@@ -80,8 +80,8 @@ def if_merged(review: Review) -> Section:
         return Section(name="if merged", rank=3, variants=())
     # sorted is stable: settings keep their order otherwise
     settings = sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened)
-    problems = [f"- ⛔ {said(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
-    problems += [f"- ⚠️ {said(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
+    problems = [f"- ⛔ {inert(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
+    problems += [f"- ⚠️ {inert(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
     rows = _advisory(preview.rows, several=len(review.scorecard.slices) > 1)
     parts = [
         "### If merged\n\n<sub>What this pull request changes of the gate itself. None of it counted here.</sub>",
@@ -98,7 +98,7 @@ def if_merged(review: Review) -> Section:
     return Section(
         name="if merged",
         rank=3,
-        variants=tuple("\n\n".join(part for part in found if part) for found in (parts, short, least)),
+        variants=tuple("\n\n".join(part for part in variant if part) for variant in (parts, short, least)),
     )
 
 
@@ -120,8 +120,8 @@ def _counts(preview: Preview) -> list[str]:
         (_changed(preview.golden), "question"),
         (len(preview.vault), "note"),
     )
-    told = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counted if count]
-    return told + ([f"baseline {preview.baseline}"] if preview.baseline != "same" else [])
+    parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counted if count]
+    return parts + ([f"baseline {preview.baseline}"] if preview.baseline != "same" else [])
 
 
 def _setting(setting: tuple[str, str, str], *, loose: bool, width: int) -> str:

@@ -84,7 +84,7 @@ def provenance(review: Review, links: Links | None) -> Section:
     lines.append(live_link("Workflow run with the full report", links.run if links is not None else None, links))
     shown = [line for line in lines if line]
     short = [line for line in (lines[0], lines[4]) if line]
-    variants = tuple(_small(found) for found in (shown, short))
+    variants = tuple(_small(chosen) for chosen in (shown, short))
     return Section(name="where the numbers come from", rank=2, variants=variants)
 
 

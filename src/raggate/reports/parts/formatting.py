@@ -44,7 +44,7 @@ def deciding(review: Review) -> list[Reason]:
 def warnings(review: Review) -> list[Reason]:
     """Give the warnings, likewise; that a run which stopped scored fewer cases is none."""
     left = _QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
-    return [one for one in review.verdict.warnings if not (undecided(review) and one.code in left)]
+    return [reason for reason in review.verdict.warnings if not (undecided(review) and reason.code in left)]
 
 
 def left_out(review: Review) -> str:
@@ -143,8 +143,8 @@ def now(delta: Delta, *, gap: str = " ") -> str:
     return f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
 
 
-def _equal(one: MetricValue, other: MetricValue) -> bool:
-    return abs((one.value or 0.0) - (other.value or 0.0)) <= EPSILON
+def _equal(first: MetricValue, second: MetricValue) -> bool:
+    return abs((first.value or 0.0) - (second.value or 0.0)) <= EPSILON
 
 
 def change(delta: Delta) -> str:

@@ -10,7 +10,7 @@ from raggate.models.verdict import Reason, Review, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import commit_link, folded, heading_alert, said
+from raggate.reports.parts.markup import commit_link, folded, heading_alert, inert
 from raggate.text.escape import markdown as safe
 
 SHOWN_PUSHES = 10
@@ -70,16 +70,16 @@ def _sentences(verdict: Verdict, length: int) -> str:
     first, *others = verdict.sentences
     if others and len(verdict.headline) <= length:
         return f"**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"
-    return f"**{said(verdict.headline, limit=length, middle=True)}**"
+    return f"**{inert(verdict.headline, limit=length, middle=True)}**"
 
 
 def notes(publication: Publication) -> Section:
     """Write what the publisher adds to the verdict."""
     full = [safe(note, limit=600, middle=True) for note in publication.notes]
     short = [safe(note, limit=100, middle=True) for note in publication.notes[:3]]
-    told = [f"Judged for a merge into {safe(publication.base, limit=100)}."] if publication.base else []
-    told += [_RELAYED] if publication.relayed else []
-    quiet = [f"<sub>{' '.join(told)}</sub>"] if told else []
+    remarks = [f"Judged for a merge into {safe(publication.base, limit=100)}."] if publication.base else []
+    remarks += [_RELAYED] if publication.relayed else []
+    quiet = [f"<sub>{' '.join(remarks)}</sub>"] if remarks else []
     return Section(name="notes", rank=1, variants=("\n\n".join(full + quiet), "\n\n".join(short + quiet)))
 
 
@@ -122,23 +122,25 @@ def _untold(review: Review) -> Iterator[Reason]:
 
 def warnings(review: Review) -> Section:
     """Write the warnings, but for invariants, which have a section of their own."""
-    found = [reason for reason in formatting.warnings(review) if reason.invariant is None]
-    if not found:
+    reasons = [reason for reason in formatting.warnings(review) if reason.invariant is None]
+    if not reasons:
         return Section(name="warnings", rank=3, variants=())
-    title = f"### ⚠️ Warnings ({len(found)})\n\n"
-    return Section(name="warnings", rank=3, variants=tuple(title + bullets(found, width) for width in (500, 120)))
+    title = f"### ⚠️ Warnings ({len(reasons)})\n\n"
+    return Section(name="warnings", rank=3, variants=tuple(title + bullets(reasons, width) for width in (500, 120)))
 
 
 def waivers(waived: Sequence[WaiverStatus]) -> Section:
     """List the waivers: what each excuses, for whom, why and until when; those that have expired first."""
-    found = sorted(waived, key=lambda one: (_WAIVED.index(one.state), one.expires))
-    if not found:
+    ordered = sorted(waived, key=lambda waiver: (_WAIVED.index(waiver.state), waiver.expires))
+    if not ordered:
         return Section(name="waivers", rank=2, variants=())
-    title = f"### Waivers ({len(found)})\n\n"
+    title = f"### Waivers ({len(ordered)})\n\n"
     return Section(
         name="waivers",
         rank=2,
-        variants=tuple(title + "\n".join(_waiver(one, width) for one in found[:SHOWN_REASONS]) for width in (300, 80)),
+        variants=tuple(
+            title + "\n".join(_waiver(waiver, width) for waiver in ordered[:SHOWN_REASONS]) for width in (300, 80)
+        ),
     )
 
 
@@ -146,19 +148,19 @@ _WAIVED = ("expired", "active", "unused")
 _SOON_DAYS = 14
 
 
-def _waiver(one: WaiverStatus, width: int) -> str:
-    what = one.metric if one.metric is not None else f"question {one.case}"
-    mode = f" ({one.mode})" if one.mode else ""
-    left = one.days_left
+def _waiver(waiver: WaiverStatus, width: int) -> str:
+    subject = waiver.metric if waiver.metric is not None else f"question {waiver.case}"
+    mode = f" ({waiver.mode})" if waiver.mode else ""
+    left = waiver.days_left
     soon = f", {left} {'day' if left == 1 else 'days'} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
-    state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[one.state]
-    text = f"{what}{mode}: {one.reason} ({one.owner}, until {one.expires}{soon})"
-    return f"- {state}: {said(text, limit=width, middle=True)}"
+    state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[waiver.state]
+    text = f"{subject}{mode}: {waiver.reason} ({waiver.owner}, until {waiver.expires}{soon})"
+    return f"- {state}: {inert(text, limit=width, middle=True)}"
 
 
 def bullets(reasons: Sequence[Reason], width: int) -> str:
     """List reasons, at most `SHOWN_REASONS`."""
-    lines = [f"- {said(_capital(reason.message), limit=width, middle=True)}" for reason in reasons[:SHOWN_REASONS]]
+    lines = [f"- {inert(_capital(reason.message), limit=width, middle=True)}" for reason in reasons[:SHOWN_REASONS]]
     if len(reasons) > SHOWN_REASONS:
         lines.append(f"- … and {len(reasons) - SHOWN_REASONS} more in verdict.json")
     return "\n".join(lines)

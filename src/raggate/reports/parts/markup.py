@@ -43,14 +43,14 @@ def heading_alert(kind: str, *lines: str) -> str:
     return f"> [!{kind}]\n" + "<br>\n".join(f"> {line}" for line in lines)
 
 
-def said(text: str, *, limit: int = 300, middle: bool = False) -> str:
+def inert(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """Make foreign text inert, with a dash where nothing is left: an empty list item underlines what is before it."""
     return safe(text, limit=limit, middle=middle) or "–"
 
 
 def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:
     """List foreign names in one line, and how many more there are."""
-    shown = ", ".join(said(name, limit=width) for name in names[:most])
+    shown = ", ".join(inert(name, limit=width) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 

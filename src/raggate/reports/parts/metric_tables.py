@@ -8,7 +8,7 @@ from raggate.models.comparison import Delta, Finding
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import folded, listed, said, table
+from raggate.reports.parts.markup import folded, inert, listed, table
 from raggate.text.escape import markdown as safe
 
 SHOWN_SLICES = 40
@@ -168,7 +168,7 @@ def _slice_variants(
         whole.setdefault((row.delta.mode, row.delta.slice), []).append(row)
     titled = f"{title} ({len(whole)})"
     several = len(review.scorecard.slices) > 1
-    first = [(found[0], len(found) - 1) for found in whole.values()]
+    first = [(group[0], len(group) - 1) for group in whole.values()]
     tables = [_slice_table([(row, 0) for row in rows], several=several, now=now)] if full else []
     tables += [_slice_table(first, several=several, now=now), _slice_table(first[:TOP], several=several, now=now)]
     names = f"**{titled}**: {listed([name for _, name in whole], most=TOP, width=60)}"
@@ -213,10 +213,10 @@ def invariants(review: Review) -> Section:
 
 def _finding(finding: Finding, *, examples: int, width: int) -> str:
     times = f", {finding.count} times" if finding.count > 1 else ""
-    shown = "".join(f"\n  - {said(example, limit=width, middle=True)}" for example in finding.examples[:examples])
+    shown = "".join(f"\n  - {inert(example, limit=width, middle=True)}" for example in finding.examples[:examples])
     level = "error" if finding.level == "error" else "warning"
     name = f"**{safe(finding.invariant, limit=60)}** ({level}{times})"
-    return f"- {_level(finding)} {name}: {said(finding.message, limit=width, middle=True)}{shown}"
+    return f"- {_level(finding)} {name}: {inert(finding.message, limit=width, middle=True)}{shown}"
 
 
 def _level(finding: Finding) -> str:
