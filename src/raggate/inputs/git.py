@@ -226,7 +226,7 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
 
 def stderr_line(done: subprocess.CompletedProcess[bytes]) -> str:
     """Give what git wrote about a failure, as one line; empty when it wrote nothing."""
-    return cut(" ".join(done.stderr.decode(errors="replace").split()))
+    return cut(done.stderr.decode(errors="replace"))
 
 
 def _program(purpose: str) -> str:
