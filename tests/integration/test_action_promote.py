@@ -88,8 +88,6 @@ class Stage:
             server_url=self.fake.server_url,
             api_url=self.fake.api_url,
             graphql_url=self.fake.graphql_url,
-            workflow="promote-baseline",
-            job="promote",
             actor="octocat",
             triggering_actor="octocat",
             default_branch="main",

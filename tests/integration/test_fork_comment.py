@@ -90,7 +90,6 @@ class Stage:
             head_branch="change",
             head_repository="stranger/notes",
             conclusion="failure",
-            html_url=f"{self.fake.server_url}/{NAME}/actions/runs/9",
             run_started_at=started,
             path=self.path,
         )

@@ -72,8 +72,6 @@ def event_of(fake: FakeGitHub) -> Event:
         server_url=fake.server_url,
         api_url=fake.api_url,
         graphql_url=fake.graphql_url,
-        workflow="rag-gate",
-        job="gate",
         actor="someone",
         triggering_actor="someone",
         default_branch="main",

@@ -53,12 +53,10 @@ class AskResult:
     """What came of asking: one result per question, by mode and then by case, whatever order they came in.
 
     `stopped` says in a sentence why not everything was asked; the questions left over are failures of kind `aborted`.
-    `wall_s` is in seconds.
     """
 
     results: tuple[Result, ...]
     stopped: str | None
-    wall_s: float
 
 
 class HttpProtocol(Protocol):
@@ -100,7 +98,6 @@ def ask(
     questions: Sequence[tuple[Case, str]], adapter: HttpProtocol, api: Started, settings: Ask, *, on_result: OnResult
 ) -> AskResult:
     """Ask these cases, each in the mode beside it, as `ask_all` does."""
-    start = time.perf_counter()
     signals.check()
     with signals.deferred() as came:
         suite = _Suite(list(questions), adapter, api, settings, on_result, came)
@@ -108,7 +105,7 @@ def ask(
             asyncio.run(suite.run())
     if suite.interrupt:
         raise suite.interrupt
-    return AskResult(results=suite.results(), stopped=suite.stopped, wall_s=time.perf_counter() - start)
+    return AskResult(results=suite.results(), stopped=suite.stopped)
 
 
 def ended_early(api: Started) -> str | None:

@@ -52,7 +52,6 @@ class SourceRun:
     head_branch: str
     head_repository: str
     conclusion: str
-    html_url: str
     run_started_at: str = ""
     path: str = ""
 
@@ -77,7 +76,7 @@ class Event:
         open: whether the pull request is open.
         locked: whether its conversation is locked.
         graphql_url: empty when the runner names none.
-        workflow: its name; like `job`, `actor` and `triggering_actor` empty when the runner names none.
+        actor: like `triggering_actor` empty when the runner names none.
         source_run: for `workflow_run`.
         inputs: of `workflow_dispatch`; user text.
     """
@@ -90,8 +89,6 @@ class Event:
     server_url: str
     api_url: str
     graphql_url: str
-    workflow: str
-    job: str
     actor: str
     triggering_actor: str
     default_branch: str
@@ -171,8 +168,6 @@ def _run(environment: Mapping[str, str]) -> dict[str, Any]:
         "server_url": _url(environment["GITHUB_SERVER_URL"], "GITHUB_SERVER_URL"),
         "api_url": _url(environment["GITHUB_API_URL"], "GITHUB_API_URL"),
         "graphql_url": _url(graphql_url, "GITHUB_GRAPHQL_URL") if graphql_url else "",
-        "workflow": environment.get("GITHUB_WORKFLOW", ""),
-        "job": environment.get("GITHUB_JOB", ""),
         "actor": actor,
         "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR", "") or actor,
     }
@@ -219,7 +214,6 @@ def _workflow_run(payload: _Part) -> dict[str, Any]:
         head_branch=run.text("head_branch"),
         head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.values else "",
         conclusion=run.text("conclusion"),
-        html_url=_url(run.text("html_url"), run.where("html_url")),
         run_started_at=run.moment("run_started_at"),
         path=run.text("path") or payload.part("workflow", optional=True).text("path"),
     )

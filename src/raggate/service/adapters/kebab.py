@@ -127,7 +127,6 @@ class KebabAdapter:
 
     def ask(self, questions: Sequence[tuple[Case, str]], _api: Started, *, on_result: OnResult) -> AskResult:
         """Ask these cases, each in the mode beside it."""
-        start = time.perf_counter()
         done = 0
 
         def keep(result: Result) -> None:
@@ -138,7 +137,7 @@ class KebabAdapter:
         results = _Asking(questions, replace(self._settings, on_result=keep)).run()
         failures = (result.failure for result in results if result.failure is not None)
         aborted = next((failure.message for failure in failures if failure.kind == "aborted"), None)
-        return AskResult(results=tuple(results), stopped=aborted, wall_s=time.perf_counter() - start)
+        return AskResult(results=tuple(results), stopped=aborted)
 
 
 Question = tuple[str, Case]
