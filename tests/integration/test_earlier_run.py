@@ -276,6 +276,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "tolerance": (lambda config: config["config"]["gate"].update(tolerance=0.9), "measured by another configuration"),
     "k": (lambda config: config["config"]["ask"].update(k=3), "measured by another configuration"),
     "api": (lambda config: config["config"]["api"]["command"].update(cwd="x"), "measured by another configuration"),
+    "imported": (lambda config: config["config"].update(kebab={}), "measured by another configuration"),
     "commit": (lambda config: config["config"]["checkout"].update(commit="1" * 40), "a checkout of 11111111111"),
     "no-checkout": (lambda config: config["config"].update(checkout={}), "a checkout of None"),
     "dirty": (lambda config: config["config"]["checkout"].update(dirty=True), "files of its checkout had been changed"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from raggate import __version__
 from raggate.config.retrieval_modes import asked_in
@@ -91,7 +90,7 @@ def measure(
 
 
 def _ask(
-    request: Request, inputs: Inputs, directory: Path, answers: PartialRun, before: Mapping[str, Any]
+    request: Request, inputs: Inputs, directory: Path, answers: PartialRun, before: Fingerprint
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
