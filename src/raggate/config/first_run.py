@@ -48,7 +48,7 @@ class FirstRun:
         Raises:
             UsageError: naming each key and the input.
         """
-        asked = [(setting, key) for setting, key in _asked(settings) if setting not in self.allowed]
+        asked = [(setting, key) for setting, key in _requested(settings) if setting not in self.allowed]
         if asked:
             needed = [setting for setting in SETTINGS if setting in dict(asked)]
             raise UsageError(
@@ -63,7 +63,7 @@ STRICT = FirstRun()
 """Nothing is allowed by name."""
 
 
-def _asked(settings: Config) -> Iterator[tuple[str, str]]:
+def _requested(settings: Config) -> Iterator[tuple[str, str]]:
     """Give each setting that is asked for, and the key where it stands."""
     api = settings.api
     for name in ("command", "program"):

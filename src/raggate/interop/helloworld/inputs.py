@@ -35,7 +35,7 @@ def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = Fals
         UsageError: for files that are not as they should be, without rows, or that do not belong together.
     """
     files = reader.read(directory)
-    cases = _asked(files, _load(golden_file, say, lenient=lenient), say)
+    cases = _asked_part(files, _load(golden_file, say, lenient=lenient), say)
     run = reader.to_run(files, cases)
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
 
@@ -83,7 +83,7 @@ def _rescored(
     return rows, {**dict.fromkeys(helloworld_metrics.MEANS.values()), **means}
 
 
-def _asked(files: RunFiles, cases: Golden, say: Say) -> Golden:
+def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:
     """Give the part of the golden set that a run asked, and say what does not fit."""
     if not files.rows:
         raise UsageError(

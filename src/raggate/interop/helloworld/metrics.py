@@ -113,7 +113,7 @@ def aggregate(rows: Sequence[Row], cases: Cases, *, stored: bool = False) -> dic
     """
     if not rows:
         return {}
-    return {**_retrieval(rows, cases, stored=stored), **_abstention(rows, cases, stored=stored), **_judged(rows)}
+    return {**_retrieval(rows, cases, stored=stored), **_abstention(rows, cases, stored=stored), **_judge_means(rows)}
 
 
 def _retrieval(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, float]:
@@ -160,7 +160,7 @@ def _share(judged: Sequence[Row], key: str) -> float | None:
     return sum(1.0 for item in judged if item.get(key)) / len(judged) if judged else None
 
 
-def _judged(rows: Sequence[Row]) -> dict[str, Any]:
+def _judge_means(rows: Sequence[Row]) -> dict[str, Any]:
     """Average the judges' scores that the rows hold, and sum what judging cost."""
     means: dict[str, Any] = {}
     for name in ("groundedness", "correctness"):

@@ -235,7 +235,7 @@ def runs(*, database: Path, as_json: bool) -> None:
 def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.kebab import inputs
-    from raggate.interop.kebab.run import said_depth
+    from raggate.interop.kebab.run import recorded_depth
     from raggate.pipeline import run_directory
 
     golden, _ = _golden(golden_file)
@@ -244,7 +244,7 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
     refuse_existing(out)
     # what is stored of a chunk is a snippet of it already
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
-    if k is None and said_depth(stored) is None:
+    if k is None and recorded_depth(stored) is None:
         warn(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
     hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]

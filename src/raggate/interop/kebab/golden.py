@@ -151,14 +151,14 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     Raises:
         UsageError: for queries that would have to be guessed, and for ones that contradict themselves.
     """
-    open_ones = [query for query in golden.queries if query.answerable is None and not query.labelled]
-    if open_ones and unlabelled == "refuse-to-guess":
-        names = ", ".join(cut(query.id, limit=60) for query in open_ones[:SHOWN_PROBLEMS])
+    undecided = [query for query in golden.queries if query.answerable is None and not query.labelled]
+    if undecided and unlabelled == "refuse-to-guess":
+        names = ", ".join(cut(query.id, limit=60) for query in undecided[:SHOWN_PROBLEMS])
         raise UsageError(
-            f"{golden.name}: {len(open_ones)} queries have no labels and do not say whether to refuse them: {names}",
+            f"{golden.name}: {len(undecided)} queries have no labels and do not say whether to refuse them: {names}",
             hint="Add `answerable: false` or labels to each; kebab itself ignores that key.",
         )
-    skipped = {query.id for query in open_ones} if unlabelled == "skip" else set()
+    skipped = {query.id for query in undecided} if unlabelled == "skip" else set()
     kept = [query for query in golden.queries if query.id not in skipped]
     wrong = [
         f"{golden.name}: {quoted(query.id)} "

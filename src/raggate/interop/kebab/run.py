@@ -82,14 +82,14 @@ def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
     )
 
 
-def said_depth(stored: StoredRun) -> int | None:
+def recorded_depth(stored: StoredRun) -> int | None:
     """Give how many hits the run says that it asked for, None when it does not say."""
     asked = stored.snapshot.get("eval_k")
     return min(asked, MAX_DEPTH) if type(asked) is int and asked > 0 else None
 
 
 def _depth(stored: StoredRun, wanted: int | None) -> int:
-    asked = said_depth(stored)
+    asked = recorded_depth(stored)
     if asked is not None:
         if wanted not in (None, asked):
             raise UsageError(f"k is {wanted}, but run {cut(stored.run_id)} asked for {asked}")

@@ -49,7 +49,7 @@ def to_cases(queries: QuerySet) -> tuple[tuple[Case, ...], tuple[str, ...]]:
         name = query.id or _id(query, taken)
         taken.add(name)
         cases.append(complete(_case(query, name, number)))
-        dropped += [f"{name}: {loss}" for loss in _lost(query)]
+        dropped += [f"{name}: {loss}" for loss in _losses_of_query(query)]
     if queries.version is not None or queries.description or queries.extra:
         dropped.append("version, description and other keys of the file")
     return tuple(cases), tuple(dropped)
@@ -65,7 +65,7 @@ def from_cases(cases: Sequence[Case], *, description: str = "") -> tuple[QuerySe
     dropped: list[str] = []
     for case in cases:
         queries.append(_to_query(case))
-        dropped += [f"{case.id}: {loss}" for loss in _unsaid(case)]
+        dropped += [f"{case.id}: {loss}" for loss in _losses_of_case(case)]
     return QuerySet(queries=tuple(queries), description=description), tuple(dropped)
 
 
@@ -106,7 +106,7 @@ def _id(query: Query, taken: set[str]) -> str:
     raise AssertionError("read_queries refuses a text that stands twice in one mode")
 
 
-def _lost(query: Query) -> Iterator[str]:
+def _losses_of_query(query: Query) -> Iterator[str]:
     if query.notes:
         yield "notes"
     zero = [doc_id for doc_id, grade in (query.relevance or {}).items() if grade == 0]
@@ -141,7 +141,7 @@ def _tag(case: Case, prefix: str) -> str | None:
     return next((tag.removeprefix(prefix) for tag in case.tags if tag.startswith(prefix)), None)
 
 
-def _unsaid(case: Case) -> Iterator[str]:
+def _losses_of_case(case: Case) -> Iterator[str]:
     blank: dict[str, Any] = {"must_pass": False}
     for key in _UNSAID:
         if getattr(case, key) not in (None, (), blank.get(key, ())):

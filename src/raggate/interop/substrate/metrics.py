@@ -96,7 +96,7 @@ def join(queries: Sequence[Row], rows: Sequence[Row], *, all_modes: bool = False
             used.add(key)
             if key not in by_key:
                 missing.append(key)
-            asked.append(_asked(query, mode, by_key.get(key, {}).get("results") or ()))
+            asked.append(_ranked_query(query, mode, by_key.get(key, {}).get("results") or ()))
     texts = {query["query"] for query in queries}
     named = dict.fromkeys(mode for query in queries for mode in query.get("retriever_types") or ())
     return Joined(
@@ -109,7 +109,7 @@ def join(queries: Sequence[Row], rows: Sequence[Row], *, all_modes: bool = False
 
 def stored(rows: Sequence[Row]) -> tuple[RankedQuery, ...]:
     """Take rows with the labels that are stored in them."""
-    return tuple(_asked(row, row["mode"], row.get("results") or ()) for row in rows)
+    return tuple(_ranked_query(row, row["mode"], row.get("results") or ()) for row in rows)
 
 
 def score(asked: Sequence[RankedQuery], definitions: Definitions | None = None) -> Table:
@@ -253,7 +253,7 @@ def _is_for(query: Row, mode: str) -> bool:
     return asked_in(query.get("retriever_types"), mode)
 
 
-def _asked(labels: Row, mode: str, results: Sequence[Row]) -> RankedQuery:
+def _ranked_query(labels: Row, mode: str, results: Sequence[Row]) -> RankedQuery:
     graded = {stem(doc_id): grade for doc_id, grade in (labels.get("relevance") or {}).items() if grade > 0}
     return RankedQuery(
         query=labels["query"],

@@ -415,7 +415,7 @@ def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, deta
 @pytest.mark.parametrize(
     ("page", "detail"),
     [
-        (httpx.Response(503, text="\x1b[1mno store"), "POST /api/v1/ask: HTTP 503 [1mno store"),
+        (httpx.Response(503, text="\x1b[1mno store"), "POST /api/v1/ask: HTTP 503 \x1b[1mno store"),
         (httpx.Response(400, text="bad"), "POST /api/v1/ask: HTTP 400 bad"),
         (httpx.Response(200, text="<html>"), "POST /api/v1/ask: the body: expected JSON"),
         (httpx.Response(200, json={"answer": ""}), "the API must honour ?debug=true"),
