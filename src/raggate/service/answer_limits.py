@@ -55,8 +55,8 @@ def _own(response: Response) -> Iterator[tuple[str, str | None, int]]:
     for key, value in (response.coverage or {}).items():
         yield "a key of the index coverage", key, MAX_NAME
         yield from _each(f"{key} of the index coverage", value if isinstance(value, dict) else (), MAX_NAME)
-        for said in value.values() if isinstance(value, dict) else (value,):
-            yield f"{key} of the index coverage", said if isinstance(said, str) else None, MAX_NAME
+        for text in value.values() if isinstance(value, dict) else (value,):
+            yield f"{key} of the index coverage", text if isinstance(text, str) else None, MAX_NAME
 
 
 def _each(what: str, values: Iterable[str], limit: int) -> Iterator[tuple[str, str | None, int]]:

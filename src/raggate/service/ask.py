@@ -225,30 +225,30 @@ class _Suite:
         """Ask one question, retries included, within its total time."""
         settings = self._settings
         request = self._request(self._adapter.call(case, mode))
-        found: Response | Miss | None = None
+        outcome: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
         elapsed = 0.0
         try:
             async with asyncio.timeout(settings.total_timeout):
                 while True:
-                    start, found = time.perf_counter(), None
-                    found = await self._attempt(transport, request, case)
+                    start, outcome = time.perf_counter(), None
+                    outcome = await self._attempt(transport, request, case)
                     elapsed = time.perf_counter() - start
-                    if isinstance(found, Response) or not found.again or retries >= settings.retries:
+                    if isinstance(outcome, Response) or not outcome.again or retries >= settings.retries:
                         break
                     await asyncio.sleep(_back_off(f"{case.id}|{mode}", retries))
                     retries += 1
         except TimeoutError:
-            elapsed = elapsed if found else time.perf_counter() - start
+            elapsed = elapsed if outcome else time.perf_counter() - start
             message = f"no answer within {setting(settings.total_timeout)} s"
-            if isinstance(found, Miss):
-                message += f"; before that: {found.failure.message}"
-            found = miss("timeout", message)
-        if isinstance(found, Miss):
-            return _failed(case, mode, found.failure, retries=retries, elapsed_ms=elapsed * 1000)
+            if isinstance(outcome, Miss):
+                message += f"; before that: {outcome.failure.message}"
+            outcome = miss("timeout", message)
+        if isinstance(outcome, Miss):
+            return _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)
         return Result(
-            case_id=case.id, mode=mode, response=found, failure=None, retries=retries, elapsed_ms=elapsed * 1000
+            case_id=case.id, mode=mode, response=outcome, failure=None, retries=retries, elapsed_ms=elapsed * 1000
         )
 
     def _request(self, call: Call) -> httpx.Request:

@@ -238,7 +238,7 @@ class _Wait:
         threading.Thread(target=look, name="look at the API", daemon=True).start()
         while True:
             try:
-                found = self._clock.take(box, self._pace.watch)
+                look_or_error = self._clock.take(box, self._pace.watch)
             except queue.Empty:
                 if self._clock.now() - self._looked > _TELLING:
                     self._last = _Look(wire.exchange, error=httpx.ReadTimeout("not yet"))
@@ -246,9 +246,9 @@ class _Wait:
                 if self._started.base_url != base_url:
                     return _Look(Exchange(), error=httpx.ConnectError("it moves to another port"))
             else:
-                if isinstance(found, BaseException):
-                    raise found
-                return found
+                if isinstance(look_or_error, BaseException):
+                    raise look_or_error
+                return look_or_error
 
     def _pause(self, end: float) -> None:
         while True:

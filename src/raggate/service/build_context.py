@@ -19,10 +19,10 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
         judging: golden sets and baselines, relative to it.
     """
     contexts = dict.fromkeys(_contexts(api))
-    found = (
+    exposed_paths = (
         path for path in judging if (root / path).is_file() and any(_sent(root, context, path) for context in contexts)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(exposed_paths))
 
 
 def _contexts(api: Api) -> Iterator[str]:

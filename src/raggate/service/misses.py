@@ -23,11 +23,11 @@ class Miss:
 
 def lost(error: httpx.TransportError) -> Miss:
     """Say how a connection was lost, and whether that may be tried again."""
-    said = cut(error, limit=200) or type(error).__name__
+    cause = cut(error, limit=200) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
-        return miss("connection", f"cannot connect: {said}", again=True)
-    hung_up = isinstance(error, httpx.NetworkError) or said.startswith(_HUNG_UP)
-    return miss("connection", f"connection lost: {said}" if hung_up else f"not HTTP: {said}", again=hung_up)
+        return miss("connection", f"cannot connect: {cause}", again=True)
+    hung_up = isinstance(error, httpx.NetworkError) or cause.startswith(_HUNG_UP)
+    return miss("connection", f"connection lost: {cause}" if hung_up else f"not HTTP: {cause}", again=hung_up)
 
 
 def miss(kind: FailureKind, message: str, *, status: int | None = None, again: bool = False) -> Miss:

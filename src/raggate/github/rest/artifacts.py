@@ -107,12 +107,14 @@ def find(github: GitHub, repository: str, run: int, name: str, *, since: str = "
     """
     listed = github.pages(f"/repos/{quote(repository)}/actions/runs/{run}/artifacts", key="artifacts", name=name)
     # a server that does not know the parameter gives all of them
-    found = [one for one in listed if isinstance(one, dict) and one.get("name") == name and type(one.get("id")) is int]
+    named = [
+        item for item in listed if isinstance(item, dict) and item.get("name") == name and type(item.get("id")) is int
+    ]
     if since:
-        found = [one for one in found if _not_before(one.get("created_at"), since)]
-    if not found:
+        named = [item for item in named if _not_before(item.get("created_at"), since)]
+    if not named:
         return None
-    newest = max(found, key=lambda one: (str(one.get("created_at") or ""), one["id"]))
+    newest = max(named, key=lambda item: (str(item.get("created_at") or ""), item["id"]))
     return Artifact(
         id=newest["id"],
         name=name,
@@ -165,8 +167,8 @@ def fetch(
     Returns:
         Name, one of `FILES`, -> content. None when the run left no artifact of that name since then.
     """
-    found = find(github, repository, run, name, since=since)
-    return None if found is None else download(github, repository, found, most_bytes=most_bytes)
+    artifact = find(github, repository, run, name, since=since)
+    return None if artifact is None else download(github, repository, artifact, most_bytes=most_bytes)
 
 
 def unpack(data: bytes, *, most_bytes: int = MOST_BYTES) -> Mapping[str, bytes]:
@@ -220,10 +222,10 @@ def _not_before(created: object, since: str) -> bool:
 def _verify(data: bytes, digest: object, which: str) -> None:
     if digest is None:
         return
-    told = _DIGEST.fullmatch(digest) if isinstance(digest, str) else None
-    if told is None:
+    expected = _DIGEST.fullmatch(digest) if isinstance(digest, str) else None
+    if expected is None:
         raise CannotTell(f"{which}: expected a digest `sha256:...`; found {cut(repr(digest), limit=100)}")
-    if hashlib.sha256(data).hexdigest() != told[1].lower():
+    if hashlib.sha256(data).hexdigest() != expected[1].lower():
         raise CannotTell(f"{which} is not what GitHub received: its sha256 digest differs", hint=_AGAIN)
 
 
@@ -281,9 +283,9 @@ def _chosen(entries: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     tops = {name.split("/")[0] for name in files}
     folder = f"{tops.pop()}/" if len(tops) == 1 and not tops & set(files) else ""
     for prefix in ("", folder):
-        found = {name: files[prefix + name] for name in FILES if prefix + name in files}
-        if found:
-            return found
+        taken = {name: files[prefix + name] for name in FILES if prefix + name in files}
+        if taken:
+            return taken
     raise _refusal("it holds no file of a run directory, at its top or in the one folder at its top")
 
 

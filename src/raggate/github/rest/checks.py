@@ -58,8 +58,8 @@ def begin(
     """
 
     def find_existing() -> Any | None:
-        found = _runs(github, repository, head, name)
-        return next((run for run in found if run.get("name") == name and run.get("external_id") == external_id), None)
+        runs = _runs(github, repository, head, name)
+        return next((run for run in runs if run.get("name") == name and run.get("external_id") == external_id), None)
 
     body = {"name": name, "head_sha": head, "status": "in_progress", "external_id": external_id}
     if details_url:
@@ -135,8 +135,8 @@ def _annotate(
 
 def _runs(github: GitHub, repository: str, head: str, name: str | None = None) -> Iterator[dict[str, Any]]:
     path = f"/repos/{repository}/commits/{quote(head, safe='')}/check-runs"
-    found = github.pages(path, key="check_runs", filter="all", check_name=name)
-    return (run for run in found if isinstance(run, dict))
+    runs = github.pages(path, key="check_runs", filter="all", check_name=name)
+    return (run for run in runs if isinstance(run, dict))
 
 
 def _count(run: dict[str, Any]) -> int:

@@ -160,8 +160,8 @@ def default_branch(github: GitHub, repository: str) -> str:
     Raises:
         GitHubError: when GitHub cannot be asked.
     """
-    found = github.get(f"/repos/{quote(repository)}")
-    return str(found.get("default_branch") or "") if isinstance(found, dict) else ""
+    content = github.get(f"/repos/{quote(repository)}")
+    return str(content.get("default_branch") or "") if isinstance(content, dict) else ""
 
 
 def head_of(github: GitHub, repository: str, branch: str) -> str | None:
@@ -171,12 +171,12 @@ def head_of(github: GitHub, repository: str, branch: str) -> str | None:
         GitHubError: when GitHub refuses.
     """
     try:
-        found = github.get(f"/repos/{quote(repository)}/git/ref/heads/{quote(branch)}")
+        reference = github.get(f"/repos/{quote(repository)}/git/ref/heads/{quote(branch)}")
     except GitHubError as error:
         if error.status == 404:
             return None
         raise
-    target = found.get("object") if isinstance(found, dict) else None
+    target = reference.get("object") if isinstance(reference, dict) else None
     return _id(target, "the ref of a branch")
 
 
@@ -193,13 +193,13 @@ def contains(github: GitHub, repository: str, *, commit: str, head: str) -> bool
         GitHubError: when GitHub refuses, or answers with something else than a comparison.
     """
     try:
-        found = github.get(f"/repos/{quote(repository)}/compare/{quote(commit)}...{quote(head)}", per_page=1)
+        comparison = github.get(f"/repos/{quote(repository)}/compare/{quote(commit)}...{quote(head)}", per_page=1)
     except GitHubError as error:
         # so GitHub says that it does not have the commit, or that the two have nothing in common
         if error.status == 404:
             return False
         raise
-    status = found.get("status") if isinstance(found, dict) else None
+    status = comparison.get("status") if isinstance(comparison, dict) else None
     if status not in {"ahead", "behind", "identical", "diverged"}:
         raise _strange("a comparison of two commits")
     return status in {"ahead", "identical"}
@@ -270,19 +270,19 @@ def _explain(error: GitHubError, github: GitHub, repository: str, branch: str, e
     raise GitHubError(error.message, status=error.status, hint=_REFUSED) from error
 
 
-def _committed(found: Any, *, changed: bool) -> Committed:
-    signed = found.get("verification") if isinstance(found, dict) else None
+def _committed(content: Any, *, changed: bool) -> Committed:
+    signed = content.get("verification") if isinstance(content, dict) else None
     signed = signed if isinstance(signed, dict) else {}
     return Committed(
-        sha=_id(found, "a commit"),
+        sha=_id(content, "a commit"),
         verified=signed.get("verified") is True,
         reason=cut(signed.get("reason") or "GitHub does not say", limit=80),
         changed=changed,
     )
 
 
-def _id(found: Any, expected: str) -> str:
-    value = found.get("sha") if isinstance(found, dict) else None
+def _id(content: Any, expected: str) -> str:
+    value = content.get("sha") if isinstance(content, dict) else None
     if not is_id(value):
         raise _strange(expected)
     return str(value)

@@ -120,8 +120,8 @@ class Connection:
         clock: Callable[[], float],
     ) -> None:
         if not _TOKEN.fullmatch(token):
-            found = "it has spaces or other characters no token has" if token else "it is empty"
-            raise UsageError(f"the GitHub token cannot be used: {found}", hint="Usually it is ${{ github.token }}.")
+            problem = "it has spaces or other characters no token has" if token else "it is empty"
+            raise UsageError(f"the GitHub token cannot be used: {problem}", hint="Usually it is ${{ github.token }}.")
         self.base = _base(api_url)
         self._token = token
         self._clock = clock

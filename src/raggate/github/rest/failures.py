@@ -138,14 +138,14 @@ def to_write(error: GitHubError) -> GitHubError:
 def said(body: bytes) -> str:
     """Give what GitHub says about a refusal, as one line; empty when it says nothing that can be read."""
     try:
-        found = loads(body)
+        content = loads(body)
     except ValueError:
         return ""
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return ""
-    errors = found.get("errors")
+    errors = content.get("errors")
     details = [_detail(error) for error in errors[:5]] if isinstance(errors, list) else []
-    message = found.get("message")
+    message = content.get("message")
     return cut("; ".join(part for part in (message if isinstance(message, str) else "", *details) if part))
 
 
@@ -155,10 +155,10 @@ def graphql_failure(body: bytes) -> tuple[int, bytes]:
     429 is the primary rate limit, 403 a secondary one, 502 a query that took too long or broke on the way.
     """
     try:
-        found = loads(body)
+        content = loads(body)
     except ValueError:
         return 200, b""
-    errors = found.get("errors") if isinstance(found, dict) else None
+    errors = content.get("errors") if isinstance(content, dict) else None
     if not isinstance(errors, list):
         return 200, b""
     message = said(body)

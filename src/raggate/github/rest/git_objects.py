@@ -51,9 +51,9 @@ class Objects:
         Raises:
             GitHubError: when the commit is not there, or the token may not read it.
         """
-        found = self._get(f"{self._base}/commits/{commit}")
-        tree = found.get("tree")
-        if found.get("sha") != commit or not isinstance(tree, dict):
+        content = self._get(f"{self._base}/commits/{commit}")
+        tree = content.get("tree")
+        if content.get("sha") != commit or not isinstance(tree, dict):
             raise self._strange("a commit")
         return self._id(tree.get("sha"))
 
@@ -112,8 +112,8 @@ class Objects:
         return content
 
     def _listed(self, tree_id: str, *, recursive: bool) -> tuple[dict[str, Entry], bool]:
-        found = self._get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None)
-        items = found.get("tree")
+        content = self._get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None)
+        items = content.get("tree")
         if not isinstance(items, list):
             raise self._strange("a tree")
         entries: dict[str, Entry] = {}
@@ -122,7 +122,7 @@ class Objects:
             if name in entries or ("/" in name and not recursive):
                 raise self._strange("a tree with each name once")
             entries[name] = entry
-        return entries, found.get("truncated") is not False
+        return entries, content.get("truncated") is not False
 
     def _entry(self, item: Any) -> tuple[str, Entry]:
         if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not isinstance(item.get("mode"), str):
@@ -154,10 +154,10 @@ class Objects:
             raise self._strange(f"the tree {tree_id[:12]}", hint=f"File names that are not UTF-8 end here. {_HINT}")
 
     def _get(self, path: str, **params: object) -> dict[str, Any]:
-        found = self._github.get(path, **params)
-        if not isinstance(found, dict):
+        content = self._github.get(path, **params)
+        if not isinstance(content, dict):
             raise self._strange("an object")
-        return found
+        return content
 
     def _id(self, value: object) -> str:
         if not is_id(value):

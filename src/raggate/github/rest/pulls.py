@@ -40,8 +40,8 @@ def find(
     github: GitHub, repository: str, *, head_sha: str, head_repository: str | None, head_branch: str | None
 ) -> Pull | None:
     """Give the one of `find_all` with the lowest number, which is the oldest; None when there is none."""
-    found = find_all(github, repository, head_sha=head_sha, head_repository=head_repository, head_branch=head_branch)
-    return found[0] if found else None
+    pulls = find_all(github, repository, head_sha=head_sha, head_repository=head_repository, head_branch=head_branch)
+    return pulls[0] if pulls else None
 
 
 def find_all(
@@ -65,7 +65,7 @@ def find_all(
     Raises:
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    found: dict[int, Pull] = {}
+    by_number: dict[int, Pull] = {}
     for item in _listed(github, repository, head_sha, head_repository or "", head_branch or ""):
         pull = _pull(item, repository)
         if pull is None or not pull.open or pull.head_sha != head_sha:
@@ -73,8 +73,8 @@ def find_all(
         # a fork that was deleted since has no name any more; the commit still tells
         if head_repository and pull.head_repository and pull.head_repository.lower() != head_repository.lower():
             continue
-        found[pull.number] = pull
-    return tuple(found[number] for number in sorted(found))
+        by_number[pull.number] = pull
+    return tuple(by_number[number] for number in sorted(by_number))
 
 
 def _listed(github: GitHub, repository: str, sha: str, head_repository: str, branch: str) -> Iterator[Any]:
@@ -91,20 +91,20 @@ def _listed(github: GitHub, repository: str, sha: str, head_repository: str, bra
             raise
 
 
-def _pull(found: Any, repository: str) -> Pull | None:
+def _pull(item: Any, repository: str) -> Pull | None:
     try:
-        head, base = found["head"], found["base"]
+        head, base = item["head"], item["base"]
         into, origin = str(base["repo"]["full_name"]), head["repo"]
         head_repository = str(origin["full_name"]) if origin else ""
         pull = Pull(
-            number=found["number"],
+            number=item["number"],
             head_sha=str(head["sha"]),
             base_sha=str(base["sha"]),
             base_ref=str(base["ref"]),
             head_repository=head_repository,
             fork=head_repository.lower() != into.lower(),
-            open=found["state"] == "open",
-            locked=found["locked"] is True,
+            open=item["state"] == "open",
+            locked=item["locked"] is True,
         )
     except (KeyError, TypeError):
         return None

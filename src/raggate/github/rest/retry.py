@@ -148,10 +148,10 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _message(body: str) -> str:
     try:
-        found = loads(body.encode("utf-8", "replace"))
+        content = loads(body.encode("utf-8", "replace"))
     except ValueError:
         return body
-    message = found.get("message") if isinstance(found, dict) else None
+    message = content.get("message") if isinstance(content, dict) else None
     return message if isinstance(message, str) else ""
 
 

@@ -67,12 +67,12 @@ class Thread:
 
     def _ask(self) -> tuple[str, str]:
         try:
-            found = self._github.get("/user")
+            user = self._github.get("/user")
         except GitHubError as error:
             if error.denied and error.status != 401:
                 return ACTIONS_LOGIN, "Bot"
             raise
-        return _author(found)
+        return _author(user)
 
     def own(self) -> list[Comment]:
         """List the comments by this token's author whose first line could be raggate's, oldest first.
@@ -81,8 +81,12 @@ class Thread:
             GitHubError: when a page cannot be read.
         """
         author = self.author
-        found = (_comment(item) for item in self._github.pages(self._thread))
-        mine = [one for one in found if one and one.author == author and one.body.startswith(_OPENING)]
+        comments = (_comment(item) for item in self._github.pages(self._thread))
+        mine = [
+            comment
+            for comment in comments
+            if comment and comment.author == author and comment.body.startswith(_OPENING)
+        ]
         return sorted(mine, key=lambda comment: comment.id)
 
     def read(self, comment_id: int) -> Comment | None:
@@ -152,8 +156,8 @@ class Thread:
         # it may be done twice, so there is never anything to look for
         self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"}, find_existing=lambda: None)
 
-    def _expected(self, found: Any) -> Comment:
-        comment = _comment(found)
+    def _expected(self, content: Any) -> Comment:
+        comment = _comment(content)
         if comment is None:
             raise GitHubError(f"GitHub: expected a comment of pull request {self._number}; found something else")
         return comment
@@ -181,21 +185,21 @@ def _checked(body: str) -> str:
     return text
 
 
-def _author(found: Any) -> tuple[str, str]:
-    if not isinstance(found, dict):
+def _author(user: Any) -> tuple[str, str]:
+    if not isinstance(user, dict):
         return "", ""
-    login, kind = found.get("login"), found.get("type")
+    login, kind = user.get("login"), user.get("type")
     return (login, kind) if isinstance(login, str) and isinstance(kind, str) else ("", "")
 
 
-def _comment(found: Any) -> Comment | None:
-    if not isinstance(found, dict) or type(found.get("id")) is not int:
+def _comment(item: Any) -> Comment | None:
+    if not isinstance(item, dict) or type(item.get("id")) is not int:
         return None
-    node_id, url, body = (found.get(name) for name in ("node_id", "html_url", "body"))
+    node_id, url, body = (item.get(name) for name in ("node_id", "html_url", "body"))
     return Comment(
-        id=found["id"],
+        id=item["id"],
         node_id=node_id if isinstance(node_id, str) else "",
         url=address(url),
         body=body if isinstance(body, str) else "",
-        author=_author(found.get("user")),
+        author=_author(item.get("user")),
     )

@@ -21,8 +21,8 @@ def health_problem(client: httpx.Client, path: str) -> str:
     status, body = fetch(client, "GET", path)
     if status != 200:
         return f"GET {path}: {status_text(status, body)}"
-    said = _mapping(body).get("status")
-    return f"GET {path}: its status is {cut(jsonio.dumps(said).decode(), limit=60)}" if is_unhealthy(said) else ""
+    health = _mapping(body).get("status")
+    return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if is_unhealthy(health) else ""
 
 
 def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
@@ -30,10 +30,10 @@ def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
     status, body = fetch(client, "GET", path)
     if status != 200:
         return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
-    told = _mapping(body).get("is_indexing")
-    if type(told) is not bool:
+    is_indexing = _mapping(body).get("is_indexing")
+    if type(is_indexing) is not bool:
         return False, f"GET {path}: the API does not tell is_indexing"
-    return told, ""
+    return is_indexing, ""
 
 
 def _mapping(body: bytes) -> dict[str, Any]:

@@ -123,8 +123,8 @@ def _search(root: Any, where: str) -> Response:
     chunks = tuple(_chunk(item, f"hits[{position}]") for position, item in enumerate(hits))
     versions = {}
     for name in _VERSIONS:
-        said = {optional_text(item, name, f"hits[{position}]") for position, item in enumerate(hits)}
-        if len(said) == 1 and (only := said.pop()):
+        stated = {optional_text(item, name, f"hits[{position}]") for position, item in enumerate(hits)}
+        if len(stated) == 1 and (only := stated.pop()):
             versions[name] = only
     return Response(chunks=chunks, coverage=versions or None)
 
@@ -172,12 +172,12 @@ def _reference(item: Any, where: str) -> Reference:
 
 
 def _check_version(root: dict[str, Any], name: str, where: str) -> None:
-    said = root.get("schema_version", ABSENT)
-    found = _VERSION.fullmatch(said) if isinstance(said, str) else None
+    stated = root.get("schema_version", ABSENT)
+    found = _VERSION.fullmatch(stated) if isinstance(stated, str) else None
     if found is None or found[1] != name:
-        refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", said)
+        refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", stated)
     if int(found[2]) != MAJOR:
-        raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(said)}")
+        raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(stated)}")
 
 
 def _object(data: bytes) -> dict[str, Any]:

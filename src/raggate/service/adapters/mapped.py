@@ -124,8 +124,8 @@ class MappedAdapter:
         url = f"{index.path}?{urlencode(index.query)}" if index.query else index.path
         status, body = self._fetch(client, index.method, url)
         if status != 200:
-            told = f"{index.method} {index.path}: {_status_text(status, body)}"
-            return IndexState(healthy=True, indexing=True, detail=told)
+            detail = f"{index.method} {index.path}: {_status_text(status, body)}"
+            return IndexState(healthy=True, indexing=True, detail=detail)
         root = load(body)
         return IndexState(
             healthy=True,
@@ -160,7 +160,7 @@ class MappedAdapter:
 
 def _secrets(mapped: Mapped, environment: Mapping[str, str]) -> dict[str, str]:
     """Give what headers need of the environment, by placeholder. Values are never part of a message."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for header, template in mapped.headers.items():
         for name in names(template):
             if not name.startswith(ENVIRONMENT):
@@ -175,8 +175,8 @@ def _secrets(mapped: Mapped, environment: Mapping[str, str]) -> dict[str, str]:
                 )
             if not _SENDABLE.fullmatch(value):
                 raise UsageError(f"the environment variable {variable} holds characters that no header can")
-            found[name] = value
-    return found
+            headers[name] = value
+    return headers
 
 
 def _count(written: str | None, root: Any) -> int | None:

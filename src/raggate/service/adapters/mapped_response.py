@@ -269,13 +269,13 @@ def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes)
 
 
 def _folders(written: str | None, root: Any) -> tuple[str, ...] | None:
-    found = None if written is None else find_all(parse(written), root, limit=MAX_FOLDERS)
-    if found is None:
+    folders = None if written is None else find_all(parse(written), root, limit=MAX_FOLDERS)
+    if folders is None:
         return None
-    for where, folder in found:
+    for where, folder in folders:
         if type(folder) is not str:
             raise WrongShape(where, "text", folder)
-    return tuple(folder for _, folder in found)
+    return tuple(folder for _, folder in folders)
 
 
 def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
@@ -286,7 +286,7 @@ def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
 
 
 def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    coverage: dict[str, Any] = {}
     for name, written in paths.items():
         value, place = _at(written, root, "")
         if value is None or value is ABSENT:
@@ -295,5 +295,5 @@ def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:
             raise WrongShape(place, "a whole number, 0 or more", value)
         if type(value) not in (int, float, str):
             raise WrongShape(place, "a number or text", value)
-        found[name] = str(value) if name.endswith("_version") else value
-    return found
+        coverage[name] = str(value) if name.endswith("_version") else value
+    return coverage

@@ -16,5 +16,5 @@ def generated(answer: object, latency: Mapping[str, float], *, abstained: bool) 
         latency: steps in milliseconds, as the API tells them.
         abstained: whether the API declined to answer, for which it may have a standing phrase.
     """
-    told = type(answer) is str and bool(answer.strip()) and not abstained
-    return told or latency.get("generation_ms", 0.0) >= NOTICEABLE_MS
+    has_answer = type(answer) is str and bool(answer.strip()) and not abstained
+    return has_answer or latency.get("generation_ms", 0.0) >= NOTICEABLE_MS

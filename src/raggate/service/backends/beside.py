@@ -37,11 +37,13 @@ def started(
     host = workspace.environment.get("DOCKER_HOST", "")
     with group.opened(group.services(KEY, settings, workspace), workspace) as made:
         at = {name: networking.loopback(made.own, host) or "" for name in settings}
-        found = {name: made.image(name) for name in settings}
-        ports = {name: _ports(made, name, settings[name], found[name]) if at[name] else () for name in settings}
+        service_images = {name: made.image(name) for name in settings}
+        ports = {
+            name: _ports(made, name, settings[name], service_images[name]) if at[name] else () for name in settings
+        }
         made.connect(internal=True, published=any(at.values()))
         addresses = {
-            f"service.{name}": made.serve(name, service, found[name], at=at[name], ports=ports[name])
+            f"service.{name}": made.serve(name, service, service_images[name], at=at[name], ports=ports[name])
             for name, service in settings.items()
         }
         yield addresses, made.lost
@@ -49,14 +51,14 @@ def started(
 
 def _ports(made: Group, name: str, service: Service, image: str) -> tuple[int, ...]:
     try:
-        found = set(images.declared_ports(made.client, image))
+        ports = set(images.declared_ports(made.client, image))
     except engine.engine_errors() as error:
         raise CannotTell(f"{KEY}.services.{name}: its image cannot be looked up: {engine.reason(error)}") from None
     ready = service.ready
-    found |= {port for port in (ready.tcp, ready.http.port if ready.http else None) if port is not None}
-    if 0 < len(found) <= _MOST_PORTS:
-        return tuple(sorted(found))
+    ports |= {port for port in (ready.tcp, ready.http.port if ready.http else None) if port is not None}
+    if 0 < len(ports) <= _MOST_PORTS:
+        return tuple(sorted(ports))
     raise UsageError(
-        f"{KEY}.services.{name}: its image declares {len(found) or 'no'} TCP ports to connect to",
+        f"{KEY}.services.{name}: its image declares {len(ports) or 'no'} TCP ports to connect to",
         hint=f"Name its port by `ready: {{tcp: PORT}}`, or declare it in the image by EXPOSE, {_MOST_PORTS} at most.",
     )

@@ -116,7 +116,7 @@ def _run(client: Client, settings: Build, context: Path, kept_out: list[str], ma
 def _events(client: Client, settings: Build, packed: Any, mark: str) -> Iterator[Any]:
     import docker
 
-    found: Iterator[Any] = docker.utils.json_stream.json_stream(
+    events: Iterator[Any] = docker.utils.json_stream.json_stream(
         client.build(
             fileobj=packed,
             custom_context=True,
@@ -129,7 +129,7 @@ def _events(client: Client, settings: Build, packed: Any, mark: str) -> Iterator
             use_config_proxy=False,
         )
     )
-    return found
+    return events
 
 
 def _kept_out(context: Path, runs: Path) -> list[str]:

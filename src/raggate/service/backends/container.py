@@ -33,11 +33,11 @@ def start(settings: ContainerBackend, workspace: Workspace) -> Iterator[Started]
         networking.check_reachable(made.own, workspace.environment.get("DOCKER_HOST", ""))
         api_image = made.image(_API)
         workspace.identified(images.identity(made.client, settings, api_image))
-        found = {name: made.image(name) for name in settings.services}
+        service_images = {name: made.image(name) for name in settings.services}
         made.connect(internal=not settings.egress)
         mounts = _copied_vaults(made, workspace, settings.vault_path, api_image)
         for name, service in settings.services.items():
-            made.serve(name, service, found[name])
+            made.serve(name, service, service_images[name])
         api = made.started(_API, api_image, mounts)
         yield _Api(f"http://{made.address(api) or 'api.invalid'}:{settings.port}", api, made)
 

@@ -153,14 +153,14 @@ def step_label(environment: Mapping[str, str]) -> dict[str, str]:
 def labels(environment: Mapping[str, str]) -> dict[str, str]:
     """Give the labels of everything that one start creates. They are known before anything is."""
     instance = secrets.token_hex(8)
-    told = {
+    known = {
         "raggate.run": environment.get("GITHUB_RUN_ID") or instance,
         "raggate.attempt": environment.get("GITHUB_RUN_ATTEMPT") or "1",
         "raggate.job": environment.get("GITHUB_JOB") or "local",
         "raggate.repository": environment.get("GITHUB_REPOSITORY") or "local",
     }
     life = lives.own()
-    return {**told, **step_label(environment), **({PROCESS: life} if life else {}), INSTANCE: instance}
+    return {**known, **step_label(environment), **({PROCESS: life} if life else {}), INSTANCE: instance}
 
 
 def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -232,12 +232,12 @@ def remove_labelled(
     failed: list[str] = []
     filters = {"label": [f"{name}={value}" for name, value in wanted.items()]}
 
-    def each(kind: str, found: list[tuple[str, str]], remove: Callable[[str], None]) -> None:
-        if not found:
+    def each(kind: str, items: list[tuple[str, str]], remove: Callable[[str], None]) -> None:
+        if not items:
             return
         with ThreadPoolExecutor(max_workers=8) as pool:
-            outcomes = pool.map(lambda item: _attempt(remove, item[0]), found)
-            for (_, name), problem in zip(found, outcomes, strict=True):
+            outcomes = pool.map(lambda item: _attempt(remove, item[0]), items)
+            for (_, name), problem in zip(items, outcomes, strict=True):
                 if problem is None:
                     removed.append(f"{kind} {cut(name)}")
                 else:

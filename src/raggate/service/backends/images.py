@@ -41,18 +41,18 @@ def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspac
     if settings.build is not None:
         return builds.build(client, settings.build, key=key, workspace=workspace)
     name = settings.image or ""
-    found = _local(client, name, key)
-    if found is None and settings.pull == "never":
+    image = _local(client, name, key)
+    if image is None and settings.pull == "never":
         raise CannotTell(
             f"{key}.image: there is no image {name!r} on this machine, and `pull: never` forbids to pull it",
             hint="Build or pull it in a step before raggate.",
         )
-    if found is None:
+    if image is None:
         _pull(client, name, key, workspace.say)
-        found = _local(client, name, key)
-    if found is None:
+        image = _local(client, name, key)
+    if image is None:
         raise CannotTell(f"{key}.image: {name!r} was pulled, but is not there")
-    return found
+    return image
 
 
 def identity(client: Client, settings: Contained, image: str) -> str:
@@ -96,8 +96,8 @@ def declared_volumes(client: Client, image: str) -> list[str]:
 def declared_ports(client: Client, image: str) -> list[int]:
     """List the TCP ports that the image says it listens on."""
     named = (client.inspect_image(image).get("Config") or {}).get("ExposedPorts") or ()
-    found = (re.fullmatch(r"([1-9][0-9]{0,4})/tcp", str(name)) for name in named)
-    return sorted(int(port[1]) for port in found if port is not None and int(port[1]) <= _LAST_PORT)
+    matches = (re.fullmatch(r"([1-9][0-9]{0,4})/tcp", str(name)) for name in named)
+    return sorted(int(port[1]) for port in matches if port is not None and int(port[1]) <= _LAST_PORT)
 
 
 def _local(client: Client, name: str, key: str) -> str | None:
@@ -128,8 +128,8 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
             why = cut(error) if isinstance(error, _PullError) else reason(error)
         else:
             return
-        if (found := pull_errors.lasting(name, why)) is not None:
-            raise CannotTell(f"{key}.image: {name!r} {found.problem}: {why}", hint=found.hint)
+        if (problem := pull_errors.lasting(name, why)) is not None:
+            raise CannotTell(f"{key}.image: {name!r} {problem.problem}: {why}", hint=problem.hint)
         if attempt < _TRIES and time.monotonic() < end:
             _pause(attempt)
     silent = "; the registry does not answer" if pull_errors.unanswered(name, why) else ""

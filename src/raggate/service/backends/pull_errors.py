@@ -55,12 +55,12 @@ def lasting(name: str, why: str) -> Lasting | None:
         name: the image, as it was asked for.
         why: what the engine said, one line.
     """
-    said = _without(name, why)
-    if _LIMITED.search(said):
+    words = _without(name, why)
+    if _LIMITED.search(words):
         return _LIMIT
-    if _TEMPORARY.search(said):
+    if _TEMPORARY.search(words):
         return None
-    return next((found for pattern, found in _LASTING if pattern.search(said)), None)
+    return next((problem for pattern, problem in _LASTING if pattern.search(words)), None)
 
 
 def unanswered(name: str, why: str) -> bool:
@@ -79,11 +79,11 @@ def _without(name: str, why: str) -> str:
     hosted = bool(rest) and (bool({".", ":"} & set(first)) or first == "localhost")
     inner = rest if hosted else repository
     names = {repository, inner, f"library/{inner}", f"docker.io/{repository}", f"docker.io/library/{inner}"}
-    tagged = {f"{one}:{tag}" for one in names}
+    tagged = {f"{spelling}:{tag}" for spelling in names}
     # a name of one word stands alone only where the engine says what it is about
-    alone = {one for one in names if "/" in one} | {f"for {inner}", f"repository {inner}"}
+    alone = {spelling for spelling in names if "/" in spelling} | {f"for {inner}", f"repository {inner}"}
     hosts = {first, first.partition(":")[0]} if hosted else set()
-    said = _DIGEST.sub(" ", _URL.sub(" ", why))
-    for one in (*sorted(tagged, key=len, reverse=True), *sorted(alone | hosts, key=len, reverse=True)):
-        said = re.sub(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", " ", said)
-    return said
+    words = _DIGEST.sub(" ", _URL.sub(" ", why))
+    for spelling in (*sorted(tagged, key=len, reverse=True), *sorted(alone | hosts, key=len, reverse=True)):
+        words = re.sub(rf"(?<![\w./-]){re.escape(spelling)}(?![\w/-]|\.\w)", " ", words)
+    return words

@@ -84,16 +84,16 @@ def _holder(client: Client, container: dict[str, object]) -> str | None:
             return None
         if not mode.startswith("container:"):
             return str(container["Id"])
-        found = _inspect(client, mode.removeprefix("container:"))
-        if found is None:
+        inspected = _inspect(client, mode.removeprefix("container:"))
+        if inspected is None:
             return None
-        container = found
+        container = inspected
     return None
 
 
 def _inspect(client: Client, name: str) -> dict[str, object] | None:
     try:
-        found: dict[str, object] = client.inspect_container(name)
+        inspected: dict[str, object] = client.inspect_container(name)
     except engine_errors():
         return None
-    return found
+    return inspected

@@ -26,13 +26,13 @@ _CALM_SCANS = 2  # a process in the middle of an exec shows no environment, so o
 def marked(mark: str) -> list[int]:
     """List the processes that carry the mark: those of this user on Linux, none elsewhere."""
     needle = f"{MARK}={mark}".encode()
-    found = []
+    marked = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             environment = (entry / "environ").read_bytes()
             if needle in environment and needle in environment.split(b"\0"):
-                found.append(int(entry.name))
-    return [pid for pid in found if pid != os.getpid()]
+                marked.append(int(entry.name))
+    return [pid for pid in marked if pid != os.getpid()]
 
 
 def kill(mark: str, groups: Iterable[int]) -> None:
