@@ -106,7 +106,7 @@ def test_an_added_working_tree(hostile: Hostile, tmp_path: Path) -> None:
     with sources.at(tmp_path / "added" / "sub", "HEAD~1") as source:
         assert source.read("gate.txt") == Hostile.TRUE
         assert source.differing(["gate.txt", "notes"]) == ("gate.txt", "notes/a.md")
-    assert sources.head(tmp_path / "added")["dirty"] is False
+    assert sources.head(tmp_path / "added").dirty is False
 
 
 def test_the_history_of_a_baseline_runs_nothing(hostile: Hostile) -> None:
