@@ -56,13 +56,13 @@ def test_supports_that_a_text_names(fields: dict[str, Any], supports: set[int]) 
     assert cited_supports(item) == supports
 
 
-@pytest.mark.parametrize(("vault", "found"), [("work", {0}), ("", {0}), ("home", set())])
-def test_a_reference_is_of_the_vault_that_is_asked(vault: str, found: set[int]) -> None:
+@pytest.mark.parametrize(("vault", "supports"), [("work", {0}), ("", {0}), ("home", set())])
+def test_a_reference_is_of_the_vault_that_is_asked(vault: str, supports: set[int]) -> None:
     """A reference to the same path in another vault is of no support; one that tells no vault is believed."""
     reference = Reference(vault=vault, rel_path="a.md", heading_path="# A", chunk_index=0)
     case = make_case(gold_supports=(make_support(rel_path="a.md", heading_path="# A"),), vaults=("work",))
     item = make_labelled(case, make_result(response=make_response(answer="", references=(reference,))))
-    assert cited_supports(item) == found
+    assert cited_supports(item) == supports
 
 
 def test_no_answer_takes_long() -> None:
