@@ -11,7 +11,7 @@ import httpx
 
 from raggate.errors import UsageError
 from raggate.github.rest.exchange import Answer, Request
-from raggate.github.rest.failures import said
+from raggate.github.rest.failures import reply_message
 from raggate.github.rest.retry import RetryingClient
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import cut, quoted
@@ -149,7 +149,9 @@ class GitHub(RetryingClient):
         if answer.existing is not None:
             return reply
         if not isinstance(reply, dict) or reply.get("errors") or not isinstance(reply.get("data"), dict):
-            raise self.error(request, said(answer.body) or "expected `data` and no errors", status=answer.status)
+            raise self.error(
+                request, reply_message(answer.body) or "expected `data` and no errors", status=answer.status
+            )
         return reply["data"]
 
     def download(

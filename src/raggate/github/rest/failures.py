@@ -135,7 +135,7 @@ def to_write(error: GitHubError) -> GitHubError:
     return error.with_hint(f"{hint} {_HIDDEN}" if error.status == 404 else hint)
 
 
-def said(body: bytes) -> str:
+def reply_message(body: bytes) -> str:
     """Give what GitHub says about a refusal, as one line; empty when it says nothing that can be read."""
     try:
         content = loads(body)
@@ -161,7 +161,7 @@ def graphql_failure(body: bytes) -> tuple[int, bytes]:
     errors = content.get("errors") if isinstance(content, dict) else None
     if not isinstance(errors, list):
         return 200, b""
-    message = said(body)
+    message = reply_message(body)
     if re.search(r"\bsecondary rate\b", message, re.IGNORECASE):
         return 403, message.encode()
     if any(isinstance(error, dict) and error.get("type") == "RATE_LIMITED" for error in errors):

@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx
 
 from raggate.github.rest.exchange import Answer, Connection, Request
-from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, said
+from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, reply_message
 from raggate.text.jsonio import loads
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -277,7 +277,7 @@ class RetryingClient:
 
     def _refusal(self, request: Request, attempt: Attempt, decision: Wait | GiveUp, *, uncertain: bool) -> GitHubError:
         answer, status = attempt.answer, attempt.status
-        reply = said(answer.body) if answer is not None else ""
+        reply = reply_message(answer.body) if answer is not None else ""
         if answer is None:
             problem = f"{type(attempt.cause).__name__} {cut(attempt.cause)}".strip()
             parts = [f"GitHub did not answer {request.shown}: {problem}"]
