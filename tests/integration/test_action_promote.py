@@ -81,19 +81,16 @@ class Stage:
         """Describe a dispatch on main."""
         return Event(
             name="workflow_dispatch",
-            action="",
             repository=NAME,
             run_id=90,
             attempt=1,
             server_url=self.fake.server_url,
             api_url=self.fake.api_url,
             graphql_url=self.fake.graphql_url,
-            actor="octocat",
             triggering_actor="octocat",
             default_branch="main",
             head=self.measured.commit,
             head_ref="main",
-            head_repository=NAME,
         )
 
     def ran(self, files: dict[str, bytes] | None = None, **fields: Any) -> str:

@@ -198,10 +198,7 @@ def as_pull_request(event: Event, run: SourceRun, pull: pulls.Pull) -> Event:
         head=pull.head_sha,
         base=pull.base_sha,
         base_ref=pull.base_ref,
-        head_repository=pull.head_repository,
-        fork=pull.fork,
         open=pull.open,
-        locked=pull.locked,
     )
 
 

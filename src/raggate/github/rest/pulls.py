@@ -21,9 +21,7 @@ class Pull:
         base_sha: full id of the commit it is compared with.
         base_ref: name of the branch it wants to go into.
         head_repository: `owner/name`; empty when the fork was deleted.
-        fork: whether its head is in another repository; a deleted one was.
         open: whether it is open.
-        locked: whether only members may write to its conversation.
     """
 
     number: int
@@ -31,21 +29,11 @@ class Pull:
     base_sha: str
     base_ref: str
     head_repository: str
-    fork: bool
     open: bool
-    locked: bool
-
-
-def find(
-    github: GitHub, repository: str, *, head_sha: str, head_repository: str | None, head_branch: str | None
-) -> Pull | None:
-    """Give the one of `find_all` with the lowest number, which is the oldest; None when there is none."""
-    pulls = find_all(github, repository, head_sha=head_sha, head_repository=head_repository, head_branch=head_branch)
-    return pulls[0] if pulls else None
 
 
 def find_all(
-    github: GitHub, repository: str, *, head_sha: str, head_repository: str | None, head_branch: str | None
+    github: GitHub, repository: str, *, head_sha: str, head_repository: str, head_branch: str
 ) -> tuple[Pull, ...]:
     """Find the open pull requests into a repository whose head is, at this moment, one commit.
 
@@ -56,8 +44,8 @@ def find_all(
         github: the API, with a token that may read pull requests.
         repository: `owner/name`, where the pull requests go into.
         head_sha: full id of the commit.
-        head_repository: `owner/name` of where the commit was pushed to; empty or None when that is not known.
-        head_branch: the branch it was pushed to; empty or None when that is not known.
+        head_repository: `owner/name` of where the commit was pushed to; empty when that is not known.
+        head_branch: the branch it was pushed to; empty when that is not known.
 
     Returns:
         The pull requests, by number.
@@ -66,7 +54,7 @@ def find_all(
         GitHubError: when GitHub refuses, or does not answer in time.
     """
     by_number: dict[int, Pull] = {}
-    for item in _listed(github, repository, head_sha, head_repository or "", head_branch or ""):
+    for item in _listed(github, repository, head_sha, head_repository, head_branch):
         pull = _pull(item, repository)
         if pull is None or not pull.open or pull.head_sha != head_sha:
             continue
@@ -95,16 +83,13 @@ def _pull(item: Any, repository: str) -> Pull | None:
     try:
         head, base = item["head"], item["base"]
         into, origin = str(base["repo"]["full_name"]), head["repo"]
-        head_repository = str(origin["full_name"]) if origin else ""
         pull = Pull(
             number=item["number"],
             head_sha=str(head["sha"]),
             base_sha=str(base["sha"]),
             base_ref=str(base["ref"]),
-            head_repository=head_repository,
-            fork=head_repository.lower() != into.lower(),
+            head_repository=str(origin["full_name"]) if origin else "",
             open=item["state"] == "open",
-            locked=item["locked"] is True,
         )
     except (KeyError, TypeError):
         return None

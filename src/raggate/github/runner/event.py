@@ -63,7 +63,6 @@ class Event:
     Attributes:
         name: `pull_request`, which is what reviews are of too, `push`, `merge_group`, `workflow_dispatch`,
             `workflow_run`, `schedule` or another.
-        action: what of it, such as `opened`; empty for events that have none.
         repository: `owner/name`.
         privileged: whether it is `pull_request_target`, whose token can write; `name` is then `pull_request`.
         number: of the pull request.
@@ -71,37 +70,29 @@ class Event:
         head: the commit that checks and links belong to.
         base_ref: the branch a pull request or merge group goes into; empty otherwise.
         head_ref: the branch or ref of `head`.
-        head_repository: `owner/name` of `head`; empty when that repository was deleted.
-        fork: whether `head` is not of this repository.
         open: whether the pull request is open.
-        locked: whether its conversation is locked.
         graphql_url: empty when the runner names none.
-        actor: like `triggering_actor` empty when the runner names none.
+        triggering_actor: empty when the runner names none.
         source_run: for `workflow_run`.
         inputs: of `workflow_dispatch`; user text.
     """
 
     name: str
-    action: str
     repository: str
     run_id: int
     attempt: int
     server_url: str
     api_url: str
     graphql_url: str
-    actor: str
     triggering_actor: str
     default_branch: str
     head: str
     head_ref: str
-    head_repository: str
     privileged: bool = False
     number: int | None = None
     base: str | None = None
     base_ref: str = ""
-    fork: bool = False
     open: bool = False
-    locked: bool = False
     source_run: SourceRun | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 
@@ -142,12 +133,10 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
     known = {
         "name": name,
         "privileged": privileged,
-        "action": payload.text("action"),
         **_run(environment),
         "default_branch": payload.part("repository", optional=True).text("default_branch"),
         "head": _matched(environment["GITHUB_SHA"], _SHA, "GITHUB_SHA", "the hash of a commit").lower(),
         "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
-        "head_repository": environment["GITHUB_REPOSITORY"],
     }
     extra = {
         "pull_request": _pull_request,
@@ -160,7 +149,6 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
 
 def _run(environment: Mapping[str, str]) -> dict[str, Any]:
     graphql_url = environment.get("GITHUB_GRAPHQL_URL", "")
-    actor = environment.get("GITHUB_ACTOR", "")
     return {
         "repository": _matched(environment["GITHUB_REPOSITORY"], _REPOSITORY, "GITHUB_REPOSITORY", "owner/name"),
         "run_id": int(_matched(environment["GITHUB_RUN_ID"], _COUNT, "GITHUB_RUN_ID", "a number from 1")),
@@ -168,36 +156,28 @@ def _run(environment: Mapping[str, str]) -> dict[str, Any]:
         "server_url": _url(environment["GITHUB_SERVER_URL"], "GITHUB_SERVER_URL"),
         "api_url": _url(environment["GITHUB_API_URL"], "GITHUB_API_URL"),
         "graphql_url": _url(graphql_url, "GITHUB_GRAPHQL_URL") if graphql_url else "",
-        "actor": actor,
-        "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR", "") or actor,
+        "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR") or environment.get("GITHUB_ACTOR", ""),
     }
 
 
 def _pull_request(payload: _Part) -> dict[str, Any]:
     pull = payload.part("pull_request")
     base, head = pull.part("base"), pull.part("head")
-    home = base.part("repo").matched("full_name", _REPOSITORY, "owner/name")
-    # null once the fork was deleted
-    fork = head.part("repo", optional=True)
-    repository = fork.matched("full_name", _REPOSITORY, "owner/name") if fork.values else ""
     return {
         "number": (payload if "number" in payload.values else pull).count("number"),
-        "base": base.matched("sha", _SHA, "the hash of a commit").lower(),
-        "head": head.matched("sha", _SHA, "the hash of a commit").lower(),
+        "base": base.commit("sha"),
+        "head": head.commit("sha"),
         "base_ref": base.text("ref"),
         "head_ref": head.text("ref"),
-        "head_repository": repository,
-        "fork": repository.lower() != home.lower(),
         "open": pull.text("state") == "open",
-        "locked": pull.flag("locked"),
     }
 
 
 def _merge_group(payload: _Part) -> dict[str, Any]:
     group = payload.part("merge_group")
     return {
-        "base": group.matched("base_sha", _SHA, "the hash of a commit").lower(),
-        "head": group.matched("head_sha", _SHA, "the hash of a commit").lower(),
+        "base": group.commit("base_sha"),
+        "head": group.commit("head_sha"),
         "base_ref": group.text("base_ref").removeprefix("refs/heads/"),
         "head_ref": group.text("head_ref").removeprefix("refs/heads/"),
     }
@@ -206,18 +186,19 @@ def _merge_group(payload: _Part) -> dict[str, Any]:
 def _workflow_run(payload: _Part) -> dict[str, Any]:
     run = payload.part("workflow_run")
     head = run.part("head_repository", optional=True)
-    source_run = SourceRun(
-        id=run.count("id"),
-        attempt=run.count("run_attempt"),
-        event=run.matched("event", _NAME, "the name of an event"),
-        head_sha=run.matched("head_sha", _SHA, "the hash of a commit").lower(),
-        head_branch=run.text("head_branch"),
-        head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.values else "",
-        conclusion=run.text("conclusion"),
-        run_started_at=run.moment("run_started_at"),
-        path=run.text("path") or payload.part("workflow", optional=True).text("path"),
-    )
-    return {"source_run": source_run}
+    return {
+        "source_run": SourceRun(
+            id=run.count("id"),
+            attempt=run.count("run_attempt"),
+            event=run.matched("event", _NAME, "the name of an event"),
+            head_sha=run.commit("head_sha"),
+            head_branch=run.text("head_branch"),
+            head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.values else "",
+            conclusion=run.text("conclusion"),
+            run_started_at=run.moment("run_started_at"),
+            path=run.text("path") or payload.part("workflow", optional=True).text("path"),
+        )
+    }
 
 
 def _dispatch(payload: _Part) -> dict[str, Any]:
@@ -265,17 +246,14 @@ class _Part:
     def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
         return _matched(self.values.get(key), pattern, self.where(key), expected)
 
+    def commit(self, key: str) -> str:
+        return self.matched(key, _SHA, "the hash of a commit").lower()
+
     def count(self, key: str) -> int:
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise _wrong(self.where(key), "a number from 1", value)
         return value
-
-    def flag(self, key: str) -> bool:
-        value = self.values.get(key)
-        if value is not None and not isinstance(value, bool):
-            raise _wrong(self.where(key), "true or false", value)
-        return value is True
 
     def input_text(self, key: str) -> str:
         value = self.values[key]
