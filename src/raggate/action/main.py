@@ -18,7 +18,7 @@ from raggate.action import steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.github.runner import commands, event, results, secrets, step_inputs
+from raggate.github.runner import commands, event, results, step_inputs
 from raggate.github.step_context import Runner, StepState
 
 SOCKET = Path("/var/run/docker.sock")
@@ -103,7 +103,7 @@ def _run(runner: Runner, state: StepState) -> int:
 def _perform(runner: Runner, state: StepState) -> int:
     """Do what the inputs ask for."""
     # before anything is said of the inputs, and also when the token is not a valid one
-    for command in secrets.mask(step_inputs.tokens(runner.environment)):
+    for command in commands.mask(step_inputs.tokens(runner.environment)):
         print(command, flush=True)  # noqa: T201 - a log command
     inputs = step_inputs.read(runner.environment)
     state.fail_on = inputs["fail-on"]

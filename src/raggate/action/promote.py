@@ -20,7 +20,6 @@ from raggate.github import earlier_run, eligibility, promotion
 from raggate.github.promotion import Change, PullRequestResult
 from raggate.github.rest import commits
 from raggate.github.rest.client import GitHub
-from raggate.github.runner import secrets
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
 from raggate.inputs import sources
@@ -39,6 +38,7 @@ from raggate.scoring import score
 from raggate.text.escape import markdown as safe
 from raggate.text.escape import plain
 from raggate.text.quote import cut, quoted
+from raggate.text.redact import redact
 
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
@@ -252,7 +252,7 @@ def _change(
 
     def body(commit: commits.Committed) -> str:
         signed = replace(_signed(context, commit), opened=True)
-        return secrets.redact(report.render(proposal, signed), (inputs["github-token"],))
+        return redact(report.render(proposal, signed), (inputs["github-token"],))
 
     return Change(
         suite=trusted.config.suite,
@@ -274,7 +274,7 @@ def _signed(context: report.PromotionContext, commit: commits.Committed | None) 
 
 
 def _page(inputs: Mapping[str, str], proposal: BaselineCandidate, context: report.PromotionContext) -> str:
-    return secrets.redact(report.render(proposal, replace(context, opened=False)), (inputs["github-token"],))
+    return redact(report.render(proposal, replace(context, opened=False)), (inputs["github-token"],))
 
 
 def _report(result: PullRequestResult, change: Change, state: StepState, links: Links) -> None:

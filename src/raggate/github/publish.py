@@ -9,7 +9,7 @@ from raggate.errors import ExitCode, RaggateError
 from raggate.github import sticky
 from raggate.github.rest import checks
 from raggate.github.rest.client import GitHub
-from raggate.github.runner import commands, secrets
+from raggate.github.runner import commands
 from raggate.github.runner.event import Event
 from raggate.github.runner.results import name_of
 from raggate.models.publication import Links, Publication, Push, RunFailure
@@ -18,6 +18,7 @@ from raggate.reports import comment, markdown
 from raggate.reports.annotations import Annotation, for_log
 from raggate.reports.annotations import annotations as annotated
 from raggate.reports.parts.budget import COMMENT_LIMIT
+from raggate.text.redact import redact
 
 CHECK_SUMMARY_BYTES = 60_000
 """GitHub takes 65,535 characters."""
@@ -248,7 +249,7 @@ class GitHubReporter:
         )
 
     def _clean(self, text: str) -> str:
-        return secrets.redact(text, self.settings.secrets)
+        return redact(text, self.settings.secrets)
 
     def _could_not(self, action: str, error: RaggateError | ValueError) -> None:
         self.failed = True

@@ -110,6 +110,11 @@ def parse(data: bytes | str, place: str) -> Any:
         raise UsageError(f"{place}: not valid JSON: {error}") from None
 
 
+def fields(value: object) -> dict[str, Any]:
+    """Give the fields of a JSON object of somebody else's; none of anything that is no object."""
+    return value if isinstance(value, dict) else {}
+
+
 def parse_object(data: bytes, place: str) -> dict[str, Any]:
     """Parse a JSON object.
 

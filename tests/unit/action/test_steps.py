@@ -23,11 +23,10 @@ PUSH = {"name": "push"}
 
 def event_of(**fields: Any) -> Event:
     """Build an event of the default branch's repository."""
-    known = ("action", "graphql_url", "workflow", "job", "actor", "triggering_actor")
-    usual = {name: "" for name in known if name in Event.__dataclass_fields__}
+    usual: dict[str, Any] = {"graphql_url": "", "triggering_actor": ""}
     usual |= {"repository": "team/api", "run_id": 1, "attempt": 1, "server_url": "https://forge.example"}
     usual |= {"api_url": "https://forge.example/api", "default_branch": "main"}
-    return Event(**{**usual, "head": HEAD, "head_ref": "change", "head_repository": "team/api", **fields})
+    return Event(**{**usual, "head": HEAD, "head_ref": "change", **fields})
 
 
 @pytest.fixture

@@ -119,3 +119,9 @@ def test_pretty_json_is_harmless_in_a_log(value: dict[str, object]) -> None:
     assert not re.search(r"^\s*::", document, re.MULTILINE)
     assert all(character.isprintable() or character == "\n" for character in document)
     assert jsonio.loads(document) == value
+
+
+@pytest.mark.parametrize(("value", "expected"), [({"a": 1}, {"a": 1}), ([1], {}), (None, {}), ("a", {})])
+def test_fields_of_what_may_be_no_object(value: object, expected: dict[str, int]) -> None:
+    """Only an object has fields."""
+    assert jsonio.fields(value) == expected

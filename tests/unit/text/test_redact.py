@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
+import json
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from raggate.service.backends.processes import Log
-from raggate.text.redact import Redactor, forms, of_environment, redact, redact_cut
+from raggate.text.redact import SHORTEST, Redactor, forms, of_environment, redact, redact_cut
 
 KEY = "sk-0123456789/+äb"
 LONG = "-----BEGIN-----\nMIIEpAIBAAKCAQEA\n-----END-----"
+# a star of the replacement beside the rest of a value would look like the value
+SECRET = st.text(min_size=SHORTEST).filter(lambda text: "*" not in text and text.strip() != "")
+TOKEN = "ghs_anExampleThatOpensNothing0123456789"  # noqa: S105
 
 
 @pytest.mark.parametrize(
@@ -76,3 +82,57 @@ def test_logs_hide_secrets_in_memory_and_on_disk(tmp_path: Path) -> None:
         log.feed(f"{KEY[9:]} and on\nunfinished {KEY}".encode())
         assert log.tail() == ("starting", "key=*** and on", "unfinished ***")
     assert (tmp_path / "api.log").read_text() == "starting\nkey=*** and on\nunfinished ***"
+
+
+@given(st.text(), SECRET, st.text())
+def test_no_shape_survives(before: str, secret: str, after: str) -> None:
+    """A text that holds any shape of a secret does not hold it afterwards."""
+    for form in forms(secret):
+        cleaned = redact(before + form + after, [secret])
+        assert not [shape for shape in forms(secret) if shape in cleaned]
+
+
+@given(st.binary(max_size=40), st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=6), st.binary())
+def test_inside_base64_of_a_longer_text(before: bytes, secret: str, after: bytes) -> None:
+    """A secret in the middle of what was encoded is found at every alignment, in both alphabets."""
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        text = encode(before + secret.encode() + after).decode()
+        cleaned = redact(text, [secret])
+        assert "***" in cleaned
+        # what is left of the secret are the characters it shares with its neighbours, one at each end
+        assert len(text) - len(cleaned) + 3 >= len(secret) * 8 // 6 - 2
+
+
+def test_in_an_authorization_header() -> None:
+    """The token of a header for HTTP's basic authentication is hidden."""
+    header = "AUTHORIZATION: basic " + base64.b64encode(f"x-access-token:{TOKEN}".encode()).decode()
+    cleaned = redact(header, [TOKEN])
+    assert cleaned.startswith("AUTHORIZATION: basic eC1hY2Nlc3Mtd")
+    assert "***" in cleaned
+
+
+@pytest.mark.parametrize("encode", [quote, quote_plus, lambda text: quote(text, safe="").lower(), json.dumps])
+def test_encoded_secrets_are_hidden(encode: object) -> None:
+    """A secret in a URL, in a form or in a JSON file is hidden."""
+    secret = 'päss "wörd"/&%'.lower()
+    assert callable(encode)
+    assert "w%c3%b6rd" not in redact(encode(secret), [secret]).lower()
+    assert "w\\u00f6rd" not in redact(encode(secret), [secret])
+
+
+def test_each_line_of_a_key_is_hidden() -> None:
+    """Of a secret of several lines, each line is hidden on its own, with and without what follows it."""
+    key = "-----BEGIN KEY-----\r\nMIIEpAIBAAKCAQEA\r\n}\r\n-----END KEY-----\r\n"
+    assert redact("found MIIEpAIBAAKCAQEA in a.pem }", [key]) == "found *** in a.pem }"
+
+
+@pytest.mark.parametrize("value", ["", "a", "12345"])
+def test_short_values_are_no_secrets(value: str) -> None:
+    """Hiding one to five characters would blacken innocent text."""
+    assert forms(value) == ()
+    assert redact("12345 a", [value]) == "12345 a"
+
+
+def test_the_longest_shape_is_hidden_first() -> None:
+    """Where one secret is part of another, nothing of the longer one is left."""
+    assert redact("say hunter2-longer now", ["hunter2", "hunter2-longer"]) == "say *** now"

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 from raggate.errors import ExitCode
 from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.text.escape import plain
+from raggate.text.jsonio import fields
 
 SUMMARY_CHARACTERS = 65_535
 TITLE_CHARACTERS = 255
@@ -64,10 +65,11 @@ def begin(
     body = {"name": name, "head_sha": head, "status": "in_progress", "external_id": external_id}
     if details_url:
         body["details_url"] = details_url
-    made = github.send("POST", f"/repos/{repository}/check-runs", body, find_existing=find_existing)
-    if not isinstance(made, dict) or type(made.get("id")) is not int:
-        raise GitHubError(f"GitHub: POST /repos/{repository}/check-runs: expected a check run; found something else")
-    return int(made["id"])
+    path = f"/repos/{repository}/check-runs"
+    run_id = fields(github.send("POST", path, body, find_existing=find_existing)).get("id")
+    if type(run_id) is not int:
+        raise unexpected("a check run", where=f"POST {path}")
+    return run_id
 
 
 def complete(
@@ -118,8 +120,8 @@ def _annotate(
     """Add annotations batch by batch. GitHub adds what comes to what is there, so no batch may be sent twice."""
     if not placed:
         return
-    begun = github.send("PATCH", path, {"status": "in_progress", "output": output})
-    head, there = (begun.get("head_sha"), _count(begun)) if isinstance(begun, dict) else (None, 0)
+    begun = fields(github.send("PATCH", path, {"status": "in_progress", "output": output}))
+    head, there = begun.get("head_sha"), _count(begun)
     for start in range(0, len(placed), BATCH):
         batch = placed[start : start + BATCH]
         there += len(batch)
@@ -140,8 +142,7 @@ def _runs(github: GitHub, repository: str, head: str, name: str | None = None) -
 
 
 def _count(run: dict[str, Any]) -> int:
-    output = run.get("output")
-    count = output.get("annotations_count") if isinstance(output, dict) else None
+    count = fields(run.get("output")).get("annotations_count")
     return count if type(count) is int else 0
 
 

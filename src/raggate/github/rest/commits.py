@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.git_objects import Objects
 from raggate.inputs.git_objects import Entry, find, is_id
+from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
 MOST_FILE_BYTES = 40 << 20
@@ -160,8 +161,7 @@ def default_branch(github: GitHub, repository: str) -> str:
     Raises:
         GitHubError: when GitHub cannot be asked.
     """
-    content = github.get(f"/repos/{quote(repository)}")
-    return str(content.get("default_branch") or "") if isinstance(content, dict) else ""
+    return str(fields(github.get(f"/repos/{quote(repository)}")).get("default_branch") or "")
 
 
 def head_of(github: GitHub, repository: str, branch: str) -> str | None:
@@ -176,8 +176,7 @@ def head_of(github: GitHub, repository: str, branch: str) -> str | None:
         if error.status == 404:
             return None
         raise
-    target = reference.get("object") if isinstance(reference, dict) else None
-    return _id(target, "the ref of a branch")
+    return _id(fields(reference).get("object"), "the ref of a branch")
 
 
 def contains(github: GitHub, repository: str, *, commit: str, head: str) -> bool:
@@ -199,9 +198,9 @@ def contains(github: GitHub, repository: str, *, commit: str, head: str) -> bool
         if error.status == 404:
             return False
         raise
-    status = comparison.get("status") if isinstance(comparison, dict) else None
+    status = fields(comparison).get("status")
     if status not in {"ahead", "behind", "identical", "diverged"}:
-        raise _strange("a comparison of two commits")
+        raise unexpected("a comparison of two commits")
     return status in {"ahead", "identical"}
 
 
@@ -258,21 +257,15 @@ def _point(github: GitHub, repository: str, branch: str, expected: str | None, s
     except GitHubError as error:
         if error.status not in {409, 422}:
             raise
-        _explain(error, github, repository, branch, expected, sha)
-
-
-def _explain(error: GitHubError, github: GitHub, repository: str, branch: str, expected: str | None, sha: str) -> None:
-    found = head_of(github, repository, branch)
-    if found == sha:
-        return
-    if found != expected:
-        raise Moved(branch, expected, found) from error
-    raise GitHubError(error.message, status=error.status, hint=_REFUSED) from error
+        head = head_of(github, repository, branch)
+        if head not in {sha, expected}:
+            raise Moved(branch, expected, head) from error
+        if head != sha:
+            raise error.with_hint(_REFUSED) from error
 
 
 def _committed(content: Any, *, changed: bool) -> Committed:
-    signed = content.get("verification") if isinstance(content, dict) else None
-    signed = signed if isinstance(signed, dict) else {}
+    signed = fields(fields(content).get("verification"))
     return Committed(
         sha=_id(content, "a commit"),
         verified=signed.get("verified") is True,
@@ -282,14 +275,10 @@ def _committed(content: Any, *, changed: bool) -> Committed:
 
 
 def _id(content: Any, expected: str) -> str:
-    value = content.get("sha") if isinstance(content, dict) else None
+    value = fields(content).get("sha")
     if not is_id(value):
-        raise _strange(expected)
+        raise unexpected(expected)
     return str(value)
-
-
-def _strange(expected: str) -> GitHubError:
-    return GitHubError(f"GitHub: expected {expected}; found something else")
 
 
 def _named(sha: str | None) -> str:

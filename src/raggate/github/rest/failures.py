@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from raggate.errors import CannotTell
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import fields, loads
 from raggate.text.quote import cut
 
 _FORK = (
@@ -67,20 +68,20 @@ class GitHubError(CannotTell):
 
     def with_hint(self, hint: str) -> GitHubError:
         """Give the same error with other advice."""
-        return GitHubError(
-            self.message,
-            status=self.status,
-            hint=hint,
-            wait_s=self.wait_s,
-            uncertain=self.uncertain,
-            reply=self.reply,
-            permission=self.permission,
-        )
+        error = copy(self)
+        error.hint = hint
+        return error
 
     @property
     def denied(self) -> bool:
         """Whether GitHub keeps something from this token: what it hides, it says is not there."""
         return self.status in {401, 403, 404} and self.wait_s is None
+
+
+def unexpected(expected: str, *, where: str = "", hint: str = "") -> GitHubError:
+    """Make the error for an answer that is not what was asked for; `where` is the request or the part of the API."""
+    place = f"{where}: " if where else ""
+    return GitHubError(f"GitHub: {place}expected {expected}; found something else", hint=hint)
 
 
 def permission(method: str, path: str) -> str:
@@ -137,15 +138,9 @@ def to_write(error: GitHubError) -> GitHubError:
 
 def reply_message(body: bytes) -> str:
     """Give what GitHub says about a refusal, as one line; empty when it says nothing that can be read."""
-    try:
-        content = loads(body)
-    except ValueError:
-        return ""
-    if not isinstance(content, dict):
-        return ""
-    errors = content.get("errors")
+    reply = _reply(body)
+    errors, message = reply.get("errors"), reply.get("message")
     details = [_detail(error) for error in errors[:5]] if isinstance(errors, list) else []
-    message = content.get("message")
     return cut("; ".join(part for part in (message if isinstance(message, str) else "", *details) if part))
 
 
@@ -154,28 +149,29 @@ def graphql_failure(body: bytes) -> tuple[int, bytes]:
 
     429 is the primary rate limit, 403 a secondary one, 502 a query that took too long or broke on the way.
     """
-    try:
-        content = loads(body)
-    except ValueError:
-        return 200, b""
-    errors = content.get("errors") if isinstance(content, dict) else None
+    errors = _reply(body).get("errors")
     if not isinstance(errors, list):
         return 200, b""
     message = reply_message(body)
     if re.search(r"\bsecondary rate\b", message, re.IGNORECASE):
         return 403, message.encode()
-    if any(isinstance(error, dict) and error.get("type") == "RATE_LIMITED" for error in errors):
+    if any(fields(error).get("type") == "RATE_LIMITED" for error in errors):
         return 429, b""
     if message.startswith("Something went wrong while executing your query"):
         return 502, b""
     return 200, b""
 
 
-def _detail(error: Any) -> str:
+def _reply(body: bytes) -> dict[str, Any]:
+    try:
+        return fields(loads(body))
+    except ValueError:
+        return {}
+
+
+def _detail(error: object) -> str:
     if isinstance(error, str):
         return error
-    if not isinstance(error, dict):
-        return ""
-    if isinstance(error.get("message"), str):
-        return str(error["message"])
-    return " ".join(str(error[key]) for key in ("resource", "field", "code") if isinstance(error.get(key), str))
+    detail = fields(error)
+    keys = ("message",) if isinstance(detail.get("message"), str) else ("resource", "field", "code")
+    return " ".join(detail[key] for key in keys if isinstance(detail.get(key), str))

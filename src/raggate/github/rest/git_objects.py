@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from raggate.errors import UsageError
 from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
+from raggate.text.jsonio import fields
 from raggate.text.quote import cut
 
 MOST_ENTRIES = 50_000
@@ -31,6 +32,8 @@ class Objects:
     Args:
         github: the API, with a token that may read contents.
         repository: `owner/name`.
+
+    Every method raises GitHubError for what is not there, cannot be read, or is not what its id says.
     """
 
     def __init__(self, github: GitHub, repository: str) -> None:
@@ -46,12 +49,8 @@ class Objects:
         return LIMITS
 
     def tree_of(self, commit: str) -> str:
-        """Give the id of a commit's tree. This is also where a token that may not read the repository is told so.
-
-        Raises:
-            GitHubError: when the commit is not there, or the token may not read it.
-        """
-        content = self._get(f"{self._base}/commits/{commit}")
+        """Give the id of a commit's tree. This is also where a token that may not read the repository is told so."""
+        content = fields(self._github.get(f"{self._base}/commits/{commit}"))
         tree = content.get("tree")
         if content.get("sha") != commit or not isinstance(tree, dict):
             raise self._strange("a commit")
@@ -61,7 +60,6 @@ class Objects:
         """Give what stands directly in a tree, by name.
 
         Raises:
-            GitHubError: when it cannot be read.
             UsageError: when it is too large for the API.
         """
         if tree_id not in self._trees:
@@ -76,7 +74,6 @@ class Objects:
         """Give everything below a tree but directories, with its path below the tree.
 
         Raises:
-            GitHubError: when a tree cannot be read.
             UsageError: for more than `MOST_ENTRIES` entries.
         """
         waiting, count = [("", tree_id)], 0
@@ -95,11 +92,7 @@ class Objects:
             yield from ((prefix + name, entry) for name, entry in entries.items() if entry.kind != "tree")
 
     def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:
-        """Give the content of a file or a link.
-
-        Raises:
-            GitHubError: when it cannot be read, or is not what its id says.
-        """
+        """Give the content of a file or a link."""
         known = self._blobs.get(entry.id)
         if known is not None:
             return known
@@ -112,7 +105,7 @@ class Objects:
         return content
 
     def _listed(self, tree_id: str, *, recursive: bool) -> tuple[dict[str, Entry], bool]:
-        content = self._get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None)
+        content = fields(self._github.get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None))
         items = content.get("tree")
         if not isinstance(items, list):
             raise self._strange("a tree")
@@ -153,16 +146,10 @@ class Objects:
         if object_id("tree", content, like=tree_id) != tree_id:
             raise self._strange(f"the tree {tree_id[:12]}", hint=f"File names that are not UTF-8 end here. {_HINT}")
 
-    def _get(self, path: str, **params: object) -> dict[str, Any]:
-        content = self._github.get(path, **params)
-        if not isinstance(content, dict):
-            raise self._strange("an object")
-        return content
-
     def _id(self, value: object) -> str:
         if not is_id(value):
             raise self._strange("the id of a git object")
         return str(value)
 
     def _strange(self, expected: str, *, hint: str = "") -> GitHubError:
-        return GitHubError(f"GitHub: {cut(self._base)}: expected {expected}; found something else", hint=hint)
+        return unexpected(expected, where=cut(self._base), hint=hint)

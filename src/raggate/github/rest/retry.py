@@ -20,7 +20,7 @@ import httpx
 
 from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, reply_message
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import fields, loads
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 from raggate.text.redact import redact
@@ -148,10 +148,9 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 def _message(body: str) -> str:
     try:
-        content = loads(body.encode("utf-8", "replace"))
+        message = fields(loads(body.encode("utf-8", "replace"))).get("message")
     except ValueError:
         return body
-    message = content.get("message") if isinstance(content, dict) else None
     return message if isinstance(message, str) else ""
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.text.jsonio import fields
 
 ACTIONS_LOGIN = "github-actions[bot]"
 """Who writes with the token of a workflow."""
@@ -43,6 +44,8 @@ class Thread:
         number: of the pull request.
         login: who writes with this token, for a token that cannot tell; None to ask GitHub.
         locked: whether only members may write to it.
+
+    Every method raises GitHubError when GitHub refuses, or does not answer.
     """
 
     def __init__(
@@ -56,30 +59,18 @@ class Thread:
 
     @property
     def author(self) -> tuple[str, str]:
-        """Who writes with this token, and the type. The token of a workflow may not ask.
-
-        Raises:
-            GitHubError: when GitHub does not answer.
-        """
+        """Who writes with this token, and the type. The token of a workflow may not ask."""
         if self._author is None:
-            self._author = self._ask()
+            try:
+                self._author = _author(self._github.get("/user"))
+            except GitHubError as error:
+                if not error.denied or error.status == 401:
+                    raise
+                self._author = ACTIONS_LOGIN, "Bot"
         return self._author
 
-    def _ask(self) -> tuple[str, str]:
-        try:
-            user = self._github.get("/user")
-        except GitHubError as error:
-            if error.denied and error.status != 401:
-                return ACTIONS_LOGIN, "Bot"
-            raise
-        return _author(user)
-
     def own(self) -> list[Comment]:
-        """List the comments by this token's author whose first line could be raggate's, oldest first.
-
-        Raises:
-            GitHubError: when a page cannot be read.
-        """
+        """List the comments by this token's author whose first line could be raggate's, oldest first."""
         author = self.author
         comments = (_comment(item) for item in self._github.pages(self._thread))
         mine = [
@@ -90,11 +81,7 @@ class Thread:
         return sorted(mine, key=lambda comment: comment.id)
 
     def read(self, comment_id: int) -> Comment | None:
-        """Read one comment as it is now; None when it is gone.
-
-        Raises:
-            GitHubError: when GitHub refuses otherwise.
-        """
+        """Read one comment as it is now; None when it is gone."""
         try:
             return self._expected(self._github.get(f"{self._comments}/{comment_id}"))
         except GitHubError as error:
@@ -110,7 +97,6 @@ class Thread:
             find_existing: looks for the comment when an earlier try may have written it.
 
         Raises:
-            GitHubError: when GitHub refuses.
             ValueError: for a body that is too long.
         """
         try:
@@ -123,7 +109,6 @@ class Thread:
         """Replace the text of a comment. False when the comment is gone.
 
         Raises:
-            GitHubError: when GitHub refuses.
             ValueError: for a body that is too long.
         """
         try:
@@ -136,11 +121,7 @@ class Thread:
         return True
 
     def remove(self, comment_id: int) -> None:
-        """Delete a comment, if it is still there.
-
-        Raises:
-            GitHubError: when GitHub refuses.
-        """
+        """Delete a comment, if it is still there."""
         try:
             self._github.send("DELETE", f"{self._comments}/{comment_id}")
         except GitHubError as error:
@@ -148,33 +129,29 @@ class Thread:
                 raise
 
     def minimize(self, comment: Comment) -> None:
-        """Fold a comment away as resolved.
-
-        Raises:
-            GitHubError: when GitHub refuses.
-        """
+        """Fold a comment away as resolved."""
         # it may be done twice, so there is never anything to look for
         self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"}, find_existing=lambda: None)
 
     def _expected(self, content: Any) -> Comment:
         comment = _comment(content)
         if comment is None:
-            raise GitHubError(f"GitHub: expected a comment of pull request {self._number}; found something else")
+            raise unexpected(f"a comment of pull request {self._number}")
         return comment
 
     def _explained(self, error: GitHubError) -> GitHubError:
         # GitHub has no code for either, only words
-        hint = ""
         if error.status == 403 and (self._locked or "locked" in error.reply):
             hint = (
                 f"The conversation of pull request {self._number} is locked. Unlock it, or let the token be one of "
                 f"a collaborator. {error.hint}"
             )
-        elif error.status == 422 and "too long" in error.reply:
-            hint = "This is a bug of raggate, which has to keep its comments short enough: please report it."
-        if not hint:
-            return error
-        return error.with_hint(hint.strip())
+            return error.with_hint(hint.strip())
+        if error.status == 422 and "too long" in error.reply:
+            return error.with_hint(
+                "This is a bug of raggate, which has to keep its comments short enough: please report it."
+            )
+        return error
 
 
 def _checked(body: str) -> str:
@@ -186,9 +163,7 @@ def _checked(body: str) -> str:
 
 
 def _author(user: Any) -> tuple[str, str]:
-    if not isinstance(user, dict):
-        return "", ""
-    login, kind = user.get("login"), user.get("type")
+    login, kind = fields(user).get("login"), fields(user).get("type")
     return (login, kind) if isinstance(login, str) and isinstance(kind, str) else ("", "")
 
 

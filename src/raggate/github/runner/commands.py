@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
+
+from raggate.text.redact import forms
 
 SUMMARY_BYTES = 1 << 20
 """The runner drops the summary of a step that is larger."""
@@ -113,6 +115,12 @@ def stopped(write: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         write(f"::{token}::")
+
+
+def mask(values: Iterable[str]) -> list[str]:
+    """Give the log commands that make the runner hide these values, in any shape, from there on."""
+    shapes = dict.fromkeys(form for value in values for form in forms(value))
+    return [f"::add-mask::{escaped(form)}" for form in shapes]
 
 
 def escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from raggate.errors import ExitCode, RaggateError
 from raggate.text.escape import markdown as safe
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import fields, loads
 
 KILLED = (
     "\n## ⏹️ raggate: killed\n\n> [!WARNING]\n> The step was killed before it had ended: nothing was decided. "
@@ -34,15 +34,16 @@ def name_of(code: int) -> str:
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
     """Give every output of the action; paths are relative to the workspace where they lie in it."""
     decision = _decision(directory)
+    questions = _content(directory, "results.jsonl").count(b"\n")
     kinds = [flip.get("kind") for flip in decision.get("flips", ())]
     return {
         "verdict": name_of(code),
         "exit-code": str(code),
         "run-directory": shown(directory, workspace),
-        "metrics-file": shown(directory and directory / "metrics.json", workspace) if _lines(directory) else "",
+        "metrics-file": shown(directory and directory / "metrics.json", workspace) if questions else "",
         "summary-file": shown(directory and directory / "summary.md", workspace),
         "verdict-file": shown(directory and directory / "verdict.json", workspace),
-        "questions": str(_lines(directory)),
+        "questions": str(questions),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
         "warnings": str(len(decision.get("warnings", ()))),
@@ -52,7 +53,7 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
 
 def summary(directory: Path | None, error: RaggateError | None, code: int) -> str:
     """Give the report of the run for the step summary; the reason when there is none."""
-    report = _report(directory)
+    report = _content(directory, "summary.md").decode("utf-8", "replace")
     if report and _decision(directory).get("exit_code") == code:
         return report
     parts = [f"## ❔ raggate: {name_of(code)}"]
@@ -91,28 +92,18 @@ def _tree(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in (*folders, *files))
 
 
-def _report(directory: Path | None) -> str:
+def _content(directory: Path | None, name: str) -> bytes:
     try:
-        return (directory / "summary.md").read_text(encoding="utf-8", errors="replace") if directory else ""
+        return (directory / name).read_bytes() if directory else b""
     except OSError:
-        return ""
+        return b""
 
 
 def _decision(directory: Path | None) -> dict[str, Any]:
-    if directory is None:
-        return {}
     try:
-        decision = loads((directory / "verdict.json").read_bytes())
-    except (OSError, ValueError):
+        return fields(loads(_content(directory, "verdict.json")))
+    except ValueError:
         return {}
-    return decision if isinstance(decision, dict) else {}
-
-
-def _lines(directory: Path | None) -> int:
-    try:
-        return (directory / "results.jsonl").read_bytes().count(b"\n") if directory else 0
-    except OSError:
-        return 0
 
 
 def shown(path: Path | None, workspace: Path) -> str:

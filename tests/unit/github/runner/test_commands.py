@@ -13,6 +13,7 @@ from e2e import grammar
 from raggate.github.runner import commands
 from raggate.text import escape
 
+TOKEN = "ghs_anExampleThatOpensNothing0123456789"  # noqa: S105
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)
 PIECES = r"\n \r \r\n :: ##[ ] ::error::x ##[warning]b ::stop-commands::t << = EOF %0A % ghadelimiter_ ::add-mask::e"
 OTHERS = ("##[set-output name=a]b", "\u2028", "\x85", "\x0b", "\x1b[31m", "\0", "\ufeff", " ", "\x1c")
@@ -145,3 +146,24 @@ def test_annotation_of_a_line() -> None:
     (note,) = grammar.Log().feed(written + "\n").annotations
     assert note.properties == {"file": "docs/a:b,c.md", "line": "7", "title": "a,b"}
     assert note.data == "x\ny"
+
+
+def test_mask_commands() -> None:
+    """Every shape has its command of one line, and no shape has two."""
+    masks = commands.mask([TOKEN, "50%\nof this", TOKEN])
+    assert f"::add-mask::{TOKEN}" in masks
+    assert "::add-mask::50%25%0Aof this" in masks
+    assert len(masks) == len(set(masks))
+
+
+@given(st.lists(st.text()))
+def test_mask_commands_are_lines(values: list[str]) -> None:
+    """No value breaks out of its command."""
+    assert all(
+        line.startswith("::add-mask::") and "\n" not in line and "\r" not in line for line in commands.mask(values)
+    )
+
+
+def test_what_is_too_short_is_not_masked() -> None:
+    """Hiding a short value would blacken the log."""
+    assert commands.mask(["", "a", "12345"]) == []
