@@ -49,7 +49,7 @@ def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner:
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
     )
-    reporter = state.reporter = GitHubReporter(event, github, settings, _unshown)
+    reporter = state.reporter = GitHubReporter(event, github, settings, _warn_not_shown)
     if github is None and settings.comment != "never" and event.comments:
         say("no comment: the input github-token is empty")
     check = reporter.begin()
@@ -84,7 +84,7 @@ def comment(inputs: Mapping[str, str], event: Event, github: GitHub | None, runn
     token, login = inputs["github-token"], inputs["token-login"]
     settings = fork_comment.settings_of(run, when=inputs["comment"], token=token, login=login)
     failed = False
-    for result in fork_comment.comment(github, event, run, settings, _unshown):
+    for result in fork_comment.comment(github, event, run, settings, _warn_not_shown):
         verdict = results.name_of(result.outcome.code)
         state.outputs = {"verdict": verdict, "exit-code": str(result.outcome.code), "comment-url": result.url}
         state.summary += result.summary
@@ -232,7 +232,7 @@ def fence() -> AbstractContextManager[None]:
     return commands.stopped(lambda line: print(line, file=sys.stderr))  # noqa: T201 - a log command
 
 
-def _unshown(text: str) -> None:
+def _warn_not_shown(text: str) -> None:
     warn("not shown", text)
 
 

@@ -24,7 +24,7 @@ def asked_in(named: Collection[str] | None, mode: str) -> bool:
     return not {name, COVERED.get(name, name)}.isdisjoint(map(mode_name, named))
 
 
-def told_apart(modes: Sequence[str]) -> list[str]:
+def distinct_modes(modes: Sequence[str]) -> list[str]:
     """Give a list of modes back when no two of them are one mode under different names.
 
     Raises:

@@ -17,7 +17,7 @@ from pydantic import (
 
 from raggate.config.invariant_settings import Invariants
 from raggate.config.mapped_settings import Mapped
-from raggate.config.retrieval_modes import told_apart
+from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import Api, SettingsModel, described
 from raggate.config.values import Name, RelativePath, Seconds, Text
 from raggate.errors import UsageError
@@ -80,7 +80,7 @@ class Ask(SettingsModel):
 
     adapter: Name = "ask"
     """The protocol the API speaks."""
-    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(told_apart)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
+    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(distinct_modes)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
     """Retrieval modes; every question is asked in each of them."""
     k: Annotated[int, Field(ge=1, le=1000)] = 10
     """How many chunks are asked for. An API may return more in its debug list, or cap it."""

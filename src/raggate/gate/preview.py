@@ -102,10 +102,10 @@ def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
             inner = f"{path}.{key}" if path else str(key)
             yield from _settings(before.get(key), now.get(key), inner)
     elif before != now:
-        yield cut(path, limit=_SHOWN), _shown(before), _shown(now)
+        yield cut(path, limit=_SHOWN), _format_value(before), _format_value(now)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return "–" if value is None else cut(value, limit=_SHOWN)
 
 

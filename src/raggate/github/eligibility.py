@@ -48,9 +48,9 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
             configuration_hash(inputs.config),
         ),
     }
-    for difference, (found, expected) in differing.items():
-        if found != expected:
-            shown = f"expected {cut(expected, limit=80)}, found {cut(found, limit=80)}"
+    for difference, (value, expected) in differing.items():
+        if value != expected:
+            shown = f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
             raise CannotTell(f"{which} cannot become the baseline: {difference}: {shown}", hint=_SAME)
     checkout = run.provenance.checkout
     if checkout.commit != commit:

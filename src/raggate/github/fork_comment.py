@@ -143,7 +143,7 @@ def settings_of(fork: ForkRun, *, when: str, token: str, login: str) -> Settings
 
 
 def comment(
-    github: GitHub, event: Event, fork: ForkRun, settings: Settings, unshown: Callable[[str], None]
+    github: GitHub, event: Event, fork: ForkRun, settings: Settings, say: Callable[[str], None]
 ) -> Iterator[CommentResult]:
     """Judge and comment on every open pull request that has the commit.
 
@@ -153,7 +153,7 @@ def comment(
     """
     for pull in find(github, fork):
         outcome = evaluate(github, fork, pull)
-        reporter = GitHubReporter(as_pull_request(event, fork.run, pull), github, settings, unshown)
+        reporter = GitHubReporter(as_pull_request(event, fork.run, pull), github, settings, say)
         url = reporter.finish(outcome)["comment-url"]
         summary = reporter.summary(outcome, limit=SUMMARY_BYTES)
         yield CommentResult(number=pull.number, outcome=outcome, url=url, failed=reporter.failed, summary=summary)

@@ -232,8 +232,8 @@ class GitHubReporter:
 
     def _publication(self, outcome: StepOutcome) -> Publication:
         # where nothing was judged, no policy was applied
-        judged = self.settings.relayed and outcome.review is not None
-        return Publication(links=self._links(outcome), relayed=judged, notes=outcome.notes, base=self.event.base_ref)
+        relayed = self.settings.relayed and outcome.review is not None
+        return Publication(links=self._links(outcome), relayed=relayed, notes=outcome.notes, base=self.event.base_ref)
 
     def _links(self, outcome: StepOutcome) -> Links:
         event = self.event

@@ -93,7 +93,7 @@ class NoteWords:
         """
         self._text = text
         self._place = place
-        self.judged = len(text) <= MAX_NOTE_CHARACTERS
+        self.checkable = len(text) <= MAX_NOTE_CHARACTERS
 
     def holds(self, text: str) -> bool:
         """Say whether a text that can be seen stands in the note, or enough of it."""

@@ -62,7 +62,7 @@ class Notes:
 
     def _find_text(self, note: tuple[str, str], text: str) -> bool:
         words = self._words(note)
-        return not words.judged or words.holds(text)
+        return not words.checkable or words.holds(text)
 
     def _read_titles(self, note: tuple[str, str]) -> NoteTitles:
         return NoteTitles(self._vault.texts[note], *note)

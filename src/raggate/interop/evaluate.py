@@ -120,7 +120,7 @@ class Measures:
         rank = next(rest, _PAST)
         discounts = self._discounts
         values: list[float] = []
-        judged: list[int] = []
+        judged_counts: list[int] = []
         seen = hits = 0
         reciprocal = gain = exponential = precisions = 0.0
         for k, (ideal, ideal_exponential) in zip(self.cutoffs, ideals, strict=True):
@@ -137,14 +137,14 @@ class Measures:
                 rank = next(rest, _PAST)
             share = (hits / relevant, hits / k)
             values += (1.0 if hits else 0.0, *share, reciprocal, gain / ideal, exponential / ideal_exponential)
-            judged.append(seen)
+            judged_counts.append(seen)
         while rank < _PAST:
             if grades[doc_ids[rank - 1]] > 0:
                 hits += 1
                 precisions += hits / rank
             rank = next(rest, _PAST)
         values.append(precisions / relevant)
-        return values, judged
+        return values, judged_counts
 
     def _find_ideal(self, grades: tuple[int, ...]) -> tuple[int, list[tuple[float, float]]]:
         """Count the relevant of grades in descending order, and give both gains of the ideal list per cut-off."""
@@ -172,19 +172,19 @@ class _WaitingGrades:
         """Give the judgements of a query, once; None when there are none (left)."""
         if query_id in self.given:
             return None
-        judged = self._waiting.pop(query_id, None)
-        while judged is None:
+        query = self._waiting.pop(query_id, None)
+        while query is None:
             group = next(self._groups, None)
             if group is None:
                 return None
             if group.query_id in self.given or group.query_id in self._waiting:
                 raise Scattered
             if group.query_id == query_id:
-                judged = group
+                query = group
             else:
                 self._waiting[group.query_id] = group
         self.given.add(query_id)
-        return judged.grades
+        return query.grades
 
     def rest(self) -> Iterator[QueryGrades]:
         """Give what was not taken."""
@@ -226,15 +226,15 @@ class _Totals:
         if self._keeps:
             self._keep(ranking.query_id, values, shares)
 
-    def add_missing(self, judged: QueryGrades) -> None:
+    def add_missing(self, query: QueryGrades) -> None:
         """Add a query that has no list."""
-        if max(judged.grades.values(), default=0) < 1:
+        if max(query.grades.values(), default=0) < 1:
             self.counts.without_relevant += 1
             return
         self.counts.queries += 1
         self.counts.missing += 1
         if self._keeps:
-            self._keep(judged.query_id, [0.0] * len(self._values), [])
+            self._keep(query.query_id, [0.0] * len(self._values), [])
 
     def means(self) -> dict[str, Mean]:
         """Divide."""
@@ -300,8 +300,8 @@ def evaluate(
             raise Scattered(ranking)
         else:
             extra.add(ranking.query_id)
-    for judged in lookup.rest():
-        totals.add_missing(judged)
+    for query in lookup.rest():
+        totals.add_missing(query)
     counts = totals.counts
     counts.extra = len(extra)
     if not counts.queries:

@@ -59,8 +59,8 @@ def check(request: Request) -> CheckResult:
                 change, request.config_name, measured.started
             )
             context = ReportContext(first_run=inputs.first_run, expired_waivers_resolved=resolved)
-            judged = evaluate_run(measured, scorecard, baseline, context=context)
-            review = with_preview(judged, lambda: _preview(request, inputs, directory, judged))
+            evaluation = evaluate_run(measured, scorecard, baseline, context=context)
+            review = with_preview(evaluation, lambda: _preview(request, inputs, directory, evaluation))
             review = with_source_lines(review, inputs)
             run_directory.write_context(directory, review.context)
             write_reports(directory, review)

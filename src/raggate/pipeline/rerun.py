@@ -38,7 +38,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
         UsageError: for a directory or golden set that cannot be read.
     """
     measured = run_directory.read(directory)
-    judged = (directory / "verdict.json").exists()
+    has_verdict = (directory / "verdict.json").exists()
     scored_cases = measured.golden
     cases = scored_cases if golden_file is None else golden.load(read_file(golden_file), str(golden_file))
     if cases is not scored_cases and _lines(cases) != _lines(scored_cases):
@@ -52,9 +52,9 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     whole = result_rows.keeps_whole_texts(measured)
     compat = compat_scores(measured, settings.score.compat, systems, full_text=whole)
     scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat, full_text=whole)
-    if judged:
+    if has_verdict:
         # reports of an earlier scoring would contradict the metrics
-        _rejudge(directory, measured, scorecard, _kept_baseline(directory, measured, settings, systems))
+        _evaluate_again(directory, measured, scorecard, _kept_baseline(directory, measured, settings, systems))
     write_atomic(directory / "metrics.json", REPORTS[MeasuredRun]["metrics.json"](scored).encode())
     return measured, scorecard
 
@@ -87,11 +87,11 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
     if not (directory / "results.jsonl").exists():
         # a run that ended before anything was asked left its reason and nothing else
         return read_file(path).decode(errors="replace")
-    judged = (directory / "verdict.json").exists()
+    has_verdict = (directory / "verdict.json").exists()
     measured, scorecard = score(directory, None, systems)
-    if not judged:
+    if not has_verdict:
         baseline = _kept_baseline(directory, measured, measured.config, systems)
-        _rejudge(directory, measured, scorecard, baseline)
+        _evaluate_again(directory, measured, scorecard, baseline)
     return read_file(path).decode(errors="replace")
 
 
@@ -126,8 +126,8 @@ def compare_directory(
         baseline = _kept_baseline(directory, measured, settings, systems)
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
-        return directory, _rejudge(directory, measured, scorecard, baseline)
-    review = _judged(measured, scorecard, baseline, run_directory.read_context(directory), policy)
+        return directory, _evaluate_again(directory, measured, scorecard, baseline)
+    review = _evaluate(measured, scorecard, baseline, run_directory.read_context(directory), policy)
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
     return directory / COMPARED, review
@@ -195,13 +195,13 @@ def promotion_lines(proposal: BaselineCandidate) -> list[str]:
     return promote.table(proposal)
 
 
-def _rejudge(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
-    """Judge a run as it was judged, and rewrite its reports. A verdict is not replaced by one that lets more through.
+def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
+    """Evaluate a run as before, and rewrite its reports. A verdict is not replaced by one that lets more through.
 
     Raises:
         CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
     """
-    review = _judged(run, scorecard, baseline, run_directory.read_context(directory))
+    review = _evaluate(run, scorecard, baseline, run_directory.read_context(directory))
     stored = _stored_verdict(directory)
     if stored and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(
@@ -213,7 +213,7 @@ def _rejudge(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline
     return review
 
 
-def _judged(
+def _evaluate(
     run: Run,
     scorecard: Scorecard,
     baseline: Baseline | None,

@@ -51,9 +51,9 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
     """
     prefix = links.prefix if links is not None else ""
     broken = [flip for flip in review.comparison.flips if flip.kind == "broke" and review.run.stopped is None]
-    told = review.verdict.outcome != "pass" or review.verdict.warnings
+    with_verdict = review.verdict.outcome != "pass" or review.verdict.warnings
     return [
-        *([_verdict(review)] if told else []),
+        *([_verdict(review)] if with_verdict else []),
         *(_finding(finding) for finding in review.findings),
         *(_question(flip, review, prefix, frozenset(changed)) for flip in broken),
     ]

@@ -40,7 +40,7 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
             "failed": operations.failed,
             "retries": operations.retries,
             "failures": operations.failures,
-            **{name: _shown(rate) for name, rate in operations.rates.items()},
+            **{name: _rounded_value(rate) for name, rate in operations.rates.items()},
         }
         value["repeated"] = _repeated(scorecard)
         value["latency"] = {"total_s": rounded(run.duration_s, 3), **_rounded_times(operations.latency)}
@@ -78,7 +78,7 @@ def _mode(slices: dict[str, dict[str, MetricValue]], counts: dict[str, int]) -> 
 
 def _bucket(values: dict[str, MetricValue], count: int) -> dict[str, Any]:
     return {
-        **{metric: _shown(value) for metric, value in values.items()},
+        **{metric: _rounded_value(value) for metric, value in values.items()},
         "count": count,
         "n": {metric: value.n for metric, value in values.items()},
         "unscored": {metric: value.unscored for metric, value in values.items() if value.unscored},
@@ -89,5 +89,5 @@ def _rounded_times(latency: dict[str, dict[str, float]]) -> dict[str, dict[str, 
     return {step: {name: rounded(value, 1) for name, value in times.items()} for step, times in latency.items()}
 
 
-def _shown(value: MetricValue) -> float | None:
+def _rounded_value(value: MetricValue) -> float | None:
     return None if value.value is None else rounded(value.value)

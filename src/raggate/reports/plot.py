@@ -132,10 +132,12 @@ def _head(plot: Plot, moments: Sequence[Moment], drawn: Sequence[_Drawn], place:
     own = str(place + 1) if place else ""
     below = f'y="{place * HEIGHT}" ' if place else ""
     title = _text(plot.title) or "Metrics over time"
-    span = " to ".join(dict.fromkeys(_text(one.stamp[:10]) for one in (*moments[:1], *moments[-1:]) if one.stamp))
+    span = " to ".join(dict.fromkeys(_text(end.stamp[:10]) for end in (*moments[:1], *moments[-1:]) if end.stamp))
     count = f"{len(moments)} {'version' if len(moments) == 1 else 'versions'}"
     subtitle = ", ".join(part for part in (count, span) if part)
-    ends = (f"{_label(one.series)} from {_figure(one.points[0][2])} to {_figure(one.points[-1][2])}" for one in drawn)
+    ends = (
+        f"{_label(line.series)} from {_figure(line.points[0][2])} to {_figure(line.points[-1][2])}" for line in drawn
+    )
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" {below}width="{WIDTH}" height="{HEIGHT}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="title{own} desc{own}" '
@@ -239,15 +241,15 @@ def _dates(moments: Sequence[Moment], places: Sequence[float]) -> Iterator[str]:
 
 def _marks(moments: Sequence[Moment], places: Sequence[float]) -> Iterator[str]:
     for moment, place in zip(moments, places, strict=True):
-        x, told = _number(place), f"<title>{_text(_told(moment), 300)}</title>"
+        x, title = _number(place), f"<title>{_text(_tooltip(moment), 300)}</title>"
         if moment.changed:
-            yield f'<path class="changed" d="M{x} {_TOP}V{_BOTTOM}">{told}</path>'
+            yield f'<path class="changed" d="M{x} {_TOP}V{_BOTTOM}">{title}</path>'
         if moment.broken:
             cross = f"M{_number(place - 4)} {_BOTTOM - 4}l8 8m0 -8l-8 8"
-            yield f'<path class="broken" d="{cross}">{told}</path>'
+            yield f'<path class="broken" d="{cross}">{title}</path>'
 
 
-def _told(moment: Moment) -> str:
+def _tooltip(moment: Moment) -> str:
     return " · ".join(part for part in (moment.stamp[:16].replace("T", " "), moment.note) if part)
 
 
@@ -266,7 +268,7 @@ def _line(line: _Drawn, moments: Sequence[Moment]) -> Iterator[str]:
     corners = " ".join(f"{_number(x)},{_number(y)}" for x, y, _, _ in line.points)
     yield f'<polyline class="line{" second" if second else ""}" points="{corners}"/>'
     for x, y, value, moment in line.points:
-        title = f"{_label(line.series)} {_figure(value)} · {_told(moments[moment])}"
+        title = f"{_label(line.series)} {_figure(value)} · {_tooltip(moments[moment])}"
         yield _marker(line.number, x, y, f"<title>{_text(title, 400)}</title>")
     yield "</g>"
 
@@ -317,7 +319,7 @@ def _spread(wanted: Sequence[float]) -> list[float]:
 
 def _notes(moments: Sequence[Moment], shown: Sequence[Series], series: int) -> Iterator[str]:
     notes = []
-    if any(one.direction == "lower" for one in shown):
+    if any(line.direction == "lower" for line in shown):
         notes.append("↓ lower is better")
     if any(moment.changed for moment in moments):
         notes.append("dotted: other questions from here on")

@@ -91,20 +91,20 @@ def _row(row: GatedMetric) -> dict[str, Any]:
         "slice": delta.slice,
         "metric": delta.metric,
         "direction": delta.current.direction,
-        "baseline": _shown(delta.baseline.value),
+        "baseline": _rounded(delta.baseline.value),
         "baseline_n": delta.baseline.n,
-        "current": _shown(delta.current.value),
+        "current": _rounded(delta.current.value),
         "current_n": delta.current.n,
-        "delta": _shown(delta.delta),
+        "delta": _rounded(delta.delta),
         "lost": delta.regressed,
         "gained": delta.improved,
         "allowed": row.allowed,
         "limit": row.floor,
-        "whole": _shown(delta.run_value.value),
+        "whole": _rounded(delta.run_value.value),
         "whole_n": delta.run_value.n,
         "status": row.status,
     }
 
 
-def _shown(value: float | None) -> float | None:
+def _rounded(value: float | None) -> float | None:
     return None if value is None else rounded(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raggate.config.retrieval_modes import asked_in, told_apart
+from raggate.config.retrieval_modes import asked_in, distinct_modes
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ def test_asked_in(named: tuple[str, ...] | None, mode: str, *, expected: bool) -
 
 def test_told_apart() -> None:
     """Two names of one mode in a list are refused; the modes of a list stay as they are written."""
-    assert told_apart(["fts", "vector", "hybrid", "hybrid_rerank"]) == ["fts", "vector", "hybrid", "hybrid_rerank"]
+    assert distinct_modes(["fts", "vector", "hybrid", "hybrid_rerank"]) == ["fts", "vector", "hybrid", "hybrid_rerank"]
     with pytest.raises(ValueError, match="one of 'fts' and 'bm25', which are one mode"):
-        told_apart(["fts", "vector", "bm25"])
+        distinct_modes(["fts", "vector", "bm25"])

@@ -84,8 +84,8 @@ def test_share() -> None:
 
 def test_a_note_beyond_measure_is_not_judged() -> None:
     """A note longer than the limit is not indexed, and says so."""
-    assert NoteWords("a" * MAX_NOTE_CHARACTERS, ()).judged
-    assert not NoteWords("a" * (MAX_NOTE_CHARACTERS + 1), ()).judged
+    assert NoteWords("a" * MAX_NOTE_CHARACTERS, ()).checkable
+    assert not NoteWords("a" * (MAX_NOTE_CHARACTERS + 1), ()).checkable
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\u200b\u2060\ufeff", "\u3164", "\u2800", "\u00ad", "\u0301", "\x00"])

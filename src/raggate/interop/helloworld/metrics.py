@@ -93,9 +93,9 @@ def scored(rows: Sequence[Row], cases: Cases) -> list[dict[str, Any]]:
         new = dict(row)
         if case is not None:
             new["retrieval_metrics"] = retrieval_metrics(row, case)
-            judged = abstention(row, case)
-            if judged is not None:
-                new["abstention"] = judged
+            outcome = abstention(row, case)
+            if outcome is not None:
+                new["abstention"] = outcome
         done.append(new)
     return done
 
@@ -142,22 +142,22 @@ MEANS = {
 
 
 def _abstention(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, float | int | None]:
-    judged = []
+    outcomes = []
     for row in rows:
         case = cases.get(row.get("test_case_id", ""))
         if case is not None and not case.answerable:
-            judged.append((stored and row.get("abstention")) or abstention(row, case) or {})
-    count = len(judged)
+            outcomes.append((stored and row.get("abstention")) or abstention(row, case) or {})
+    count = len(outcomes)
     return {
-        "abstention_accuracy": _share(judged, "abstained"),
-        "hallucination_rate_unanswerable": _share(judged, "hallucinated"),
+        "abstention_accuracy": _share(outcomes, "abstained"),
+        "hallucination_rate_unanswerable": _share(outcomes, "hallucinated"),
         "unanswerable_tests": count,
         "answerable_tests": len(rows) - count,
     }
 
 
-def _share(judged: Sequence[Row], key: str) -> float | None:
-    return sum(1.0 for item in judged if item.get(key)) / len(judged) if judged else None
+def _share(outcomes: Sequence[Row], key: str) -> float | None:
+    return sum(1.0 for item in outcomes if item.get(key)) / len(outcomes) if outcomes else None
 
 
 def _judge_means(rows: Sequence[Row]) -> dict[str, Any]:

@@ -262,13 +262,13 @@ def _with_query(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, Query]
 
 
 def _flags(pairs: Iterable[tuple[Row, Query]], name: str, rules: Rules) -> list[bool]:
-    """Judge the answers by one of the metrics of answers; those it does not apply to are left out."""
-    judge: Callable[[Row, Query], bool | None] = {
+    """Measure the answers by one of the metrics of answers; those it does not apply to are left out."""
+    flag_of: Callable[[Row, Query], bool | None] = {
         "citation_coverage": lambda row, _: _cited(row, rules.paths),
         "groundedness": lambda row, query: _grounded(row, query, rules),
         "refusal_correctness": lambda row, query: _refused(row, query, rules),
     }[name]
-    return [flag for row, query in pairs if (flag := judge(row, query)) is not None]
+    return [flag for row, query in pairs if (flag := flag_of(row, query)) is not None]
 
 
 def _share(flags: Sequence[bool]) -> float | None:

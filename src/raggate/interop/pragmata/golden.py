@@ -35,15 +35,15 @@ def to_cases(
     for record in records:
         by_query.setdefault(fold(record.query), []).append(record)
     cases, notes = [], []
-    for name, judged in by_record.items():
-        about = by_query.get(fold(judged[0].query), [])
+    for name, rows in by_record.items():
+        about = by_query.get(fold(rows[0].query), [])
         documents = {chunk.chunk_id: chunk.doc_id for record in about for chunk in record.chunks}
         languages = dict.fromkeys(record.language for record in about if record.language)
-        grades = {judgment.chunk_id: grade(judgment.labels) for judgment in judged}
+        grades = {judgment.chunk_id: grade(judgment.labels) for judgment in rows}
         relevant = {chunk: value for chunk, value in grades.items() if value > 0}
         case = Case(
             id=name,
-            question=judged[0].query,
+            question=rows[0].query,
             answerable=bool(relevant),
             gold_supports=tuple(Support(rel_path="", chunk_id=chunk, grade=value) for chunk, value in relevant.items()),
             expected_chunk_ids=tuple(relevant),
@@ -51,15 +51,15 @@ def to_cases(
             lang=next(iter(languages), None),
         )
         cases.append(complete(case))
-        notes += _dropped(case, judged, grades)
+        notes += _dropped(case, rows, grades)
         if records and not about:
             notes.append(note(name, "doc_id", "dropped", "no record has this query, so its documents are not known"))
     return tuple(cases), tuple(notes)
 
 
-def _dropped(case: Case, judged: Sequence[RetrievalJudgment], grades: Mapping[str, int]) -> list[Note]:
+def _dropped(case: Case, rows: Sequence[RetrievalJudgment], grades: Mapping[str, int]) -> list[Note]:
     zero = sum(value == 0 for value in grades.values())
-    misleading = sum(judgment.labels.get(MISLEADING, False) for judgment in judged)
+    misleading = sum(judgment.labels.get(MISLEADING, False) for judgment in rows)
     notes = []
     if zero:
         notes.append(note(case.id, "labels", "dropped", f"{zero} chunks judged not relevant"))

@@ -113,10 +113,10 @@ class Comparison:
         0 for theirs 0; 1 for theirs 1: something regressed or is beyond a limit; 3 where theirs is 0 although nothing,
         or not everything, could be compared. Their 2, an unusable file, is raggate's 2 before anything is compared.
         """
-        judged = [row for row in self.rows if row.status != "TOO FEW"]
+        compared = [row for row in self.rows if row.status != "TOO FEW"]
         if self.policy.as_written:
             return ExitCode.REGRESSION if self.regressions else ExitCode.PASS
-        if not judged and not any(limit.value is not None for limit in self.limits):
+        if not compared and not any(limit.value is not None for limit in self.limits):
             return ExitCode.CANNOT_TELL
         if self.regressions or any(limit.broken for limit in self.limits):
             return ExitCode.REGRESSION

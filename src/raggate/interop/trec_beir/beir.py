@@ -126,10 +126,10 @@ def write_folder(
     with write_whole(folder / QUERIES) as stream:
         for query_id, text in queries.items():
             stream.write(_line(query_id, {"text": text, "metadata": {}}))
-    for split, judged in qrels.items():
+    for split, by_query in qrels.items():
         with write_whole(_split_file(folder, split)) as stream:
             stream.write(("\t".join(HEADER) + "\n").encode())
-            for query_id, grades in judged.items():
+            for query_id, grades in by_query.items():
                 if query_id not in queries:
                     raise UsageError(f"split {cut(split)} judges query {quoted(query_id)}, which is not there")
                 for doc_id, grade in grades.items():

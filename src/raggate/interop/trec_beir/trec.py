@@ -86,11 +86,11 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]
 def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
     """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
     qrels: dict[str, dict[str, int]] = {}
-    for judged in iter_qrels(path, keep_first=keep_first):
-        grades = qrels.setdefault(judged.query_id, {})
-        for doc_id, grade in judged.grades.items():
+    for query in iter_qrels(path, keep_first=keep_first):
+        grades = qrels.setdefault(query.query_id, {})
+        for doc_id, grade in query.grades.items():
             if doc_id in grades and not keep_first:
-                raise _twice(path, QRELS, judged.query_id)
+                raise _twice(path, QRELS, query.query_id)
             grades.setdefault(doc_id, grade)
     return qrels
 

@@ -254,11 +254,11 @@ def operations_line(scorecard: Scorecard) -> str:
     coverage = operations.coverage or {}
     if "docs_processed" in coverage:
         parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")
-    parts += _found(operations)
+    parts += _types_and_cost(operations)
     return " · ".join(parts)
 
 
-def _found(operations: Operations) -> Iterator[str]:
+def _types_and_cost(operations: Operations) -> Iterator[str]:
     """Write of which types the documents were that came back, where there are several, and what it all cost."""
     types = sorted(operations.document_types.items(), key=lambda item: (-item[1]["documents"], item[0]))
     if len(types) > 1:

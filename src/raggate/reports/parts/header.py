@@ -97,7 +97,7 @@ def _strip(last: Sequence[Push], publication: Publication) -> str:
 
 def reasons(review: Review) -> Section:
     """Write the reasons that neither the sentence nor another section tells."""
-    left = list(_untold(review))
+    left = list(_further_reasons(review))
     title = "### Why\n\n" if len(left) > 1 else ""
     return Section(
         name="reasons",
@@ -106,7 +106,7 @@ def reasons(review: Review) -> Section:
     )
 
 
-def _untold(review: Review) -> Iterator[Reason]:
+def _further_reasons(review: Review) -> Iterator[Reason]:
     if greeted(review):
         return
     listed = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
