@@ -17,11 +17,12 @@ from raggate.github.rest import artifacts, commits
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 from raggate.text.dates import days_between
+from raggate.text.jsonio import fields
 from raggate.text.numbers import fixed, setting
 from raggate.text.quote import cut, quoted
 
@@ -114,7 +115,7 @@ def _record(github: GitHub, selector: RunSelector) -> dict[str, Any]:
             ) from error
         raise
     if not isinstance(record, dict) or record.get("id") != selector.run:
-        raise GitHubError(f"GitHub: expected workflow run {selector.run}; found something else")
+        raise unexpected(f"workflow run {selector.run}")
     return record
 
 
@@ -216,7 +217,7 @@ def _attempt(record: Mapping[str, Any]) -> int:
 
 
 def _full_name(repository: object) -> str:
-    return str(repository.get("full_name") or "") if isinstance(repository, dict) else ""
+    return str(fields(repository).get("full_name") or "")
 
 
 def _refusal(selector: RunSelector, why: str, *, hint: str = "") -> CannotTell:

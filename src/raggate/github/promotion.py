@@ -17,8 +17,9 @@ from raggate.github.rest import commits
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.exchange import address
-from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.inputs.git_objects import object_id
+from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
 _MARK = "Raggate-Promotion"
@@ -229,8 +230,7 @@ def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
     Raises:
         Moved: naming both.
     """
-    head = pull.get("head")
-    commit_id = head.get("sha") if isinstance(head, dict) else None
+    commit_id = fields(pull.get("head")).get("sha")
     if pull.get("state") == "open" and commit_id != commit.sha:
         raise Moved(
             change.branch,
@@ -253,10 +253,8 @@ def _pulls(listed: Iterator[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _from_here(pull: dict[str, Any], repository: str, change: Change) -> bool:
-    head, base = pull.get("head"), pull.get("base")
-    if not isinstance(head, dict) or not isinstance(base, dict) or not isinstance(head.get("repo"), dict):
-        return False
-    same = str(head["repo"].get("full_name")).lower() == repository.lower()
+    head, base = fields(pull.get("head")), fields(pull.get("base"))
+    same = str(fields(head.get("repo")).get("full_name")).lower() == repository.lower()
     return same and (head.get("ref"), base.get("ref")) == (change.branch, change.target)
 
 
@@ -272,8 +270,7 @@ def _refuse_older(github: GitHub, repository: str, change: Change, standing: str
 
 def _message_of(github: GitHub, repository: str, commit: str) -> str:
     """Give the message of a commit."""
-    answer = github.get(f"/repos/{quote(repository)}/git/commits/{quote(commit)}")
-    return str(answer.get("message")) if isinstance(answer, dict) else ""
+    return str(fields(github.get(f"/repos/{quote(repository)}/git/commits/{quote(commit)}")).get("message") or "")
 
 
 def _message(change: Change) -> str:
@@ -282,7 +279,7 @@ def _message(change: Change) -> str:
 
 def _pull(answer: Any) -> dict[str, Any]:
     if not isinstance(answer, dict) or type(answer.get("number")) is not int:
-        raise GitHubError("GitHub: expected a pull request; found something else")
+        raise unexpected("a pull request")
     return answer
 
 

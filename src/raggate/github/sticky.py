@@ -15,9 +15,10 @@ from raggate.errors import RaggateError
 from raggate.github import marker
 from raggate.github.marker import State
 from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError, to_write
+from raggate.github.rest.failures import GitHubError, to_write, unexpected
 from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push
+from raggate.text.jsonio import fields
 
 MARKER_UNITS = marker.MARKER_UNITS
 """The most UTF-16 units that are put before what `Update.render` gives."""
@@ -93,10 +94,10 @@ def publish(github: GitHub, repository: str, *, number: int, update: Update, log
 
 def _publish(github: GitHub, repository: str, number: int, update: Update, login: str | None) -> Published:
     path = f"/repos/{repository}/pulls/{number}"
-    pull = github.get(path)
-    head = pull.get("head") if isinstance(pull, dict) else None
-    if not isinstance(pull, dict) or not isinstance(head, dict):
-        raise GitHubError(f"GitHub: GET {path}: expected a pull request; found something else")
+    pull = fields(github.get(path))
+    head = pull.get("head")
+    if not isinstance(head, dict):
+        raise unexpected("a pull request", where=f"GET {path}")
     if pull.get("state") != "open" or pull.get("merged") is True:
         return Published(state="closed")
     if head.get("sha") != update.push.head:

@@ -112,7 +112,7 @@ class GitHub(RetryingClient):
             repeatable: a POST without `find_existing` that may be done twice all the same.
 
         Raises:
-            GitHubError: when GitHub refuses, or does not answer in time; `uncertain` when it may have been done.
+            GitHubError: when GitHub refuses, or does not answer in time; the message says when it may have been done.
         """
         request = Request(
             method=method,
@@ -170,14 +170,6 @@ class GitHub(RetryingClient):
         """
         url = self._url(path, **params)
         return self.perform(Request(method="GET", url=url, path=path, accept=accept, limit=limit, leave=True)).body
-
-    def raw(self, path: str, *, limit: int, **params: object) -> bytes:
-        """Read a file of a repository by the contents API, up to `limit` bytes and the API's own 100 MB.
-
-        Raises:
-            GitHubError: as for `download`.
-        """
-        return self.download(path, limit=limit, accept=RAW, **params)
 
     def _graphql_address(self) -> httpx.URL:
         try:

@@ -64,7 +64,6 @@ class Moved(CannotTell):
             "nothing was written onto it",
             hint=hint or "Somebody else wrote at the same time. Look at what stands there, then start again.",
         )
-        self.branch = branch
         self.expected = expected
         self.found = found
 

@@ -43,7 +43,6 @@ class GitHubError(CannotTell):
         status: of the answer; None when none came or its status is not the problem.
         hint: what to do about it.
         wait_s: seconds GitHub asked to wait, when that was more than there was time for.
-        uncertain: whether the request may have been done all the same.
         reply: GitHub's own words, empty where it said none.
         permission: the line of `permissions:` that the hint asks for; empty for none.
     """
@@ -55,14 +54,12 @@ class GitHubError(CannotTell):
         status: int | None = None,
         hint: str = "",
         wait_s: float | None = None,
-        uncertain: bool = False,
         reply: str = "",
         permission: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.wait_s = wait_s
-        self.uncertain = uncertain
         self.reply = reply
         self.permission = permission
 

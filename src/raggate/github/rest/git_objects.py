@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from raggate.errors import UsageError
-from raggate.github.rest.client import GitHub
+from raggate.github.rest.client import RAW, GitHub
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
 from raggate.text.jsonio import fields
@@ -96,7 +96,7 @@ class Objects:
         known = self._blobs.get(entry.id)
         if known is not None:
             return known
-        content = self._github.raw(f"{self._base}/blobs/{entry.id}", limit=min(limit, MOST_BLOB_BYTES))
+        content = self._github.download(f"{self._base}/blobs/{entry.id}", limit=min(limit, MOST_BLOB_BYTES), accept=RAW)
         if object_id("blob", content, like=entry.id) != entry.id:
             raise self._strange(f"the blob {entry.id[:12]}")
         if len(content) <= self._room:

@@ -302,7 +302,6 @@ class RetryingClient:
             status=status,
             hint=redact(hint, [self._token]),
             wait_s=asked_s,
-            uncertain=uncertain,
             reply=redact(reply, [self._token]),
             permission=permission(request.method, request.path),
         )

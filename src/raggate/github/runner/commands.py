@@ -43,23 +43,23 @@ def set_values(path: Path, values: Mapping[str, str]) -> None:
         file.write("".join(parts).encode("utf-8", "replace"))
 
 
-def append_summary(path: Path, markdown: str, *, limit: int = SUMMARY_BYTES) -> None:
-    """Append Markdown to the step summary, so that the whole file has at most `limit` bytes.
+def append_summary(path: Path, markdown: str) -> None:
+    """Append Markdown to the step summary, as far as there is room for it.
 
     Raises:
         OSError: when the file cannot be written.
     """
     with path.open("ab", buffering=0) as file:
-        file.write(bounded(markdown, limit - file.tell()).encode("utf-8", "replace"))
+        file.write(bounded(markdown, room(path)).encode("utf-8", "replace"))
 
 
-def room(path: Path, *, limit: int = SUMMARY_BYTES) -> int:
+def room(path: Path) -> int:
     """Give how many more bytes fit into the step summary.
 
     Raises:
         OSError: when the file cannot be read.
     """
-    return max(limit - (path.stat().st_size if path.exists() else 0), 0)
+    return max(SUMMARY_BYTES - (path.stat().st_size if path.exists() else 0), 0)
 
 
 def bounded(markdown: str, limit: int) -> str:
