@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.errors import ExitCode
+from raggate.interop.options import choice
 from raggate.text.escape import log_line
 from raggate.text.files import writing
 
@@ -32,18 +33,12 @@ _PATH = click.Path(path_type=Path)
 @click.option("--topics", type=_PATH, help="The topics of a TREC source.")
 @click.option("--topics-out", type=_PATH, help="Where the topics of a TREC target go.")
 @click.option("--split", default="test", show_default=True, help="Which judgements of a BEIR folder.")
-@click.option(
-    "--unit",
-    type=click.Choice(["document", "chunk"]),
-    default="document",
-    show_default=True,
-    help="What TREC and BEIR files judge.",
-)
-@click.option(
+@choice("--unit", "document", "chunk", help="What TREC and BEIR files judge.")
+@choice(
     "--unlabelled",
-    type=click.Choice(["refuse-to-guess", "refusal", "skip"]),
-    default="refuse-to-guess",
-    show_default=True,
+    "refuse-to-guess",
+    "refusal",
+    "skip",
     help="What entries of kebab are that have no labels and do not say.",
 )
 @click.option(

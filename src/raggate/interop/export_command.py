@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from raggate.errors import UsageError
+from raggate.interop.options import choice
 from raggate.text.escape import log_line
 from raggate.text.files import writing
 
@@ -23,19 +24,12 @@ def export() -> None:
 @export.command("run")
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_PATH)
 @click.argument("target", type=_PATH)
-@click.option(
-    "--to",
-    "form",
-    type=click.Choice(["trec", "lists"]),
-    default="trec",
-    show_default=True,
-    help="A TREC run file, or JSON lines.",
-)
-@click.option(
+@choice("--to", "trec", "lists", name="form", help="A TREC run file, or JSON lines.")
+@choice(
     "--unit",
-    type=click.Choice(["document", "note", "chunk"]),
-    default="document",
-    show_default=True,
+    "document",
+    "note",
+    "chunk",
     help="What is named: documents by id (by path where there is none), notes by path, or chunks.",
 )
 @click.option("--mode", help="The retrieval mode, when the run has several.")
@@ -46,7 +40,8 @@ def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str
 
     _refuse(target, force=force)
     lists = lists_of(directory, unit, mode)
-    _written(lambda: write_lists(lists, target, form), target)
+    with writing(target):
+        write_lists(lists, target, form)
     failed = sum(doc_ids is None for doc_ids in lists.values())
     empty = sum(doc_ids is not None and not doc_ids for doc_ids in lists.values()) if form == "trec" else 0
     click.echo(log_line(f"wrote {target}: {len(lists) - failed - empty} lists"))
@@ -69,15 +64,11 @@ def export_corpus(source: Path, folder: Path, *, force: bool) -> None:
 
     _refuse(folder / CORPUS, force=force)
     documents = corpus_of(source)
-    count = _written(lambda: write_corpus(documents, folder), folder)
+    with writing(folder):
+        count = write_corpus(documents, folder)
     click.echo(log_line(f"wrote {folder / CORPUS}: {count} documents"))
 
 
 def _refuse(target: Path, *, force: bool) -> None:
     if target.exists() and not force:
         raise UsageError(f"{target} exists already", hint="--force replaces it.")
-
-
-def _written(write: Any, target: Path) -> Any:
-    with writing(target):
-        return write()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number
+
+
+def choice(flag: str, *values: str, help: str, name: str | None = None) -> Callable[[Any], Any]:  # noqa: A002
+    """Make an option of a few values, of which the first is the default; `name` is that of its parameter."""
+    names = (flag, name) if name else (flag,)
+    return click.option(*names, type=click.Choice(values), default=values[0], show_default=True, help=help)
 
 
 DIRECTORY = click.Path(path_type=Path, file_okay=False)

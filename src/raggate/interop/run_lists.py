@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from raggate.errors import CannotTell, UsageError
-from raggate.models.run import LabelledResult
+from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import run_directory
 from raggate.text.quote import cut, quoted
 
@@ -30,3 +30,16 @@ def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, .
     if mode is not None and mode not in modes:
         raise UsageError(f"{directory}: no mode {quoted(mode)} here, but {cut(', '.join(modes))}")
     return tuple(item for item in run.results if mode in {None, item.result.mode})
+
+
+def only_mode(run: Run, wanted: str | None) -> str:
+    """Give the mode that `--mode` names, or the only one of the run where it names none.
+
+    Raises:
+        UsageError: when the run has several modes and none is named, or not the one that is.
+    """
+    modes = list(dict.fromkeys(item.result.mode for item in run.results))
+    mode = modes[0] if wanted is None and len(modes) == 1 else wanted
+    if mode is None or mode not in modes:
+        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
+    return mode

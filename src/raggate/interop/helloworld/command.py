@@ -18,7 +18,6 @@ from raggate.text.numbers import setting, written
 if TYPE_CHECKING:
     from raggate.interop.helloworld.compare import Level, RunComparison, Thresholds
     from raggate.interop.helloworld.read import RunFiles
-    from raggate.models.run import Run
     from raggate.models.scorecard import Scorecard
 
 
@@ -183,11 +182,13 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
     from raggate.interop.helloworld import metrics as helloworld_metrics
     from raggate.interop.helloworld import read as reader
     from raggate.interop.helloworld import write as writer
+    from raggate.interop.run_lists import only_mode
     from raggate.pipeline import run_directory
 
     run = run_directory.read(directory)
     refuse_existing(out)
-    results = [item.result for item in run.results if item.result.mode == _mode(run, settings["mode"])]
+    mode = only_mode(run, settings["mode"])
+    results = [item.result for item in run.results if item.result.mode == mode]
     config = writer.run_config(run)
     cases = {case.id: case for case in run.golden.cases}
     questions = {name: case.question for name, case in cases.items()}
@@ -275,15 +276,6 @@ def _overall(scorecard: Scorecard) -> dict[str, Any]:
     from raggate.models.scorecard import OVERALL
 
     return next((dict(slices.get(OVERALL, {})) for slices in scorecard.slices.values()), {})
-
-
-def _mode(run: Run, wanted: str | None) -> str:
-    modes = list(dict.fromkeys(item.result.mode for item in run.results))
-    if wanted is None and len(modes) == 1:
-        return modes[0]
-    if wanted not in modes:
-        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
-    return str(wanted)
 
 
 def _previous(out: Path, given: Path | None) -> RunFiles | None:

@@ -2,104 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Required
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
-
-_Number = Annotated[float, Field(strict=True)]
-_Count = Annotated[int, Field(strict=True)]
-_Text = Annotated[str, Field(strict=True)]
-_Flag = Annotated[bool, Field(strict=True)]
 
 
 class _Chunk(TypedDict, total=False):
-    chunk_id: _Text
-    rel_path: _Text
-    heading_path: _Text
-    text: _Text
-    rank: _Count | None
-    score_vector: _Number | None
-    score_lexical: _Number | None
-    score_final: _Number | None
+    chunk_id: StrictStr
+    rel_path: StrictStr
+    heading_path: StrictStr
+    text: StrictStr
+    rank: StrictInt | None
+    score_vector: StrictFloat | None
+    score_lexical: StrictFloat | None
+    score_final: StrictFloat | None
 
 
 class _Reference(TypedDict, total=False):
-    vault: _Text
-    rel_path: _Text
-    heading_path: _Text
-    chunk_index: _Count
+    vault: StrictStr
+    rel_path: StrictStr
+    heading_path: StrictStr
+    chunk_index: StrictInt
 
 
 class _Verdict(TypedDict, total=False):
-    score: _Number
-    reasoning: _Text
+    score: StrictFloat
+    reasoning: StrictStr
 
 
 class _Abstention(TypedDict, total=False):
-    abstained: _Flag
-    hallucinated: _Flag
+    abstained: StrictBool
+    hallucinated: StrictBool
 
 
 class _Cost(TypedDict, total=False):
-    judge_tokens: _Count
-    judge_cost_usd: _Number
+    judge_tokens: StrictInt
+    judge_cost_usd: StrictFloat
 
 
 class _Scores(TypedDict, total=False):
-    recall_at_k: _Number
-    recall_all_at_k: _Number
-    mrr: _Number
-    precision_at_k: _Number
-    scope_miss: _Flag
-    attribution_hit: _Flag
+    recall_at_k: StrictFloat
+    recall_all_at_k: StrictFloat
+    mrr: StrictFloat
+    precision_at_k: StrictFloat
+    scope_miss: StrictBool
+    attribution_hit: StrictBool
 
 
 class _Config(TypedDict, total=False):
     k: Annotated[int, Field(strict=True, ge=0, le=1000)]
-    rerank_weights: dict[str, _Number] | None
-    folder_mode: _Text | None
-    judge_temperature: _Number | None
-    judge_model: _Text | None
-    judge_prompt_version: _Text | None
-    eval_set_commit_hash: _Text | None
+    rerank_weights: dict[str, StrictFloat] | None
+    folder_mode: StrictStr | None
+    judge_temperature: StrictFloat | None
+    judge_model: StrictStr | None
+    judge_prompt_version: StrictStr | None
+    eval_set_commit_hash: StrictStr | None
 
 
 class _TokenStats(TypedDict):
-    min: _Number
-    max: _Number
-    mean: _Number
-    p95: _Number
+    min: StrictFloat
+    max: StrictFloat
+    mean: StrictFloat
+    p95: StrictFloat
 
 
 class _Coverage(TypedDict, total=False):
-    docs_processed: _Count
-    docs_with_0_chunks: _Count
-    chunks_attempted: _Count
-    chunks_embedded: _Count
-    chunks_skipped: _Count
-    chunks_skipped_reasons: dict[str, _Count] | None
+    docs_processed: StrictInt
+    docs_with_0_chunks: StrictInt
+    chunks_attempted: StrictInt
+    chunks_embedded: StrictInt
+    chunks_skipped: StrictInt
+    chunks_skipped_reasons: dict[str, StrictInt] | None
     chunk_token_stats: _TokenStats | None
 
 
 class _Operational(TypedDict, total=False):
-    error_rate: _Number | None
-    timeout_rate: _Number | None
-    empty_response_rate: _Number | None
+    error_rate: StrictFloat | None
+    timeout_rate: StrictFloat | None
+    empty_response_rate: StrictFloat | None
     coverage_by_doc_type: dict[str, Any] | None
 
 
-class _RowRequired(TypedDict):
-    test_case_id: Annotated[str, Field(strict=True, min_length=1)]
-
-
-class _Row(_RowRequired, total=False):
-    question: _Text
-    answer: _Text | None
+class _Row(TypedDict, total=False):
+    test_case_id: Required[Annotated[str, Field(strict=True, min_length=1)]]
+    question: StrictStr
+    answer: StrictStr | None
     references: list[_Reference] | None
     retrieved_chunks: list[_Chunk] | None
     config: _Config | None
-    latency: dict[str, _Number | None] | None
+    latency: dict[str, StrictFloat | None] | None
     indexing_coverage: _Coverage | None
     retrieval_metrics: _Scores | None
     groundedness: _Verdict | None
@@ -109,24 +101,24 @@ class _Row(_RowRequired, total=False):
 
 
 class _Metrics(TypedDict, total=False):
-    run_id: _Text
+    run_id: StrictStr
     k: Annotated[int, Field(strict=True, ge=1, le=1000)]
-    timestamp: _Text
-    config_hash: _Text
-    eval_set_commit_hash: _Text | None
+    timestamp: StrictStr
+    config_hash: StrictStr
+    eval_set_commit_hash: StrictStr | None
     aggregate_metrics: dict[str, Any]
 
 
 ROW: TypeAdapter[Any] = TypeAdapter(_Row)
 CONFIG: TypeAdapter[Any] = TypeAdapter(_Config)
 METRICS: TypeAdapter[Any] = TypeAdapter(_Metrics)
-AGGREGATE: TypeAdapter[Any] = TypeAdapter(_Number | None)
+AGGREGATE: TypeAdapter[Any] = TypeAdapter(StrictFloat | None)
 NESTED: dict[str, TypeAdapter[Any]] = {
     "operational_metrics": TypeAdapter(_Operational | None),
-    "latency": TypeAdapter(dict[str, _Number | None] | None),
+    "latency": TypeAdapter(dict[str, StrictFloat | None] | None),
     "indexing_coverage": TypeAdapter(_Coverage | None),
-    "cost": TypeAdapter(dict[str, _Number | None] | None),
-    "judge_reliability": TypeAdapter(dict[str, _Number | None] | None),
+    "cost": TypeAdapter(dict[str, StrictFloat | None] | None),
+    "judge_reliability": TypeAdapter(dict[str, StrictFloat | None] | None),
 }
 """The aggregates that are objects."""
 NUMBERS = (

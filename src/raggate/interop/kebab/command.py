@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.errors import CannotTell
-from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
+from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange, choice
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
 from raggate.text.numbers import fixed, written
@@ -40,19 +40,17 @@ _STRICT_CITATIONS = click.option(
     metavar="DB",
     help="Count a citation only when its path is one of the documents in this SQLite file.",
 )
-_REFUSALS = click.option(
+_REFUSALS = choice(
     "--refusals",
-    type=click.Choice(["unlabelled", "declared"]),
-    default="unlabelled",
-    show_default=True,
+    "unlabelled",
+    "declared",
     help="Which queries should be refused: those without expected_doc_ids, or those that say `answerable: false`.",
 )
 
-_GROUNDEDNESS = click.option(
+_GROUNDEDNESS = choice(
     "--groundedness",
-    type=click.Choice(["code", "spec"]),
-    default="code",
-    show_default=True,
+    "code",
+    "spec",
     help="Whose answers count: all that can be judged, as in kebab's code, or without what should be refused, as in "
     "its specification.",
 )
@@ -102,19 +100,14 @@ def aggregate(
 @click.argument("source_b", metavar="B")
 @_GOLDEN
 @click.option("--strict-chunker-version", "strict", is_flag=True, help="Refuse runs of different chunkers.")
-@click.option(
+@choice(
     "--fallback",
-    type=click.Choice(["auto", "doc"]),
-    default="auto",
-    show_default=True,
+    "auto",
+    "doc",
     help="How to match when chunkers differ: by spans where both runs carry them, or by document as kebab does.",
 )
-@click.option(
-    "--kinds",
-    type=click.Choice(["code", "spec"]),
-    default="code",
-    show_default=True,
-    help="What is called a regression: as kebab's code does, or as its specification says.",
+@choice(
+    "--kinds", "code", "spec", help="What is called a regression: as kebab's code does, or as its specification says."
 )
 @click.option("--max-drop", type=FiniteRange(0, 1), help="Largest drop of a metric, absolute.  [default: 0.05]")
 @_STRICT_CITATIONS
@@ -223,12 +216,8 @@ def runs(*, database: Path, as_json: bool) -> None:
 @click.argument("source")
 @_GOLDEN
 @OUT
-@click.option(
-    "--unlabelled",
-    type=click.Choice(["refuse-to-guess", "refusal", "skip"]),
-    default="refuse-to-guess",
-    show_default=True,
-    help="What queries are that have no labels and do not say.",
+@choice(
+    "--unlabelled", "refuse-to-guess", "refusal", "skip", help="What queries are that have no labels and do not say."
 )
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
 @SUITE

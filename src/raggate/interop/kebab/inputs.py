@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
+from raggate.interop import run_lists
 from raggate.interop.kebab import export
 from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab import run as kebab_run
@@ -141,12 +142,7 @@ def rows_of(run: Run, mode: str | None) -> tuple[dict[str, Any], ...]:
     Raises:
         UsageError: when the run has several modes and none is named, or not the one that is.
     """
-    modes = list(dict.fromkeys(item.result.mode for item in run.results))
-    if mode is None and len(modes) == 1:
-        mode = modes[0]
-    if mode not in modes:
-        raise UsageError(f"--mode: the run has the modes {', '.join(modes) or 'none'}", hint="Choose one of them.")
-    return export.to_rows(run, mode)
+    return export.to_rows(run, run_lists.only_mode(run, mode))
 
 
 def _split(source: str) -> tuple[Path, str]:

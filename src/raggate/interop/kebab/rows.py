@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Required
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictBool, StrictFloat, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.errors import UsageError
@@ -19,76 +19,61 @@ from raggate.text.quote import quoted
 
 MAX_BYTES = 512 << 20
 
-_Text = Annotated[str, Field(strict=True)]
-_Flag = Annotated[bool, Field(strict=True)]
 _Count = Annotated[int, Field(strict=True, ge=0)]
 _Rank = Annotated[int, Field(strict=True, ge=1)]
-_Number = Annotated[float, Field(strict=True)]
 
 
 class _Citation(TypedDict, total=False):
-    path: _Text
-    kind: _Text
+    path: StrictStr
+    kind: StrictStr
 
 
-class _PathRequired(TypedDict):
-    path: _Text
+class _CitedPath(TypedDict, total=False):
+    path: Required[StrictStr]
+    section: StrictStr | None
 
 
-class _CitedPath(_PathRequired, total=False):
-    section: _Text | None
-
-
-class _CitedRequired(TypedDict):
+class _Cited(TypedDict):
     citation: _CitedPath
 
 
-class _AnswerRequired(TypedDict):
-    answer: _Text
-    grounded: _Flag
-    citations: list[_CitedRequired]
-
-
-class _Answer(_AnswerRequired, total=False):
-    refusal_reason: _Text | None
+class _Answer(TypedDict, total=False):
+    answer: Required[StrictStr]
+    grounded: Required[StrictBool]
+    citations: Required[list[_Cited]]
+    refusal_reason: StrictStr | None
 
 
 class _Retrieval(TypedDict, total=False):
-    method: _Text
-    fusion_score: _Number | None
-    lexical_score: _Number | None
-    vector_score: _Number | None
+    method: StrictStr
+    fusion_score: StrictFloat | None
+    lexical_score: StrictFloat | None
+    vector_score: StrictFloat | None
 
 
-class _HitRequired(TypedDict):
-    rank: _Rank
-    chunk_id: _Text
-    doc_id: _Text
-
-
-class _Hit(_HitRequired, total=False):
-    doc_path: _Text
-    heading_path: list[_Text]
-    snippet: _Text
+class _Hit(TypedDict, total=False):
+    rank: Required[_Rank]
+    chunk_id: Required[StrictStr]
+    doc_id: Required[StrictStr]
+    doc_path: StrictStr
+    heading_path: list[StrictStr]
+    snippet: StrictStr
     citation: _Citation | None
     retrieval: _Retrieval | None
-    index_version: _Text | None
-    chunker_version: _Text | None
-    score_kind: _Text | None
-    stale: _Flag | None
+    index_version: StrictStr | None
+    chunker_version: StrictStr | None
+    score_kind: StrictStr | None
+    stale: StrictBool | None
 
 
-class _RowRequired(TypedDict):
-    query_id: Annotated[str, Field(strict=True, min_length=1)]
-    hits_top_k: list[_Hit]
-
-
-class _Row(_RowRequired, total=False):
-    query: _Text
-    mode: _Text
+class _Row(TypedDict, total=False):
+    query_id: Required[Annotated[str, Field(strict=True, min_length=1)]]
+    hits_top_k: Required[list[_Hit]]
+    query: StrictStr
+    mode: StrictStr
     answer: _Answer | None
     elapsed_ms: _Count
-    error: _Text | None
+    error: StrictStr | None
 
 
 _ROW: TypeAdapter[Any] = TypeAdapter(_Row)

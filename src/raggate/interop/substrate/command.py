@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.errors import UsageError
-from raggate.interop.options import FiniteRange
+from raggate.interop.options import FiniteRange, choice
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 from raggate.text.files import write_file
@@ -44,25 +44,13 @@ def substrate() -> None:
 @click.argument("results", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print a metrics file in place of a table.")
 @click.option("--out", type=_FILE, help="Write the metrics file here.")
-@click.option(
-    "--shape",
-    type=click.Choice(["seed", "by_mode", "bare"]),
-    default="seed",
-    show_default=True,
-    help="The shape of the metrics file.",
-)
+@choice("--shape", "seed", "by_mode", "bare", help="The shape of the metrics file.")
 @click.option(
     "--exact",
     is_flag=True,
     help="The numbers of their own code for that shape: the skill's scripts (by_mode), the catalog's harness (bare).",
 )
-@click.option(
-    "--heading",
-    type=click.Choice(["seed", "build_metrics", "heading_bias"]),
-    default="seed",
-    show_default=True,
-    help="What heading_dominance_rate means.",
-)
+@choice("--heading", "seed", "build_metrics", "heading_bias", help="What heading_dominance_rate means.")
 @click.option(
     "--corpus", type=_FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
 )
@@ -211,13 +199,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
 
 @substrate.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
-@click.option(
-    "--form",
-    type=click.Choice(["seed", "scripts"]),
-    default="seed",
-    show_default=True,
-    help="As their document specifies it, or as their scripts write it.",
-)
+@choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
 @click.option("--out", type=_FILE, help="Write it here.")
 def trace(directory: Path, form: Form, out: Path | None) -> None:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Required
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.config.retrieval_modes import mode_name
@@ -22,7 +22,6 @@ from raggate.interop.substrate.files import read_json, read_lines
 from raggate.text.jsonio import write_atomic
 from raggate.text.quote import quoted
 
-DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 DEFAULT_DIFFICULTY = "medium"
 VERSION = "1.0"
 
@@ -30,35 +29,29 @@ _Text = Annotated[str, Field(strict=True, pattern=r"\S")]
 _Grade = Annotated[int, Field(strict=True, ge=0, le=100)]
 
 
-class _Required(TypedDict):
-    query: _Text
-    expected_docs: list[_Text]
-
-
-class _Query(_Required, total=False):
+class _Query(TypedDict, total=False):
+    query: Required[_Text]
+    expected_docs: Required[list[_Text]]
     id: _Text | None
     difficulty: _Text | None
     retriever_types: list[_Text] | None
     relevance: dict[str, _Grade] | None
-    notes: Annotated[str, Field(strict=True)] | None
-    intent: Annotated[str, Field(strict=True)] | None
-    scenario: Annotated[str, Field(strict=True)] | None
+    notes: StrictStr | None
+    intent: StrictStr | None
+    scenario: StrictStr | None
 
 
-class _DocumentRequired(TypedDict):
-    doc_id: _Text
-
-
-class _Document(_DocumentRequired, total=False):
-    title: Annotated[str, Field(strict=True)] | None
-    body: Annotated[str, Field(strict=True)] | None
+class _Document(TypedDict, total=False):
+    doc_id: Required[_Text]
+    title: StrictStr | None
+    body: StrictStr | None
     frontmatter: dict[str, Any] | None
 
 
 _QUERY: TypeAdapter[Any] = TypeAdapter(_Query)
 _DOCUMENT: TypeAdapter[Any] = TypeAdapter(_Document)
 _LIST: TypeAdapter[Any] = TypeAdapter(list[dict[str, Any]])
-_KNOWN = tuple(_Query.__annotations__) + tuple(_Required.__annotations__)
+_KNOWN = tuple(_Query.__annotations__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,13 @@ write, bit for bit. Queries and rows are JSON objects as in its files, already c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from typing import Any, Literal
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.interop.substrate import headings
+from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY
 from raggate.models.scorecard import OVERALL
 
 Row = Mapping[str, Any]
@@ -22,7 +23,6 @@ Table = dict[str, dict[str, dict[str, float | None]]]
 HeadingRule = Literal["seed", "build_metrics", "heading_bias"]
 
 DIFFICULTIES = ("easy", "medium", "hard", "fusion")
-DEFAULT_DIFFICULTY = "medium"
 _ROUNDED = 6
 
 
@@ -59,6 +59,9 @@ class RankedQuery:
     results: Sequence[Row]
 
 
+_Scored = tuple[RankedQuery, dict[str, float | None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
     """Queries and rows put together by (query, mode).
@@ -90,7 +93,7 @@ def join(queries: Sequence[Row], rows: Sequence[Row], *, all_modes: bool = False
     asked, missing, used = [], [], set()
     for mode in modes:
         for query in queries:
-            if not all_modes and not _is_for(query, mode):
+            if not all_modes and not asked_in(query.get("retriever_types"), mode):
                 continue
             key = (query["query"], mode)
             used.add(key)
@@ -121,16 +124,12 @@ def score(asked: Sequence[RankedQuery], definitions: Definitions | None = None) 
     """
     chosen = definitions or Definitions()
     fields = headings.Fields.of(_lists(asked))
-    values = [_values(item, chosen, fields) for item in asked]
-    by_mode: dict[str, list[int]] = {}
-    for position, item in enumerate(asked):
-        by_mode.setdefault(item.mode, []).append(position)
+    by_mode: dict[str, list[_Scored]] = {}
+    for item in asked:
+        by_mode.setdefault(item.mode, []).append((item, _values(item, chosen, fields)))
     return {
-        mode: {
-            name: _bucket(members, asked, values, chosen)
-            for name, members in [*_by_difficulty(asked, positions), (OVERALL, positions)]
-        }
-        for mode, positions in by_mode.items()
+        mode: {name: _bucket(members, chosen) for name, members in [*_by_difficulty(scored), (OVERALL, scored)]}
+        for mode, scored in by_mode.items()
     }
 
 
@@ -201,7 +200,7 @@ def build_metrics(asked: Sequence[RankedQuery], k: int = 10, heading_threshold: 
     """Give what `build_metrics.py enrich` adds, to 6 decimals: nDCG with repeated gains, and heading dominance."""
     table: Table = {}
     for mode, difficulty, members in _groups(asked):
-        binary = [RankedQuery(**{**_fields(item), "grades": dict.fromkeys(item.grades, 1)}) for item in members]
+        binary = [replace(item, grades=dict.fromkeys(item.grades, 1)) for item in members]
         average = sum(ndcg(item, k, deduplicated=False) for item in binary) / len(members)
         dominance = headings.dominance_of_results(_lists(members), mode, k, heading_threshold)
         table.setdefault(mode, {})[difficulty] = {
@@ -249,10 +248,6 @@ def stem(doc_id: str) -> str:
     return doc_id.removesuffix(".md")
 
 
-def _is_for(query: Row, mode: str) -> bool:
-    return asked_in(query.get("retriever_types"), mode)
-
-
 def _ranked_query(labels: Row, mode: str, results: Sequence[Row]) -> RankedQuery:
     graded = {stem(doc_id): grade for doc_id, grade in (labels.get("relevance") or {}).items() if grade > 0}
     return RankedQuery(
@@ -280,16 +275,10 @@ def _values(item: RankedQuery, chosen: Definitions, fields: headings.Fields) -> 
     return values
 
 
-def _bucket(
-    members: Sequence[int],
-    items: Sequence[RankedQuery],
-    values: Sequence[Mapping[str, float | None]],
-    chosen: Definitions,
-) -> dict[str, float | None]:
-    """Average the queries at these positions."""
-    bucket = {name: _mean(values[position][name] for position in members) for name in values[members[0]]}
+def _bucket(members: Sequence[_Scored], chosen: Definitions) -> dict[str, float | None]:
+    bucket = {name: _mean(values[name] for _, values in members) for name in members[0][1]}
     if chosen.heading == "build_metrics":
-        queries = [items[position] for position in members]
+        queries = [item for item, _ in members]
         rate = headings.dominance_of_results(_lists(queries), queries[0].mode, chosen.k, chosen.heading_threshold)
         bucket["heading_dominance_rate"] = rate
     return {**bucket, "count": len(members)}
@@ -312,10 +301,6 @@ def _lists(items: Sequence[RankedQuery]) -> list[Sequence[Row]]:
     return [item.results for item in items]
 
 
-def _fields(item: RankedQuery) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in RankedQuery.__dataclass_fields__}
-
-
 def _groups(asked: Sequence[RankedQuery]) -> list[tuple[str, str, list[RankedQuery]]]:
     """Group by mode and difficulty in the order of their first appearance."""
     groups: dict[tuple[str, str], list[RankedQuery]] = {}
@@ -324,9 +309,8 @@ def _groups(asked: Sequence[RankedQuery]) -> list[tuple[str, str, list[RankedQue
     return [(*key, members) for key, members in groups.items()]
 
 
-def _by_difficulty(asked: Sequence[RankedQuery], positions: Sequence[int]) -> list[tuple[str, list[int]]]:
-    groups: dict[str, list[int]] = {}
-    for position in positions:
-        groups.setdefault(asked[position].difficulty, []).append(position)
-    standard = [name for name in DIFFICULTIES if name in groups]
-    return [(name, groups[name]) for name in [*standard, *(name for name in groups if name not in DIFFICULTIES)]]
+def _by_difficulty(scored: Sequence[_Scored]) -> list[tuple[str, list[_Scored]]]:
+    groups: dict[str, list[_Scored]] = {}
+    for pair in scored:
+        groups.setdefault(pair[0].difficulty, []).append(pair)
+    return [(name, groups[name]) for name in dict.fromkeys((*DIFFICULTIES, *groups)) if name in groups]

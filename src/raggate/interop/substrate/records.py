@@ -10,9 +10,9 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import StrictBool, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.interop.json_shapes import check
@@ -24,43 +24,39 @@ _MAX_NAME = 255
 _READABLE = 80
 """Characters of the key that a file name shows, before the hash of the whole."""
 
-_Text = Annotated[str, Field(strict=True)]
-_Flag = Annotated[bool, Field(strict=True)]
-_Whole = Annotated[int, Field(strict=True)]
-
 
 class _Git(TypedDict):
-    commit: _Text
-    branch: _Text
-    dirty: _Flag
+    commit: StrictStr
+    branch: StrictStr
+    dirty: StrictBool
 
 
 class _Corpus(TypedDict):
-    path: _Text
-    hash: _Text
+    path: StrictStr
+    hash: StrictStr
 
 
 class _Queries(TypedDict):
-    path: _Text
-    version: _Text
+    path: StrictStr
+    version: StrictStr
 
 
 class _Rag(TypedDict):
-    chunk_size: _Whole
-    chunk_overlap: _Whole
-    rrf_k: _Whole
-    rerank_enabled: _Flag
-    expansion_enabled: _Flag
+    chunk_size: StrictInt
+    chunk_overlap: StrictInt
+    rrf_k: StrictInt
+    rerank_enabled: StrictBool
+    expansion_enabled: StrictBool
 
 
 class _Settings(TypedDict):
-    embedding_model: _Text
-    fts_impl: _Text
+    embedding_model: StrictStr
+    fts_impl: StrictStr
     rag_v2: _Rag
 
 
 class _Record(TypedDict):
-    run_id: _Text
+    run_id: StrictStr
     git: _Git
     corpus: _Corpus
     queries: _Queries

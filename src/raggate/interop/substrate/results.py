@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Required
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictBool, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.config.imported import ImportedConfig
@@ -23,6 +23,7 @@ from raggate.errors import UsageError
 from raggate.interop.json_shapes import check
 from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
+from raggate.interop.substrate.metrics import stem
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
 from raggate.scoring.score import label
@@ -34,32 +35,25 @@ Row = Mapping[str, Any]
 STORED_TEXT = 200
 """Characters of a body that are written."""
 
-_Text = Annotated[str, Field(strict=True)]
 _Name = Annotated[str, Field(strict=True, pattern=r"\S")]
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _Rank = Annotated[int, Field(strict=True, ge=1)]
 
 
-class _EntryRequired(TypedDict):
-    rank: _Rank
-    doc_id: _Name
-
-
-class _Entry(_EntryRequired, total=False):
+class _Entry(TypedDict, total=False):
+    rank: Required[_Rank]
+    doc_id: Required[_Name]
     score: _Number | None
     scores: dict[str, _Number] | None
-    node_id: _Text | None
-    heading_only: Annotated[bool, Field(strict=True)] | None
-    body_text: _Text | None
+    node_id: StrictStr | None
+    heading_only: StrictBool | None
+    body_text: StrictStr | None
 
 
-class _RowRequired(TypedDict):
-    query: _Name
-    mode: _Name
-
-
-class _Row(_RowRequired, total=False):
-    difficulty: _Text | None
+class _Row(TypedDict, total=False):
+    query: Required[_Name]
+    mode: Required[_Name]
+    difficulty: StrictStr | None
     expected_docs: list[_Name] | None
     results: list[_Entry] | None
 
@@ -138,7 +132,7 @@ def with_texts(rows: Sequence[Row], golden: Golden, corpus: Mapping[str, Documen
     """
     run = to_run(rows, golden, corpus=corpus)
     labelled = {(item.case.question, item.result.mode): item for item in run.results}
-    stems = {_stem(doc_id) for doc_id in corpus}
+    stems = {stem(doc_id) for doc_id in corpus}
     result = []
     for row in rows:
         item = labelled.get((row["query"], row["mode"]))
@@ -147,7 +141,7 @@ def with_texts(rows: Sequence[Row], golden: Golden, corpus: Mapping[str, Documen
             result.append(row)
             continue
         entries = [
-            {**_texts(chunk, heading_only=flag), **entry} if _stem(entry["doc_id"]) in stems else entry
+            {**_texts(chunk, heading_only=flag), **entry} if stem(entry["doc_id"]) in stems else entry
             for chunk, flag, entry in zip(response.chunks, item.labels.heading_only, row["results"], strict=True)
         ]
         result.append({**row, "results": entries})
@@ -196,8 +190,9 @@ def to_run(
 def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Document]) -> LabelledResult:
     failure = Failure(kind="aborted", message="no row in results.jsonl") if row is None else None
     entries: Sequence[Row] = row["results"] if row else ()
-    expected = {_stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *_documents(case))}
-    stems = {_stem(doc_id): document for doc_id, document in corpus.items()}
+    documents = (name for support in case.gold_supports if (name := support.doc_id or support.rel_path))
+    expected = {stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *documents)}
+    stems = {stem(doc_id): document for doc_id, document in corpus.items()}
     chunks = tuple(_chunk(entry, expected, stems) for entry in entries)
     response = None if failure else Response(chunks=chunks)
     result = Result(case_id=case.id, mode=mode, response=response, failure=failure, retries=0, elapsed_ms=0.0)
@@ -209,14 +204,10 @@ def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Docum
     return replace(item, labels=replace(item.labels, heading_only=flags))
 
 
-def _documents(case: Case) -> tuple[str, ...]:
-    return tuple(name for support in case.gold_supports if (name := support.doc_id or support.rel_path))
-
-
 def _chunk(entry: Row, expected: Mapping[str, str], corpus: Mapping[str, Document]) -> Chunk:
-    stem = _stem(entry["doc_id"])
-    doc_id = expected.get(stem, entry["doc_id"])
-    document = corpus.get(stem)
+    name = stem(entry["doc_id"])
+    doc_id = expected.get(name, entry["doc_id"])
+    document = corpus.get(name)
     scores = entry.get("scores") or {}
     body = entry.get("body_text")
     return Chunk(
@@ -272,7 +263,3 @@ def _body(chunk: Chunk) -> str:
     first, _, rest = chunk.text.lstrip().partition("\n")
     titles = elements(chunk.heading_path)
     return rest if titles and fold(first).lstrip("# ") == titles[-1] else chunk.text
-
-
-def _stem(doc_id: str) -> str:
-    return doc_id.removesuffix(".md")

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.config.retrieval_modes import mode_name
@@ -34,22 +34,19 @@ _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 _Rank = Annotated[int, Field(strict=True, ge=1)]
 
 
-class _Required(TypedDict):
-    query: _Name
-    mode: _Name
-    rank: _Rank
-    doc_id: _Name
-
-
-class _Line(_Required, total=False):
-    node_id: Annotated[str, Field(strict=True)] | None
+class _Line(TypedDict, total=False):
+    query: Required[_Name]
+    mode: Required[_Name]
+    rank: Required[_Rank]
+    doc_id: Required[_Name]
+    node_id: StrictStr | None
     score_final: _Number | None
     score_components: dict[str, _Number] | None
     source_channel_ranks: dict[str, _Number | None] | None
 
 
 _LINE: TypeAdapter[Any] = TypeAdapter(_Line)
-_KEYS = frozenset((*_Line.__annotations__, *_Required.__annotations__))
+_KEYS = frozenset(_Line.__annotations__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
