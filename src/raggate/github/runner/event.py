@@ -123,19 +123,26 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         raise UsageError(
             f"not in the environment: {', '.join(missing)}", hint="A runner of GitHub Actions sets these variables."
         )
-    name = _matched(environment["GITHUB_EVENT_NAME"], _NAME, "GITHUB_EVENT_NAME", "the name of an event")
+    variables = _Part(environment)
+    name = variables.matched("GITHUB_EVENT_NAME", _NAME, "the name of an event")
     privileged = name == "pull_request_target"
     if privileged and not allow_pull_request_target:
         raise _refusal()
     if privileged or name in _REVIEWS:
         name = "pull_request"
     payload = _payload(Path(environment["GITHUB_EVENT_PATH"]))
-    known = {
+    known: dict[str, Any] = {
         "name": name,
         "privileged": privileged,
-        **_run(environment),
+        "repository": variables.matched("GITHUB_REPOSITORY", _REPOSITORY, "owner/name"),
+        "run_id": int(variables.matched("GITHUB_RUN_ID", _COUNT, "a number from 1")),
+        "attempt": int(variables.matched("GITHUB_RUN_ATTEMPT", _COUNT, "a number from 1")),
+        "server_url": variables.url("GITHUB_SERVER_URL"),
+        "api_url": variables.url("GITHUB_API_URL"),
+        "graphql_url": variables.url("GITHUB_GRAPHQL_URL"),
+        "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR") or environment.get("GITHUB_ACTOR", ""),
         "default_branch": payload.part("repository", optional=True).text("default_branch"),
-        "head": _matched(environment["GITHUB_SHA"], _SHA, "GITHUB_SHA", "the hash of a commit").lower(),
+        "head": variables.commit("GITHUB_SHA"),
         "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
     }
     extra = {
@@ -145,19 +152,6 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         "workflow_dispatch": _dispatch,
     }.get(name)
     return Event(**(known | (extra(payload) if extra else {})))
-
-
-def _run(environment: Mapping[str, str]) -> dict[str, Any]:
-    graphql_url = environment.get("GITHUB_GRAPHQL_URL", "")
-    return {
-        "repository": _matched(environment["GITHUB_REPOSITORY"], _REPOSITORY, "GITHUB_REPOSITORY", "owner/name"),
-        "run_id": int(_matched(environment["GITHUB_RUN_ID"], _COUNT, "GITHUB_RUN_ID", "a number from 1")),
-        "attempt": int(_matched(environment["GITHUB_RUN_ATTEMPT"], _COUNT, "GITHUB_RUN_ATTEMPT", "a number from 1")),
-        "server_url": _url(environment["GITHUB_SERVER_URL"], "GITHUB_SERVER_URL"),
-        "api_url": _url(environment["GITHUB_API_URL"], "GITHUB_API_URL"),
-        "graphql_url": _url(graphql_url, "GITHUB_GRAPHQL_URL") if graphql_url else "",
-        "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR") or environment.get("GITHUB_ACTOR", ""),
-    }
 
 
 def _pull_request(payload: _Part) -> dict[str, Any]:
@@ -208,9 +202,9 @@ def _dispatch(payload: _Part) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An object of the event file and the keys that lead to it. What is null is as good as missing."""
+    """The variables, or an object of the event file and the keys that lead to it. Null is as good as missing."""
 
-    values: dict[str, Any]
+    values: Mapping[str, Any]
     keys: tuple[str, ...] = ()
 
     def where(self, key: str) -> str:
@@ -244,7 +238,17 @@ class _Part:
         return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
-        return _matched(self.values.get(key), pattern, self.where(key), expected)
+        value = self.values.get(key)
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise _wrong(self.where(key), expected, value)
+        return value
+
+    def url(self, key: str) -> str:
+        """Give a URL without a slash at its end; empty for none."""
+        text = self.values.get(key) or ""
+        if text and not _is_url(text):
+            raise _wrong(self.where(key), "a URL with http or https", text)
+        return text.rstrip("/")
 
     def commit(self, key: str) -> str:
         return self.matched(key, _SHA, "the hash of a commit").lower()
@@ -284,21 +288,14 @@ def _payload(path: Path) -> _Part:
     return _Part(values)
 
 
-def _matched(value: object, pattern: re.Pattern[str], where: str, expected: str) -> str:
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise _wrong(where, expected, value)
-    return value
-
-
-def _url(text: str, where: str) -> str:
+def _is_url(text: str) -> bool:
+    if re.search(r"[@?#\s\x00-\x20]", text) or not text.isascii():
+        return False
     try:
         url = urlsplit(text)
-        good = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+        return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
     except ValueError:
-        good = False
-    if not good or "@" in text or "?" in text or "#" in text or not text.isascii() or re.search(r"[\s\x00-\x20]", text):
-        raise _wrong(where, "a URL with http or https", text)
-    return text.rstrip("/")
+        return False
 
 
 def _wrong(where: str, expected: str, value: object) -> UsageError:
