@@ -28,7 +28,7 @@ from raggate.gate.invariants import check_answers, comparable
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Delta, Finding, GoldenChanges
+from raggate.models.comparison import Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.golden import Case
 from raggate.models.provenance import Provenance
 from raggate.models.run import Chunk, LabelledResult, Run
@@ -319,7 +319,11 @@ def previewed() -> Review:
         ),
         loosened=("gate.metrics.hit_at_5", "invariants.scores_ordered"),
         golden=GoldenChanges(added=("q50", "q51", "q52"), removed=("q03",), relabelled=("q05",), released=("q07",)),
-        vault=("added work/new.md", "changed work/n00.md", "removed work/old.md"),
+        vault=(
+            NoteChange("added", "work/new.md"),
+            NoteChange("changed", "work/n00.md"),
+            NoteChange("removed", "work/old.md"),
+        ),
         baseline="replaced",
         values=(("hit_at_5", 0.96, 0.9286), ("mrr_at_10", 0.9423, 0.9048)),
         rows=rows,
@@ -348,7 +352,7 @@ def hostile_everywhere() -> Review:
         settings=((HOSTILE, HOSTILE, HOSTILE), ("gate.tolerance", HOSTILE, "9")),
         loosened=(HOSTILE,),
         golden=GoldenChanges(added=(HOSTILE,), removed=(HOSTILE,), released=(HOSTILE,)),
-        vault=(HOSTILE, f"added {HOSTILE}"),
+        vault=(NoteChange("removed", HOSTILE), NoteChange("added", HOSTILE)),
         baseline="replaced",
         values=((HOSTILE, 0.5, None),),
         rows=(replace(passing().comparison.deltas[0], mode=HOSTILE, metric=HOSTILE),),
@@ -390,7 +394,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
             else None,
             flips=several,
             golden=GoldenChanges(added=(text,) * 40, removed=(text,)),
-            vault_changes=(text, f"added {text}"),
+            vault_changes=(NoteChange("removed", text), NoteChange("added", text)),
             scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
             config_changes=((text, text, text),) * 5,
         ),
@@ -411,7 +415,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
                 settings=((text, text, text),),
                 loosened=(text,),
                 golden=GoldenChanges(released=(text,)),
-                vault=(text,),
+                vault=(NoteChange("changed", text),),
                 baseline="replaced",
                 values=((text, 0.5, None),),
                 problems=(text,),

@@ -427,7 +427,7 @@ def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
     assert told.review is not None
     assert told.review.context.preview is not None
     expected = ("added work/Notes/new.md", "changed work/Notes/ledger.md", "removed work/Notes/gateway.md")
-    assert told.review.context.preview.vault == expected
+    assert tuple(map(str, told.review.context.preview.vault)) == expected
     assert told.review.context.preview.problems == told.review.context.preview.breaks == ()
 
 

@@ -13,7 +13,7 @@ from raggate.gate.other_systems import restate
 from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.case_hash import first_part
-from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, Scorecard, improvement
 
@@ -214,7 +214,7 @@ def _golden_changes(
     )
 
 
-def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
+def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[NoteChange, ...]:
     before = baseline.scorecard.fingerprint.get("notes")
     now = scorecard.fingerprint.get("notes")
     if not isinstance(before, dict) or not isinstance(now, dict):
@@ -222,11 +222,11 @@ def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
     return note_changes(before, now)
 
 
-def note_changes(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+def note_changes(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[NoteChange, ...]:
     """Name the notes that were added, removed and changed; both map `vault/rel_path` to a hash of the text."""
-    changes = [f"added {note}" for note in now if note not in before]
-    changes += [f"removed {note}" for note in before if note not in now]
-    changes += [f"changed {note}" for note in now if note in before and before[note] != now[note]]
+    changes = [NoteChange("added", note) for note in now if note not in before]
+    changes += [NoteChange("removed", note) for note in before if note not in now]
+    changes += [NoteChange("changed", note) for note in now if note in before and before[note] != now[note]]
     return tuple(sorted(changes))
 
 

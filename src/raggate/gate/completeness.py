@@ -48,7 +48,10 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     if removed and gate.on_removed_cases == "refuse":
         yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
     if comparison.vault_changes and gate.on_vault_change == "refuse":
-        yield Reason(code="vault-changed", message=f"the vault changed: {wording.some(comparison.vault_changes)}")
+        yield Reason(
+            code="vault-changed",
+            message=f"the vault changed: {wording.some([str(change) for change in comparison.vault_changes])}",
+        )
     if gate.on_removed_cases == "refuse":
         for message in fewer_cases(comparison):
             yield Reason(code="fewer-cases", message=message)
@@ -108,7 +111,7 @@ def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Rea
 def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     yield from smaller_index(comparison, same_chunker=False)
     if comparison.vault_changes and gate.on_vault_change == "warn":
-        changes = comparison.vault_changes
+        changes = [str(change) for change in comparison.vault_changes]
         differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
         yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
 

@@ -6,9 +6,11 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from raggate.gate.compare import note_changes
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.git_objects import Objects
 from raggate.inputs.git_objects import find
+from raggate.models.comparison import NoteChange
 
 _SKIPPED = ".obsidian"
 
@@ -21,8 +23,8 @@ class Vaults:
     directories: Mapping[str, str]
 
 
-def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tuple[str, ...]:
-    """Name the notes that were added, removed and changed, as `added work/a.md`, sorted.
+def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tuple[NoteChange, ...]:
+    """Name the notes that were added, removed and changed, sorted.
 
     Args:
         github: the API, with a token that may read contents.
@@ -36,10 +38,7 @@ def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tup
     """
     objects = Objects(github, repository)
     old, new = (_notes(objects, vaults) for vaults in (before, now))
-    changes = [f"added {note}" for note in new.keys() - old.keys()]
-    changes += [f"removed {note}" for note in old.keys() - new.keys()]
-    changes += [f"changed {note}" for note in new.keys() & old.keys() if new[note] != old[note]]
-    return tuple(sorted(changes))
+    return note_changes(old, new)
 
 
 def _notes(objects: Objects, vaults: Vaults) -> dict[str, str]:

@@ -127,6 +127,17 @@ class GoldenChanges:
     released: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class NoteChange:
+    """A note, as `vault/rel_path`, that differs between two states of the vaults. As text it is `added work/a.md`."""
+
+    kind: Literal["added", "changed", "removed"]
+    note: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.note}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first."""
@@ -153,7 +164,7 @@ class Comparison:
     deltas: tuple[Delta, ...] = ()
     flips: tuple[Flip, ...] = ()
     golden: GoldenChanges = GoldenChanges()
-    vault_changes: tuple[str, ...] = ()
+    vault_changes: tuple[NoteChange, ...] = ()
     config_changes: tuple[tuple[str, str, str], ...] = ()
     compared: int = 0
     incomparable: tuple[str, ...] = ()

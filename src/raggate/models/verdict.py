@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges
+from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.waiver import WaiverStatus
@@ -90,7 +90,7 @@ class Preview:
     Attributes:
         settings: configuration key, value that counted, value in the change. `loosened`: those that let more through.
         golden: how the change's golden set differs from the one that counted.
-        vault: notes it adds, removes and changes, as `added work/a.md`.
+        vault: notes it adds, removes and changes, sorted.
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
@@ -101,7 +101,7 @@ class Preview:
     settings: tuple[tuple[str, str, str], ...] = ()
     loosened: tuple[str, ...] = ()
     golden: GoldenChanges = field(default_factory=GoldenChanges)
-    vault: tuple[str, ...] = ()
+    vault: tuple[NoteChange, ...] = ()
     baseline: Literal["same", "added", "removed", "replaced"] = "same"
     values: tuple[tuple[str, float | None, float | None], ...] = ()
     rows: tuple[Delta, ...] = ()

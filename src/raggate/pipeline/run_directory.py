@@ -158,7 +158,12 @@ def write_context(directory: Path, context: ReportContext) -> None:
     preview = context.preview
     stored = {
         "places": context.source_lines,
-        "preview": preview and {**asdict(preview), "rows": [to_stored(delta) for delta in preview.rows]},
+        "preview": preview
+        and {
+            **asdict(preview),
+            "rows": [to_stored(delta) for delta in preview.rows],
+            "vault": [str(change) for change in preview.vault],
+        },
         "first_run": context.first_run,
         "waivers_settled": context.expired_waivers_resolved,
     }
@@ -187,12 +192,18 @@ def read_context(directory: Path) -> ReportContext:
 
 
 def _with_fields(context: JsonObject) -> JsonObject:
-    """Give a stored context whose rows have the names of the fields of a delta."""
+    """Give a stored context whose rows and notes have the names of the fields of a delta and a note's change."""
     preview = context.get("preview")
-    if not isinstance(preview, dict) or not isinstance(preview.get("rows"), list):
+    if not isinstance(preview, dict):
         return context
-    rows = [from_stored(row) if isinstance(row, dict) else row for row in preview["rows"]]
-    return {**context, "preview": {**preview, "rows": rows}}
+    rows, notes = preview.get("rows"), preview.get("vault")
+    if isinstance(rows, list):
+        rows = [from_stored(row) if isinstance(row, dict) else row for row in rows]
+        preview = {**preview, "rows": rows}
+    if isinstance(notes, list):
+        notes = [dict(zip(("kind", "note"), note.split(" ", 1), strict=False)) for note in map(str, notes)]
+        preview = {**preview, "vault": notes}
+    return {**context, "preview": preview}
 
 
 def _stored_config(run: Run) -> JsonObject:

@@ -226,7 +226,7 @@ def _cases(proposal: BaselineCandidate) -> Section:
         "no longer must-pass": golden.released,
     }
     lines = [f"- {len(names)} {kind}: {listed(names)}" for kind, names in kinds.items() if names]
-    notes = proposal.comparison.vault_changes
+    notes = [str(change) for change in proposal.comparison.vault_changes]
     lines += [f"- {len(notes)} notes of the vault differ: {listed(notes)}"] if notes else []
     settings = proposal.comparison.config_changes
     lines += [f"- {safe(key, limit=80)}: {inert(old)} → {inert(new)}" for key, old, new in settings[:SHOWN]]

@@ -37,7 +37,7 @@ def render(review: Review) -> str:
         "fallen": [_flip(flip) for flip in review.fallen],
         "promotion_needs_permission": [_line(line) for line in review.lowers],
         "golden_changes": asdict(comparison.golden),
-        "vault_changes": list(comparison.vault_changes),
+        "vault_changes": [str(change) for change in comparison.vault_changes],
         "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],
         "repeated": None if repeated is None else repeated.stored(),
         "invariants": [_finding(finding) for finding in review.findings],

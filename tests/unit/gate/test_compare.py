@@ -290,7 +290,7 @@ def test_vault_changes(before: Any, now: Any, changes: tuple[str, ...]) -> None:
     comparison = compared(
         replace(scores(1.0), fingerprint={"notes": before}), replace(scores(1.0), fingerprint={"notes": now})
     )
-    assert comparison.vault_changes == changes
+    assert tuple(map(str, comparison.vault_changes)) == changes
 
 
 def test_config_changes() -> None:

@@ -24,7 +24,7 @@ from builders import (
 from raggate.config.schema import Gate
 from raggate.gate import completeness
 from raggate.gate.row_status import classify_row
-from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue
 
@@ -107,7 +107,7 @@ def test_nothing_that_decides() -> None:
 def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, red: bool, warned: bool) -> None:
     """Cases that are gone and notes that changed keep from green, or are warnings, never both."""
     changed = make_comparison(
-        make_delta(0.8, 0.8), golden=GoldenChanges(removed=("q9",)), vault_changes=("changed work/a.md",)
+        make_delta(0.8, 0.8), golden=GoldenChanges(removed=("q9",)), vault_changes=(NoteChange("changed", "work/a.md"),)
     )
     codes = {"removed-cases", "vault-changed"}
     assert codes.issubset(incomplete(changed, gate)) is red

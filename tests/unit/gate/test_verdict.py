@@ -24,7 +24,7 @@ from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
 from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
-from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges
+from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.scorecard import OVERALL
 from raggate.reports.parts import formatting
 
@@ -299,9 +299,9 @@ SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
             [],
             id="as-many-cases-as-a-bare-baseline",
         ),
-        pytest.param(with_gated(vault_changes=("changed a.md",)), PLAIN, [], id="vault-changed"),
+        pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, [], id="vault-changed"),
         pytest.param(
-            with_gated(vault_changes=("changed a.md",)),
+            with_gated(vault_changes=(NoteChange("changed", "a.md"),)),
             Gate(on_vault_change="refuse"),
             ["vault-changed"],
             id="vault-change-refused",
@@ -415,9 +415,12 @@ def test_no_baseline_and_nothing_to_make_one_of() -> None:
             ["fewer-cases"],
             id="fewer-cases",
         ),
-        pytest.param(with_gated(vault_changes=("changed a.md",)), PLAIN, ["vault-changed"], id="vault"),
+        pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, ["vault-changed"], id="vault"),
         pytest.param(
-            with_gated(vault_changes=("changed a.md",)), Gate(on_vault_change="refuse"), [], id="vault-refused-instead"
+            with_gated(vault_changes=(NoteChange("changed", "a.md"),)),
+            Gate(on_vault_change="refuse"),
+            [],
+            id="vault-refused-instead",
         ),
         pytest.param(with_gated(slice_delta(n=11)), PLAIN, ["slice-worse"], id="slice"),
         pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), [], id="slice-fails-instead"),
@@ -482,7 +485,7 @@ def test_one_warning_a_slice() -> None:
             id="one-added",
         ),
         pytest.param(
-            with_gated(vault_changes=("changed a.md",)),
+            with_gated(vault_changes=(NoteChange("changed", "a.md"),)),
             (),
             "the vault is not the one of the baseline, 1 note differs: changed a.md",
             id="one-note",
@@ -563,7 +566,7 @@ FLIPS = (make_flip("q1"), make_flip("q2"), make_flip("q3", kind="fixed"))
     [
         pytest.param(with_gated(), PLAIN, "Nothing gated is worse than allowed, over 1 question.", id="pass"),
         pytest.param(
-            with_gated(compared=12, vault_changes=("changed a.md",)),
+            with_gated(compared=12, vault_changes=(NoteChange("changed", "a.md"),)),
             PLAIN,
             "Nothing gated is worse than allowed, over 12 questions, with 1 warning.",
             id="pass-with-warning",

@@ -28,6 +28,7 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, Score
 from raggate.errors import UsageError
 from raggate.inputs import golden
+from raggate.models.comparison import NoteChange
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, ReportContext, SourceLine
@@ -415,7 +416,7 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
     row = make_delta(regressed=2, improved=1, unpaired=3, full_run=make_metric(0.75, 12))
     context = ReportContext(
         source_lines={"q1": SourceLine(path="vault/a.md", line=7)},
-        preview=Preview(loosened=("gate.tolerance",), rows=(row,)),
+        preview=Preview(loosened=("gate.tolerance",), rows=(row,), vault=(NoteChange("added", "work/a b.md"),)),
         first_run=True,
         expired_waivers_resolved=True,
     )
@@ -424,7 +425,16 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
     assert stored.keys() == {"places", "preview", "first_run", "waivers_settled"}
     assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
     assert stored["preview"]["rows"][0]["whole"]["n"] == 12
+    assert stored["preview"]["vault"] == ["added work/a b.md"]
     assert run_directory.read_context(tmp_path) == context
+
+
+@pytest.mark.parametrize("notes", [["moved work/a.md"], ["added"], [None], [{"added": "work/a.md"}], {"a.md": "added"}])
+def test_hostile_note_changes(tmp_path: Path, notes: object) -> None:
+    """A stored preview whose notes are not told as added, changed or removed is a usage error that names the file."""
+    (tmp_path / run_directory.CONTEXT_FILE).write_text(json.dumps({"preview": {"vault": notes}}))
+    with pytest.raises(UsageError, match=f"{run_directory.CONTEXT_FILE}: .*vault"):
+        run_directory.read_context(tmp_path)
 
 
 def test_trusted_configuration(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from raggate.gate import baseline
 from raggate.gate.promote import Terms, proposal
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.case_hash import with_hash
-from raggate.models.comparison import Delta, GoldenChanges
+from raggate.models.comparison import Delta, GoldenChanges, NoteChange
 from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence, Provenance
 from raggate.models.publication import Links
@@ -148,7 +148,7 @@ def foreign(text: str) -> BaselineCandidate:
         scorecard=scorecard,
         flips=flips,
         golden=golden,
-        vault_changes=(text,),
+        vault_changes=(NoteChange("changed", text),),
         config_changes=((text, text, text),),
     )
     keys = ("reason", "promoted_by", "measured", "raggate_version", "previous")

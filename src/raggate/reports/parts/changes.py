@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raggate.models.comparison import Delta, GoldenChanges
+from raggate.models.comparison import Delta, GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import Section
@@ -61,15 +61,11 @@ def golden_lines(golden: GoldenChanges, *, most: int = SHOWN_NAMES) -> list[str]
     ]
 
 
-def note_lines(changes: Sequence[str], *, most: int = SHOWN_NAMES) -> list[str]:
-    """List notes by what happened to them; each change is `added work/a.md`."""
+def note_lines(changes: Sequence[NoteChange], *, most: int = SHOWN_NAMES) -> list[str]:
+    """List notes by what happened to them."""
     kinds: dict[str, list[str]] = {}
     for change in changes:
-        kind, _, note = change.partition(" ")
-        if kind in {"added", "removed", "changed"} and note:
-            kinds.setdefault(kind, []).append(note)
-        else:
-            kinds.setdefault("other", []).append(change)
+        kinds.setdefault(change.kind, []).append(change.note)
     return [f"- {kind} ({len(names)}): {listed(names, most=most)}" for kind, names in kinds.items()]
 
 
