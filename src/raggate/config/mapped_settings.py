@@ -79,21 +79,24 @@ def _url_path(text: str) -> str:
     return text
 
 
-def _json_template(value: Any, depth: int = 0) -> Any:
+def _json_template(value: Any) -> Any:
+    for leaf in _leaves(value):
+        if isinstance(leaf, str):
+            _check_template(leaf, PLACEHOLDERS)
+        elif leaf is not None and type(leaf) not in (bool, int, float):
+            # YAML has dates, which JSON does not
+            raise ValueError(f"expected what JSON has, found {leaf!r}; put it in quotes")
+    return value
+
+
+def _leaves(value: object, depth: int = 0) -> Iterator[object]:
     if depth > MAX_TEMPLATE_DEPTH:
         raise ValueError(f"expected at most {MAX_TEMPLATE_DEPTH} levels")
-    if isinstance(value, str):
-        _check_template(value, PLACEHOLDERS)
-    elif isinstance(value, list):
-        for item in value:
-            _json_template(item, depth + 1)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _json_template(item, depth + 1)
-    elif value is not None and type(value) not in (bool, int, float):
-        # YAML has dates, which JSON does not
-        raise ValueError(f"expected what JSON has, found {value!r}; put it in quotes")
-    return value
+    if isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item, depth + 1)
+    else:
+        yield value
 
 
 def _scalar(value: Any) -> Any:
@@ -187,7 +190,8 @@ class AskRequest(SettingsModel):
     def _asks(self) -> AskRequest:
         if self.method == "GET" and self.body is not None:
             raise ValueError("expected no 'body' with GET")
-        if "question" not in {name for text in _texts([self.path, self.query, self.body]) for name in names(text)}:
+        texts = [self.path, *self.query.values(), *(leaf for leaf in _leaves(self.body) if isinstance(leaf, str))]
+        if not any("question" in names(text) for text in texts):
             raise ValueError("expected {question} in 'path', 'query' or 'body'")
         return self
 
@@ -325,14 +329,3 @@ class Mapped(SettingsModel):
         if len({name.lower() for name in self.headers}) < len(self.headers):
             raise ValueError("headers: expected each name once, whatever its case")
         return self
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)

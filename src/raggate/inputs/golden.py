@@ -39,9 +39,7 @@ class _Row(BaseModel):
     @classmethod
     def _null_is_empty(cls, value: Any, info: Any) -> Any:
         # the sources write null, [] and nothing at all for the same thing
-        if value is None and info.field_name in _LISTS:
-            return []
-        return value
+        return [] if value is None and cls.model_fields[info.field_name].default == [] else value
 
 
 class _SupportRow(_Row):
@@ -77,22 +75,6 @@ class _CaseRow(_Row):
     must_contain: list[_Text] = []
     forbidden: list[_Text] = []
     lang: _Label | None = None
-
-
-_LISTS = frozenset(
-    (
-        "snippets",
-        "expected_key_facts",
-        "gold_supports",
-        "tags",
-        "vaults",
-        "folders",
-        "expected_doc_ids",
-        "expected_chunk_ids",
-        "must_contain",
-        "forbidden",
-    )
-)
 
 
 def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
@@ -295,32 +277,16 @@ def _explain(error: ValidationError) -> list[str]:
 
 def _to_case(row: _CaseRow, number: int) -> Case:
     groups = row.required_support_groups
+    same = row.model_dump(exclude={"gold_supports", "required_support_groups", "retriever_types"})
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in same.items()}
     case = Case(
-        id=row.id,
-        question=row.question,
-        answerable=row.answerable,
+        **fields,
         gold_supports=tuple(
             Support(**{**support.model_dump(), "rel_path": support.rel_path or "", "snippets": tuple(support.snippets)})
             for support in row.gold_supports
         ),
-        required_support_groups=None if groups is None else tuple(tuple(group) for group in groups),
-        recency_conflict_rule=row.recency_conflict_rule,
-        expected_key_facts=tuple(row.expected_key_facts),
-        tags=tuple(row.tags),
-        vaults=tuple(row.vaults),
-        folders=tuple(row.folders),
-        category=row.category,
-        difficulty=row.difficulty,
-        group=row.group,
+        required_support_groups=None if groups is None else tuple(map(tuple, groups)),
         modes=tuple(row.retriever_types or ()) or None,
-        must_pass=row.must_pass,
-        k=row.k,
-        detail=row.detail,
-        expected_doc_ids=tuple(row.expected_doc_ids),
-        expected_chunk_ids=tuple(row.expected_chunk_ids),
-        must_contain=tuple(row.must_contain),
-        forbidden=tuple(row.forbidden),
-        lang=row.lang,
         line=number,
     )
     return complete(case)

@@ -71,14 +71,8 @@ def line_of(text: str, heading_path: str | None) -> int:
     skipped = front_matter.end() if front_matter else 0
     offset = len(lines_of(text[:skipped])) - 1
     environment: dict[str, Any] = {}
-    stack: list[tuple[int, str]] = []
-    for opening, inline in pairwise(_block_parser().parse(text[skipped:], environment)):
-        if opening.type != "heading_open":
-            continue
-        _enter(stack, int(opening.tag[1:]), inline.content, environment, raw=False)
-        if tuple(title for _, title in stack if title) == wanted and opening.map:
-            return offset + opening.map[0] + 1
-    return 1
+    marks = _headings(_block_parser().parse(text[skipped:], environment), environment, offset, raw=False)
+    return next((line + 1 for _, line, path in marks if path == wanted), 1)
 
 
 def holds(text: str, snippet: str) -> bool:
@@ -117,7 +111,11 @@ def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int,
         if opening.type != "heading_open":
             continue
         level = int(opening.tag[1:])
-        _enter(stack, level, inline.content, environment, raw=raw)
+        while stack and stack[-1][0] >= level:
+            stack.pop()
+        # what takes the parser long is a long line, and no gold support names a title of such a length
+        title = _parser().parseInline(inline.content[:MAX_TITLE], environment)[0]
+        stack.append((level, fold(_text(title, raw=raw))))
         line = opening.map[0] if opening.map else 0
         marks.append((level, line + offset, tuple(title for _, title in stack if title)))
     return marks
@@ -136,15 +134,6 @@ def _before(marks: Sequence[_Mark]) -> Iterator[Section]:
     titles = [path for wanted in (1, 2) for level, _, path in marks if level == wanted]
     if titles:
         yield Section(titles[0], 0, marks[0][1])
-
-
-def _enter(stack: list[tuple[int, str]], level: int, content: str, environment: dict[str, Any], *, raw: bool) -> None:
-    """Leave the sections that a heading ends, and enter its own."""
-    while stack and stack[-1][0] >= level:
-        stack.pop()
-    # what takes the parser long is a long line, and no gold support names a title of such a length
-    title = _parser().parseInline(content[:MAX_TITLE], environment)[0]
-    stack.append((level, fold(_text(title, raw=raw))))
 
 
 def _text(token: Token, *, raw: bool) -> str:

@@ -108,8 +108,12 @@ def load_trusted(where: InputSource, checks: ConfigHooks) -> Iterator[Inputs]:
         if where.introducing and not _has(source, where.config_name):
             where.first_run.check_event(where.config_name)
             change = sources.WorkTree(where.root, confined=True)
-            guarded = replace(checks, check=_both(checks.check, where.first_run.check))
-            yield _read_all(change, where, guarded, first_run_at=source.commit)
+
+            def check(settings: Config, name: str) -> None:
+                checks.check(settings, name)
+                where.first_run.check(settings, name)
+
+            yield _read_all(change, where, replace(checks, check=check), first_run_at=source.commit)
         else:
             yield _read_all(source, where, checks)
 
@@ -121,19 +125,7 @@ def has_configuration(where: InputSource) -> bool:
         RaggateError: when the commit cannot be read.
     """
     with sources.at(where.root, where.against, where.remote) as source:
-        try:
-            source.read(where.config_name)
-        except FileNotFoundError:
-            return False
-    return True
-
-
-def _both(first: Callable[[Config, str], None], second: Callable[[Config, str], None]) -> Callable[[Config, str], None]:
-    def check(settings: Config, name: str) -> None:
-        first(settings, name)
-        second(settings, name)
-
-    return check
+        return _has(source, where.config_name)
 
 
 def load_worktree(where: InputSource, checks: ConfigHooks) -> Inputs:
