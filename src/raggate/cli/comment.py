@@ -37,15 +37,7 @@ from raggate.errors import CannotTell, UsageError
 )
 @click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
 @click.pass_obj
-def comment(
-    environment: Mapping[str, str],
-    config_file: Path,
-    artifact: str,
-    when: str,
-    bases: str,
-    workflow: str,
-    token_login: str,
-) -> None:
+def comment(environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: str) -> None:
     """Comment on the pull request whose run has just ended, from what that run measured.
 
     For the event workflow_run, with the token in GITHUB_TOKEN. Configuration, questions, notes and baseline are those
@@ -61,15 +53,7 @@ def comment(
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
     started_by = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-    run = fork_comment.fork_run(
-        started_by,
-        Path.cwd() / config_file,
-        workspace,
-        artifact=artifact,
-        bases=bases,
-        workflow=workflow,
-        systems=SYSTEMS,
-    )
+    run = fork_comment.fork_run(started_by, Path.cwd() / config_file, workspace, systems=SYSTEMS, **expected)
     settings = fork_comment.settings_of(run, when=when, token=token, login=token_login)
     with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=console.say) as github:
         comments = list(fork_comment.comment(github, started_by, run, settings, console.say))

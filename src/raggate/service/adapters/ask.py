@@ -15,11 +15,10 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
-from raggate.service.adapters.json_fields import entries, optional_text, refuse, required_text
+from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT
-from raggate.text.quote import quoted
 
 MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
@@ -108,17 +107,10 @@ class AskAdapter:
         return dict(coverage), ""
 
     def _parse(self, body: bytes, case: Case, *, retrieval_only: bool) -> Response:
-        try:
-            root = jsonio.loads(body)
-        except ValueError as error:
-            found = quoted(body[:400].decode("utf-8", "replace"), limit=60)
-            raise ValueError(f"the body: expected JSON, found {found}: {error}") from None
-        if type(root) is not dict:
-            refuse("the body", "a mapping", root)
-        if (debug := root.get("debug")) is None:
+        root = mapping(parsed(body, "the body: "), "the body")
+        if root.get("debug") is None:
             raise ValueError("debug: found nothing; the API must honour ?debug=true, or nothing can be scored")
-        if type(debug) is not dict:
-            refuse("debug", "a mapping", debug)
+        debug = mapping(root["debug"], "debug")
         answer = optional_text(root, "answer") if retrieval_only else required_text(root, "answer")
         abstained = root.get("abstained")
         if abstained is not None and type(abstained) is not bool:
@@ -200,8 +192,7 @@ def _references(raw: Any, *, optional: bool) -> tuple[Reference, ...]:
     references = []
     for position, item in enumerate(entries(raw, "references", MAX_ENTRIES)):
         where = f"references[{position}]"
-        if type(item) is not dict:
-            refuse(where, "a mapping", item)
+        mapping(item, where)
         if type(index := item.get("chunk_index", ABSENT)) is not int:
             refuse(f"{where}.chunk_index", "a whole number", index)
         texts = {name: required_text(item, name, where) for name in ("vault", "rel_path", "heading_path")}
@@ -249,7 +240,4 @@ def _is_flat(value: Any) -> bool:
 
 
 def _optional_mapping(debug: dict[str, Any], name: str) -> dict[str, Any] | None:
-    value = debug.get(name)
-    if value is not None and type(value) is not dict:
-        refuse(f"debug.{name}", "a mapping", value)
-    return value
+    return None if debug.get(name) is None else mapping(debug[name], f"debug.{name}")

@@ -13,7 +13,7 @@ from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
 _NOT_OFFERED = frozenset((404, 405, 501))
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
+HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
 
 
 def health_problem(client: httpx.Client, path: str) -> str:
@@ -64,7 +64,7 @@ def fetch(
     Raises:
         httpx.HTTPError: when there is no answer, or none within `seconds`.
     """
-    headers = _HEADERS if content is None else {**_HEADERS, "Content-Type": "application/json"}
+    headers = HEADERS if content is None else {**HEADERS, "Content-Type": "application/json"}
     deadline = time.monotonic() + seconds
     pieces = bytearray()
     with client.stream(method, path, content=content, headers=headers, follow_redirects=False) as response:

@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from raggate.text.field_paths import ABSENT, joined
-from raggate.text.jsonio import dumps
-from raggate.text.quote import cut
+from raggate.text.field_paths import ABSENT, joined, kind_of
+from raggate.text.jsonio import loads
+from raggate.text.quote import quoted
+
+
+def parsed(body: bytes, before: str = "") -> Any:
+    """Parse a body; `before` begins the message.
+
+    Raises:
+        ValueError: when it is not JSON, with how it begins. Untrusted text.
+    """
+    try:
+        return loads(body)
+    except ValueError as error:
+        beginning = quoted(body[:400].decode("utf-8", "replace"), limit=60)
+        raise ValueError(f"{before}expected JSON, found {beginning}: {error}") from None
+
+
+def mapping(raw: Any, where: str) -> dict[str, Any]:
+    """Take a mapping; a ValueError when it is none."""
+    if type(raw) is not dict:
+        refuse(where, "a mapping", raw)
+    return raw
 
 
 def entries(raw: Any, where: str, limit: int) -> list[Any]:
@@ -46,12 +66,4 @@ def optional_text(item: dict[str, Any], name: str, where: str = "") -> str | Non
 
 def refuse(where: str, expected: str, value: Any) -> NoReturn:
     """Raise a ValueError that says what was expected and what stands there."""
-    raise ValueError(f"{where}: expected {expected}, found {_kind(value)}")
-
-
-def _kind(value: Any) -> str:
-    if value is ABSENT:
-        return "nothing"
-    if isinstance(value, list):
-        return "a list"
-    return "a mapping" if isinstance(value, dict) else cut(dumps(value).decode(), limit=60)
+    raise ValueError(f"{where}: expected {expected}, found {'a mapping' if type(value) is dict else kind_of(value)}")

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response
-from raggate.service.adapters.json_fields import entries, optional_text, refuse, required_text
+from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.text.anchors import written
 from raggate.text.field_paths import ABSENT
 from raggate.text.jsonio import loads
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut
 
 MAX_HITS = 1_000
 MAX_CITATIONS = 1_000
@@ -102,8 +102,7 @@ def find_error(errors: bytes) -> Failure | None:
 
 
 def _failure(raw: Any, where: str) -> Failure:
-    if not isinstance(raw, dict):
-        refuse(where, "a mapping", raw)
+    mapping(raw, where)
     if "schema_version" in raw:  # inside an item the error may go without
         _check_version(raw, "error", where)
     code = required_text(raw, "code", where)
@@ -115,8 +114,7 @@ def _failure(raw: Any, where: str) -> Failure:
 
 
 def _search(root: Any, where: str) -> Response:
-    if not isinstance(root, dict):
-        refuse(where, "a mapping", root)
+    mapping(root, where)
     if "schema_version" in root or where == "the output":
         _check_version(root, "search_response", where)
     hits = entries(root.get("hits", ABSENT), "hits", MAX_HITS)
@@ -130,8 +128,7 @@ def _search(root: Any, where: str) -> Response:
 
 
 def _chunk(item: Any, where: str) -> Chunk:
-    if not isinstance(item, dict):
-        refuse(where, "a mapping", item)
+    mapping(item, where)
     if "schema_version" in item:
         _check_version(item, "search_hit", where)
     rank = item.get("rank", ABSENT)
@@ -141,9 +138,7 @@ def _chunk(item: Any, where: str) -> Chunk:
     for part in headings:
         if type(part) is not str:
             refuse(f"{where}.heading_path", "a list of texts", part)
-    scores = item.get("retrieval") or {}
-    if not isinstance(scores, dict):
-        refuse(f"{where}.retrieval", "a mapping", scores)
+    scores = mapping(item.get("retrieval") or {}, f"{where}.retrieval")
     final = item.get("score", scores.get("fusion_score"))
     return Chunk(
         chunk_id=required_text(item, "chunk_id", where),
@@ -159,9 +154,7 @@ def _chunk(item: Any, where: str) -> Chunk:
 
 
 def _reference(item: Any, where: str) -> Reference:
-    citation = item.get("citation") if isinstance(item, dict) else None
-    if not isinstance(citation, dict):
-        refuse(f"{where}.citation", "a mapping", citation)
+    citation = mapping(item.get("citation") if isinstance(item, dict) else None, f"{where}.citation")
     section = citation.get("section")
     return Reference(
         vault="",
@@ -181,15 +174,7 @@ def _check_version(root: dict[str, Any], name: str, where: str) -> None:
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    try:
-        root = loads(data)
-    except ValueError as error:
-        found = quoted(data[:400].decode("utf-8", "replace"), limit=60)
-        raise ValueError(f"expected JSON, found {found}: {error}") from None
-    if not isinstance(root, dict):
-        refuse("the output", "a mapping", root)
-    result: dict[str, Any] = root
-    return result
+    return mapping(parsed(data), "the output")
 
 
 def _number(value: Any, where: str) -> float | None:

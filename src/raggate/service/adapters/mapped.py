@@ -17,15 +17,15 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
+from raggate.service.adapters.ask_index import HEADERS, status_text
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
 from raggate.service.adapters.mapped_response import holds, load, prefixes, read, whole
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import quoted
 
 MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
 
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
 _STATE_BYTES = 1 << 20  # of a body that tells health or index
 _STATE_SECONDS = 10.0
 _SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
@@ -115,7 +115,7 @@ class MappedAdapter:
         path = ready.health_path if health is None else health.path
         status, body = self._fetch(client, "GET", path)
         if status != 200:
-            return f"GET {path}: {_status_text(status, body)}"
+            return f"GET {path}: {status_text(status, body)}"
         if health is None or health.healthy is None or holds(health.healthy, load(body)):
             return ""
         return f"GET {path}: {health.healthy.path} does not say that it is healthy"
@@ -124,7 +124,7 @@ class MappedAdapter:
         url = f"{index.path}?{urlencode(index.query)}" if index.query else index.path
         status, body = self._fetch(client, index.method, url)
         if status != 200:
-            detail = f"{index.method} {index.path}: {_status_text(status, body)}"
+            detail = f"{index.method} {index.path}: {status_text(status, body)}"
             return IndexState(healthy=True, indexing=True, detail=detail)
         root = load(body)
         return IndexState(
@@ -144,7 +144,7 @@ class MappedAdapter:
         Raises:
             httpx.HTTPError: when there is no answer, none in time, or a larger one.
         """
-        headers = {**_HEADERS, **self._headers(self._settings.k, self._settings.modes[0])}
+        headers = {**HEADERS, **self._headers(self._settings.k, self._settings.modes[0])}
         deadline = time.monotonic() + _STATE_SECONDS
         pieces = bytearray()
         with client.stream(method, url, headers=headers, follow_redirects=False) as response:
@@ -185,7 +185,3 @@ def _count(written: str | None, root: Any) -> int | None:
     if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
         raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)
     return value
-
-
-def _status_text(status: int, body: bytes) -> str:
-    return f"HTTP {status} {cut(body[:2_000].decode('utf-8', 'replace'), limit=200)}".rstrip()

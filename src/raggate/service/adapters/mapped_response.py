@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, names
 from raggate.models.run import Chunk, Reference, Response
+from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import anchors, jsonio
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
-from raggate.text.quote import quoted
 
 MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
@@ -28,16 +28,8 @@ Prefixes = tuple[tuple[str, str | None], ...]
 
 
 def load(body: bytes) -> Any:
-    """Parse a body.
-
-    Raises:
-        ValueError: when it is not JSON. Untrusted text.
-    """
-    try:
-        return jsonio.loads(body)
-    except ValueError as error:
-        found = quoted(body[:400].decode("utf-8", "replace"), limit=60)
-        raise ValueError(f"the body: expected JSON, found {found}: {error}") from None
+    """Parse a body, as `json_fields.parsed` does."""
+    return parsed(body, "the body: ")
 
 
 def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:

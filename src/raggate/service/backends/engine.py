@@ -243,19 +243,14 @@ def remove_labelled(
                 else:
                     failed.append(f"{kind} {cut(name)}: {problem}")
 
-    def containers() -> list[tuple[str, str]]:
-        return [(one["Id"], one["Names"][0].lstrip("/")) for one in client.containers(all=True, filters=filters)]
-
-    def networks() -> list[tuple[str, str]]:
-        return [(one["Id"], one["Name"]) for one in client.networks(filters=filters)]
-
-    def volumes() -> list[tuple[str, str]]:
-        return [(one["Name"], one["Name"]) for one in client.volumes(filters=filters)["Volumes"] or ()]
-
     try:
-        each("container", containers(), lambda name: _remove_container(client, name, grace))
-        each("network", networks(), lambda name: _remove_network(client, name))
-        each("volume", volumes(), client.remove_volume)
+        containers = client.containers(all=True, filters=filters)
+        names = [(container["Id"], container["Names"][0].lstrip("/")) for container in containers]
+        each("container", names, lambda name: _remove_container(client, name, grace))
+        names = [(network["Id"], network["Name"]) for network in client.networks(filters=filters)]
+        each("network", names, lambda name: _remove_network(client, name))
+        volumes = client.volumes(filters=filters)["Volumes"] or ()
+        each("volume", [(volume["Name"], volume["Name"]) for volume in volumes], client.remove_volume)
     except engine_errors() as error:
         failed.append(f"the Docker engine does not answer: {reason(error)}")
     return tuple(removed), tuple(failed)
