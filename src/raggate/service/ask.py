@@ -7,7 +7,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Protocol
@@ -100,7 +100,7 @@ def ask(
     """Ask these cases, each in the mode beside it, as `ask_all` does."""
     signals.check()
     with signals.deferred() as came:
-        suite = _Suite(list(questions), adapter, api, settings, on_result, came)
+        suite = _Suite(questions, adapter, api, settings, on_result, came)
         if questions:
             asyncio.run(suite.run())
     if suite.interrupt:
@@ -119,33 +119,27 @@ class _Stop(Exception):
     """Nothing more is to be asked; `_Suite.stopped` says why."""
 
 
+@dataclass
 class _Suite:
     """The questions of one run and how far they have come."""
 
-    def __init__(
-        self,
-        questions: list[tuple[Case, str]],
-        adapter: HttpProtocol,
-        api: Started,
-        settings: Ask,
-        on_result: OnResult,
-        came: Sequence[int],
-    ) -> None:
-        self.stopped: str | None = None
-        self.interrupt: BaseException | None = None
-        self._questions = questions
-        self._adapter = adapter
-        self._api = api
-        self._settings = settings
-        self._on_result = on_result
-        self._came = came
-        self._waiting = iter(range(len(questions)))
-        self._results: list[Result | None] = [None] * len(questions)
-        self._done = 0
-        self._streak = 0
-        self._urls: dict[tuple[str, ...], httpx.URL] = {}
-        timeout = settings.read_timeout
-        timeouts = {"connect": settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
+    _questions: Sequence[tuple[Case, str]]
+    _adapter: HttpProtocol
+    _api: Started
+    _settings: Ask
+    _on_result: OnResult
+    _came: Sequence[int]
+    stopped: str | None = None
+    interrupt: BaseException | None = None
+    _done: int = 0
+    _streak: int = 0
+    _urls: dict[tuple[str, ...], httpx.URL] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._waiting = iter(range(len(self._questions)))
+        self._results: list[Result | None] = [None] * len(self._questions)
+        timeout = self._settings.read_timeout
+        timeouts = {"connect": self._settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
         self._extensions = {"timeout": timeouts}
 
     def results(self) -> tuple[Result, ...]:

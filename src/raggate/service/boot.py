@@ -90,7 +90,7 @@ def up(
         return
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, workspace, say, start))
-        wait = _Wait(started, api, index_state=index_state, expected=expected, say=say, pace=pace, clock=clock)
+        wait = _Wait(started, api, index_state, expected, say, pace, clock)
         state = wait.until_ready(transport, max_body_bytes)
         if state is not None and (state.documents or 0) > expected.documents:
             # only then, as a large vault takes long to count
@@ -161,33 +161,25 @@ class _Look:
     error: Exception | None = None
 
 
+@dataclass
 class _Wait:
     """The wait for one API, from its start to its readiness or the reason why that did not come."""
 
-    def __init__(
-        self,
-        started: Started,
-        api: Api,
-        *,
-        index_state: Probe,
-        expected: Expected,
-        say: Callable[[str], None],
-        pace: Pace,
-        clock: Clock,
-    ) -> None:
-        self._started = started
-        self._ready = api.ready
-        self._api = api
-        self._index_state = index_state
-        self._expected = expected
-        self._growth = Growth(expected, api.ready.settle)
-        self._say = say
-        self._pace = pace
-        self._clock = clock
-        self._begun = clock.now()
-        self._deadline = self._begun + api.ready.timeout
-        self._last: _Look | None = None
-        self._hopeless_since: float | None = None
+    _started: Started
+    _api: Api
+    _index_state: Probe
+    _expected: Expected
+    _say: Callable[[str], None]
+    _pace: Pace
+    _clock: Clock
+    _last: _Look | None = None
+    _hopeless_since: float | None = None
+
+    def __post_init__(self) -> None:
+        self._ready = self._api.ready
+        self._growth = Growth(self._expected, self._ready.settle)
+        self._begun = self._clock.now()
+        self._deadline = self._begun + self._ready.timeout
 
     def until_ready(self, transport: httpx.BaseTransport | None, max_body_bytes: int) -> IndexState | None:
         """Look until it is ready; give the last look.

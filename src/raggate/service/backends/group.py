@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -105,34 +105,28 @@ def _undone(workspace: Workspace, labels: Mapping[str, str]) -> Iterator[None]:
             engine.tear_down(workspace.environment, {engine.INSTANCE: labels[engine.INSTANCE]}, workspace.say)
 
 
+@dataclass(kw_only=True)
 class Group:
     """The containers of one start, while they are started and run.
 
     Attributes:
         client: the engine.
         own: how raggate is placed.
+        parts: the containers, by name.
+        workspace: where images are built, and who is told.
         labels: put on everything that is created.
+        logs: where the output of each goes, by name.
     """
 
-    def __init__(
-        self,
-        *,
-        client: Client,
-        own: Own,
-        parts: Mapping[str, Part],
-        workspace: Workspace,
-        labels: dict[str, str],
-        logs: Mapping[str, Log],
-    ) -> None:
-        self.client = client
-        self.own = own
-        self.labels = labels
-        self._parts = parts
-        self._workspace = workspace
-        self._logs = logs
-        self._network = ""
-        self._internal = True
-        self._services: dict[str, Running] = {}
+    client: Client
+    own: Own
+    parts: Mapping[str, Part]
+    workspace: Workspace
+    labels: dict[str, str]
+    logs: Mapping[str, Log]
+    _network: str = field(default="", init=False)
+    _internal: bool = field(default=True, init=False)
+    _services: dict[str, Running] = field(default_factory=dict, init=False)
 
     def name(self, what: str) -> str:
         """Give what the engine is to call something of this start."""
@@ -145,7 +139,7 @@ class Group:
             UsageError: for a build context that is not there.
             CannotTell: when the image cannot be had.
         """
-        key, settings, workspace = self._parts[name].key, self._parts[name].settings, self._workspace
+        key, settings, workspace = self.parts[name].key, self.parts[name].settings, self.workspace
         image = images.obtain(self.client, settings, key=key, workspace=workspace)
         if settings.build is not None:
             try:
@@ -186,7 +180,7 @@ class Group:
         Raises:
             CannotTell: when the engine cannot.
         """
-        one = self._parts[name]
+        one = self.parts[name]
         plan = Plan(
             name=name,
             full_name=self.name(name),
@@ -204,8 +198,8 @@ class Group:
             container,
             name=name,
             settings=one.settings,
-            log=self._logs[name],
-            environment=self._workspace.environment,
+            log=self.logs[name],
+            environment=self.workspace.environment,
         )
 
     def address(self, running: Running) -> str | None:
