@@ -156,7 +156,7 @@ class _Kebab(_OneFile):
 
     def encode(self, cases: Sequence[Case]) -> GoldenFile:
         # without labels an entry is one to refuse there, whatever it says of itself
-        entries = [kebab_golden.from_case(case)[0] for case in cases]
+        entries = [kebab_golden.from_case(case) for case in cases]
         queries = tuple(entry for entry in entries if not entry.answerable or entry.labelled or entry.forbidden)
         return GoldenFile(name=_TARGET, queries=queries, hash=kebab_golden.digest(queries), ignored=())
 
@@ -182,14 +182,11 @@ class _Substrate(_OneFile):
         return native, tuple(note("", key, "dropped", cut(value, limit=60)) for key, value in about.items() if value)
 
     def decode(self, native: QuerySet) -> tuple[Case, ...]:
-        return substrate_cases.to_cases(native)[0]
+        return substrate_cases.to_cases(native)
 
     def encode(self, cases: Sequence[Case]) -> QuerySet:
-        native = substrate_cases.from_cases(cases)[0]
-        pairs = zip(cases, native.queries, strict=True)
-        return replace(
-            native, queries=tuple(query for case, query in pairs if query.expected_docs or not case.answerable)
-        )
+        pairs = zip(cases, substrate_cases.from_cases(cases), strict=True)
+        return QuerySet(queries=tuple(query for case, query in pairs if query.expected_docs or not case.answerable))
 
     def rows(self, native: QuerySet) -> Mapping[str, Row]:
         # queries without an id are known by the one that their case gets

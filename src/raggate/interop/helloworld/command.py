@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -22,11 +23,17 @@ if TYPE_CHECKING:
 
 
 _GOLDEN = click.Path(path_type=Path, dir_okay=False)
+_EVAL_SET = click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
 _LENIENT = click.option(
     "--lenient",
     is_flag=True,
     help="Leave out what their scripts pass over in the eval set, and say how much, in place of an error.",
 )
+
+
+def _threshold(name: str, default: float, most: int, meaning: str) -> Callable[[Any], Any]:
+    flag, parameter = f"--regression-threshold-{name}", name.replace("-", "_")
+    return click.option(flag, parameter, type=FiniteRange(0, most), default=default, show_default=True, help=meaning)
 
 
 def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Level]:
@@ -53,7 +60,7 @@ def helloworld() -> None:
 
 @helloworld.command()
 @click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
-@click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
+@_EVAL_SET
 @click.option("--aggregate-only", is_flag=True, help="Average the scores stored in results.jsonl, do not score again.")
 @click.option("--update", is_flag=True, help="Write the scores into results.jsonl, and the means into metrics.json.")
 @click.option("--output-metrics", type=_GOLDEN, help="Write helloworld's means to this JSON file.")
@@ -115,30 +122,9 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
 )
 @click.option("--allow-vanished", is_flag=True, help="Let questions of A be without a row in B.")
 @click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
-@click.option(
-    "--regression-threshold-recall",
-    "recall",
-    type=FiniteRange(0, 1),
-    default=0.05,
-    show_default=True,
-    help="Largest allowed fall of recall_at_k_avg.",
-)
-@click.option(
-    "--regression-threshold-scope-miss",
-    "scope_miss",
-    type=FiniteRange(0, 1),
-    default=0.10,
-    show_default=True,
-    help="Largest allowed rise of scope_miss_rate.",
-)
-@click.option(
-    "--regression-threshold-groundedness",
-    "groundedness",
-    type=FiniteRange(0, 5),
-    default=0.5,
-    show_default=True,
-    help="Largest allowed fall of groundedness_avg, in points.",
-)
+@_threshold("recall", 0.05, 1, "Largest allowed fall of recall_at_k_avg.")
+@_threshold("scope-miss", 0.10, 1, "Largest allowed rise of scope_miss_rate.")
+@_threshold("groundedness", 0.5, 5, "Largest allowed fall of groundedness_avg, in points.")
 def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
     """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
 
@@ -229,7 +215,7 @@ def redact(directory: Path, out: Path) -> None:
 
 @helloworld.command(name="import")
 @click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
-@click.option("--golden", "golden_file", type=_GOLDEN, required=True, help="Its eval_set.jsonl.")
+@_EVAL_SET
 @OUT
 @SUITE
 @_LENIENT

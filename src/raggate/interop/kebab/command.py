@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,8 +139,6 @@ def compare(
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab import report as kebab_report
     from raggate.interop.kebab import verdict as kebab_verdict
-    from raggate.text.files import write_file
-    from raggate.text.jsonio import dumps
 
     golden, queries = _golden(golden_file)
     sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
@@ -152,12 +151,7 @@ def compare(
     )
     report = kebab_compare.compare(sides[0], sides[1], queries, options)
     report["raggate"]["golden_hash"] = golden.hash
-    if report_file is not None:
-        write_file(report_file, kebab_report.report_md(report).encode())
-    if as_json:
-        click.echo(dumps(report, pretty=True), nl=False)
-    else:
-        click.echo(kebab_report.report_md(report, log_line), nl=False)
+    _give(report, kebab_report.report_md, report_file, as_json=as_json)
     for name, (before, after) in report["raggate"]["settings"].items():
         warn(f"{name} differs: {before} and {after}")
     verdict = kebab_verdict.decide(report, max_drop=kebab_verdict.MAX_DROP if max_drop is None else max_drop)
@@ -175,8 +169,6 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
     """Say how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate.interop.kebab import report as kebab_report
     from raggate.interop.kebab import variants as kebab_variants
-    from raggate.text.files import write_file
-    from raggate.text.jsonio import dumps
 
     golden, queries = _golden(golden_file)
     stored = _stored(source, golden)
@@ -185,12 +177,7 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
         raise CannotTell(
             "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."
         )
-    if report_file is not None:
-        write_file(report_file, kebab_report.variants_md(report).encode())
-    if as_json:
-        click.echo(dumps(report, pretty=True), nl=False)
-    else:
-        click.echo(kebab_report.variants_md(report, log_line), nl=False)
+    _give(report, kebab_report.variants_md, report_file, as_json=as_json)
 
 
 @kebab.command()
@@ -279,6 +266,15 @@ def _stored(source: str, golden: GoldenFile) -> StoredRun:
     stored = inputs.stored(source)
     _say_all(inputs.reworded(stored, golden))
     return stored
+
+
+def _give(report: dict[str, Any], render: Callable[..., str], file: Path | None, *, as_json: bool) -> None:
+    from raggate.text.files import write_file
+    from raggate.text.jsonio import dumps
+
+    if file is not None:
+        write_file(file, render(report).encode())
+    click.echo(dumps(report, pretty=True) if as_json else render(report, log_line), nl=False)
 
 
 def _say_all(lines: list[str]) -> None:

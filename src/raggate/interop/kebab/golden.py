@@ -1,7 +1,4 @@
-"""kebab's golden YAML: bytes in, checked queries out, and back; queries become raggate cases and back.
-
-What one side cannot say is named, never dropped silently.
-"""
+"""kebab's golden YAML: bytes in, checked queries out, and back; queries become raggate cases and back."""
 
 from __future__ import annotations
 
@@ -175,11 +172,11 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     return tuple(complete(_case(query)) for query in kept)
 
 
-def from_case(case: Case) -> tuple[GoldenQuery, tuple[str, ...]]:
-    """Make a golden query of a case. Also names the keys of the case that kebab has no word for."""
+def from_case(case: Case) -> GoldenQuery:
+    """Make a golden query of a case; keys that kebab has no word for are dropped."""
     # what raggate writes for kebab has the path of a note in place of an id
     whole = [support.rel_path for support in case.gold_supports if support.rel_path and support.heading_path is None]
-    query = GoldenQuery(
+    return GoldenQuery(
         id=case.id,
         query=case.question,
         lang=case.lang or "",
@@ -191,26 +188,6 @@ def from_case(case: Case) -> tuple[GoldenQuery, tuple[str, ...]]:
         group=case.group,
         answerable=case.answerable,
     )
-    plain_case = Case(id=case.id, question=case.question, answerable=case.answerable)
-    lost = [key for key in _UNSAYABLE if getattr(case, key) != getattr(plain_case, key)]
-    if any(support.rel_path for support in case.gold_supports):
-        lost.insert(0, "gold_supports")
-    return query, tuple(lost)
-
-
-_UNSAYABLE = (
-    "required_support_groups",
-    "recency_conflict_rule",
-    "expected_key_facts",
-    "tags",
-    "vaults",
-    "folders",
-    "category",
-    "modes",
-    "must_pass",
-    "k",
-    "detail",
-)
 
 
 class _Dumper(yaml.SafeDumper):

@@ -1,72 +1,42 @@
-"""Queries of substrate as raggate cases and back, with a list of what the other side cannot say."""
+"""Queries of substrate as raggate cases and back."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from raggate.inputs.golden import complete
 from raggate.interop.substrate.golden import Query, QuerySet
 from raggate.models.golden import Case, Support
-from raggate.text.quote import cut
 
 _NOTE = ".md"
 _INTENT = "intent="
 _SCENARIO = "scenario="
-_UNSAID = (
-    "expected_key_facts",
-    "recency_conflict_rule",
-    "vaults",
-    "folders",
-    "group",
-    "must_pass",
-    "k",
-    "detail",
-    "must_contain",
-    "forbidden",
-    "lang",
-    "required_support_groups",
-    "expected_chunk_ids",
-)
 
 
-def to_cases(queries: QuerySet) -> tuple[tuple[Case, ...], tuple[str, ...]]:
+def to_cases(queries: QuerySet) -> tuple[Case, ...]:
     """Make cases of queries. Intent and scenario become the tags `intent=...` and `scenario=...`.
 
     A document whose name ends in `.md` is a note by its path, and becomes a support of the whole note.
 
     A query without an id gets one from its text. One that expects no document becomes unanswerable, as raggate has no
-    answerable case without a label.
-
-    Returns:
-        The cases in the order of the file, and what was dropped.
+    answerable case without a label. The cases are in the order of the file.
     """
     cases: list[Case] = []
-    dropped: list[str] = []
     taken: set[str] = {query.id for query in queries.queries if query.id is not None}
     for number, query in enumerate(queries.queries, 1):
         name = query.id or _id(query, taken)
         taken.add(name)
         cases.append(complete(_case(query, name, number)))
-        dropped += [f"{name}: {loss}" for loss in _losses_of_query(query)]
-    if queries.version is not None or queries.description or queries.extra:
-        dropped.append("version, description and other keys of the file")
-    return tuple(cases), tuple(dropped)
+    return tuple(cases)
 
 
-def from_cases(cases: Sequence[Case], *, description: str = "") -> tuple[QuerySet, tuple[str, ...]]:
-    """Make queries of cases. A support becomes the document it names, with its best grade.
+def from_cases(cases: Sequence[Case]) -> tuple[Query, ...]:
+    """Make queries of cases, in order. A support becomes the document it names, with its best grade.
 
-    Returns:
-        The queries in order, and what was dropped: headings, snippets, and every key that queries do not have.
+    Headings, snippets, and every key that queries do not have, are dropped.
     """
-    queries: list[Query] = []
-    dropped: list[str] = []
-    for case in cases:
-        queries.append(_to_query(case))
-        dropped += [f"{case.id}: {loss}" for loss in _losses_of_case(case)]
-    return QuerySet(queries=tuple(queries), description=description), tuple(dropped)
+    return tuple(map(_to_query, cases))
 
 
 def _case(query: Query, name: str, number: int) -> Case:
@@ -106,17 +76,6 @@ def _id(query: Query, taken: set[str]) -> str:
     raise AssertionError("read_queries refuses a text that stands twice in one mode")
 
 
-def _losses_of_query(query: Query) -> Iterator[str]:
-    if query.notes:
-        yield "notes"
-    zero = [doc_id for doc_id, grade in (query.relevance or {}).items() if grade == 0]
-    if zero:
-        yield f"{len(zero)} documents judged not relevant"
-    yield from (cut(key) for key in query.extra)
-    if not query.expected_docs and not any((query.relevance or {}).values()):
-        yield "it expects no document, so it became unanswerable"
-
-
 def _to_query(case: Case) -> Query:
     grades: dict[str, int] = {}
     for support in case.gold_supports:
@@ -139,20 +98,3 @@ def _to_query(case: Case) -> Query:
 
 def _tag(case: Case, prefix: str) -> str | None:
     return next((tag.removeprefix(prefix) for tag in case.tags if tag.startswith(prefix)), None)
-
-
-def _losses_of_case(case: Case) -> Iterator[str]:
-    blank: dict[str, Any] = {"must_pass": False}
-    for key in _UNSAID:
-        if getattr(case, key) not in (None, (), blank.get(key, ())):
-            yield key
-    if case.category != "factual":
-        yield "category"
-    if not case.answerable:
-        yield "answerable: a query that expects nothing counts as a miss there"
-    if any(support.heading_path is not None or support.snippets or support.vault for support in case.gold_supports):
-        yield "headings, snippets and vaults of gold_supports"
-    kept = {f"{prefix}{_tag(case, prefix)}" for prefix in (_INTENT, _SCENARIO)}
-    other = [tag for tag in case.tags if tag not in kept]
-    if other:
-        yield f"{len(other)} tags"

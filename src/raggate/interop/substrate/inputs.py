@@ -220,5 +220,5 @@ def limits(
 
 
 def _with_texts(queries: QuerySet, rows: Sequence[Row], documents: Mapping[str, Document]) -> Sequence[Row]:
-    cases, _ = to_cases(queries)
+    cases = to_cases(queries)
     return with_texts(rows, Golden(name="queries.json", cases=cases, hash=digest(list(cases))), documents)

@@ -38,7 +38,7 @@ def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
         if counts.get(OVERALL) == sum(case.answerable for case in cases):
             # their set has no question that expects nothing, as it would be a miss
             cases = [case for case in cases if case.answerable]
-        asked = [query.row() for query in from_cases(cases)[0].queries]
+        asked = [query.row() for query in from_cases(cases)]
         problems += _other_queries(baseline, mode, cases)
         joined = metrics.join(asked, [row for row in rows if row["mode"] == mode_name(mode)], all_modes=True)
         table = metrics.score(joined.asked, metrics.Definitions(cutoffs=cutoffs)).get(mode_name(mode), {})
