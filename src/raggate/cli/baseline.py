@@ -11,7 +11,9 @@ import click
 
 from raggate.cli import console
 from raggate.errors import UsageError
+from raggate.interop.options import choice
 from raggate.text.escape import log_line, plain
+from raggate.text.numbers import written
 from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
@@ -76,14 +78,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
     "--metric", "metrics", multiple=True, metavar="NAME", help="A metric in place of the gated ones. Repeatable."
 )
 @click.option("--all", "everything", is_flag=True, help="Show every metric, not only the gated ones.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "markdown", "json"]),
-    default="table",
-    show_default=True,
-    help="How it is printed.",
-)
+@choice("--format", "table", "markdown", "json", name="form", help="How it is printed.")
 @click.option(
     "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the values over time into this file."
 )
@@ -96,7 +91,8 @@ def log(
     """
     from raggate.gate import history
     from raggate.interop.systems import SYSTEMS
-    from raggate.reports import history_table
+    from raggate.reports import history_table, plot
+    from raggate.text.files import write_file
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
@@ -114,7 +110,8 @@ def log(
     gated = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
     chosen = every if everything else gated
     if svg is not None:
-        _draw(past, chosen, settings.suite, svg)
+        drawn = plot.render_all(history_table.plots_of(past, chosen, f"Baseline of suite {settings.suite}"))
+        write_file(svg, drawn.encode())
     if form == "json":
         click.echo(_json(_logged(past, every if not wanted else chosen)), nl=False)
     elif form == "markdown":
@@ -147,14 +144,6 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
                 f"--metric {quoted(name)}: no version of {cut(history.path)} has it",
                 hint=f"Known: {', '.join(names)}.",
             )
-
-
-def _draw(history: History, columns: Sequence[Column], suite: str, target: Path) -> None:
-    from raggate.reports import history_table, plot
-    from raggate.text.files import write_file
-
-    drawn = plot.render_all(history_table.plots_of(history, columns, f"Baseline of suite {suite}"))
-    write_file(target, drawn.encode())
 
 
 def _json(document: object) -> bytes:
@@ -289,7 +278,9 @@ def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
             yield f"\n{log_line(mode)}, {'all cases' if name == OVERALL else log_line(name)}"
             for metric, value in parts[name].items():
                 if value.n or name == OVERALL:
-                    yield f"  {log_line(metric):32}{_figure(value.value):>8}  n={_number_of_cases(value)}"
+                    # a metrics file of another system need not tell over how many cases a mean is
+                    cases = value.n or ("?" if value.value is not None else 0)
+                    yield f"  {log_line(metric):32}{written(value.value):>8}  n={cases}"
 
 
 def _accepted(baseline: Baseline) -> Iterator[str]:
@@ -297,20 +288,9 @@ def _accepted(baseline: Baseline) -> Iterator[str]:
         yield f"\n{log_line(mode)}, accepted values (ratchet)"
         for metric, entry in metrics.items():
             since = f" since {log_line(entry.since)}" if entry.since else ""
-            yield f"  {log_line(metric):32}best {_figure(entry.best)}{since}, drops {_figure(entry.drops)}"
+            yield f"  {log_line(metric):32}best {written(entry.best)}{since}, drops {written(entry.drops)}"
             for event, low in (("lowered", entry.lowered), ("moved", entry.rebased)):
                 if low is not None:
                     by = f" by {log_line(low.by, limit=100)}" if low.by else ""
                     why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
-                    yield f"    {event} on {log_line(low.on)}{by}, {_figure(low.before)} → {_figure(low.after)}{why}"
-
-
-def _number_of_cases(value: MetricValue) -> str:
-    """Say over how many cases a mean is; a metrics file of another system need not tell."""
-    return "?" if value.value is not None and not value.n else str(value.n)
-
-
-def _figure(value: float | None) -> str:
-    from raggate.text.numbers import written
-
-    return written(value)
+                    yield f"    {event} on {log_line(low.on)}{by}, {written(low.before)} → {written(low.after)}{why}"

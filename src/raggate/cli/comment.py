@@ -9,6 +9,7 @@ import click
 
 from raggate.cli import console
 from raggate.errors import CannotTell, UsageError
+from raggate.interop.options import choice
 
 
 @click.command()
@@ -22,13 +23,7 @@ from raggate.errors import CannotTell, UsageError
     help="The configuration file, in a checkout of the default branch.",
 )
 @click.option("--artifact", default="raggate-run", show_default=True, help="The artifact with the run directory.")
-@click.option(
-    "--when",
-    type=click.Choice(["always", "on-change"]),
-    default="always",
-    show_default=True,
-    help="Comment always, or only when there is something to tell.",
-)
+@choice("--when", "always", "on-change", help="Comment always, or only when there is something to tell.")
 @click.option(
     "--bases", default="", metavar="NAMES", help="Branches beside the default one whose pull requests are judged."
 )

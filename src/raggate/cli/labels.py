@@ -11,7 +11,7 @@ import click
 from raggate.cli.agreement import agreement
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
 from raggate.errors import ExitCode, UsageError
-from raggate.interop.options import FiniteRange
+from raggate.interop.options import FiniteRange, choice
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
@@ -65,13 +65,7 @@ labels.add_command(agreement)
     metavar="N|inferred",
     help="K of the retrieval metrics: a number divides by it; inferred takes the judged chunks of each query.",
 )
-@click.option(
-    "--ideal",
-    type=click.Choice(["retrieved", "judged"]),
-    default="retrieved",
-    show_default=True,
-    help="What the ideal ranking of nDCG may choose from.",
-)
+@choice("--ideal", "retrieved", "judged", help="What the ideal ranking of nDCG may choose from.")
 @CI
 @RESAMPLES
 @SEED
@@ -162,13 +156,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )
-@click.option(
-    "--unjudged",
-    type=click.Choice(["irrelevant", "skip"]),
-    default="irrelevant",
-    show_default=True,
-    help="What becomes of chunks without a label.",
-)
+@choice("--unjudged", "irrelevant", "skip", help="What becomes of chunks without a label.")
 @click.option(
     "--ideal",
     type=click.Choice(["retrieved", "judged"]),

@@ -14,6 +14,7 @@ from raggate import __version__
 from raggate.cli import console
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.errors import ExitCode
+from raggate.interop.options import choice
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
@@ -163,14 +164,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "name",
-    default="summary.md",
-    show_default=True,
-    type=click.Choice(["summary.md", "verdict.json", "metrics.json"]),
-    help="Which report.",
-)
+@choice("--format", "summary.md", "verdict.json", "metrics.json", name="name", help="Which report.")
 def report(directory: Path, name: str) -> None:
     """Render the reports of a run directory again from its data, and print one."""
     from raggate.interop.systems import SYSTEMS

@@ -190,10 +190,9 @@ class Reader:
 
     def _environment(self) -> dict[str, str]:
         shallow = self._checkout.common / "shallow"
-        more = {"GIT_SHALLOW_FILE": str(shallow)} if shallow.exists() else {}
         return {
             **_environment(self._checkout, {"core.excludesFile": str(self._checkout.common / "info" / "exclude")}),
-            **more,
+            **({"GIT_SHALLOW_FILE": str(shallow)} if shallow.exists() else {}),
             "GIT_DIR": str(self._scratch),
             "GIT_INDEX_FILE": str(self._scratch / "index"),
             "GIT_OBJECT_DIRECTORY": str(self._checkout.common / "objects"),

@@ -21,10 +21,10 @@ class Notes:
         """Take the notes the API was given."""
         self._vault = vault
         # the same chunks come back for many questions
-        self._heading_stands = cache(self._find_heading)
+        self._heading_stands = cache(lambda note, heading_path: self._titles(note).holds(heading_path))
         self._text_stands = cache(self._find_text)
-        self._titles = cache(self._read_titles)
-        self._words = cache(self._read_words)
+        self._titles = cache(lambda note: NoteTitles(vault.texts[note], *note))
+        self._words = cache(lambda note: NoteWords(vault.texts[note], self._titles(note).names()))
 
     def label(self, item: LabelledResult) -> LabelledResult:
         """Note which chunks of a result have no text, and which tell a heading or a text that their note has not.
@@ -57,15 +57,6 @@ class Notes:
         vaults = self._vault.directories if chunk.vault is None else (chunk.vault,)
         return tuple((name, chunk.rel_path) for name in vaults if (name, chunk.rel_path) in self._vault.texts)
 
-    def _find_heading(self, note: tuple[str, str], heading_path: str) -> bool:
-        return self._titles(note).holds(heading_path)
-
     def _find_text(self, note: tuple[str, str], text: str) -> bool:
         words = self._words(note)
         return not words.checkable or words.holds(text)
-
-    def _read_titles(self, note: tuple[str, str]) -> NoteTitles:
-        return NoteTitles(self._vault.texts[note], *note)
-
-    def _read_words(self, note: tuple[str, str]) -> NoteWords:
-        return NoteWords(self._vault.texts[note], self._titles(note).names())
