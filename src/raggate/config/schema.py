@@ -258,11 +258,7 @@ def default_baseline(suite: str) -> str:
 
 
 def load(data: bytes, name: str) -> Config:
-    """Read a configuration.
-
-    Args:
-        data: the content of the file.
-        name: the file's name for messages.
+    """Read a configuration; `name` is that of its file for messages.
 
     Raises:
         UsageError: naming file, line and key, what was found, what was expected, and the nearest known key.

@@ -54,11 +54,7 @@ def broken_rule(case: Case) -> str | None:
 
 
 def check_must_pass_asked(golden: Golden, modes: Sequence[str]) -> None:
-    """See that what must pass is asked.
-
-    Args:
-        golden: the golden set.
-        modes: the modes that are asked.
+    """See that what must pass is asked in one of these modes.
 
     Raises:
         UsageError: naming the first case that must pass and is for other modes only.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from raggate.config.service_settings import Api
@@ -18,17 +18,10 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
         root: directory of the configuration.
         judging: golden sets and baselines, relative to it.
     """
-    contexts = dict.fromkeys(_contexts(api))
-    exposed_paths = (
-        path for path in judging if (root / path).is_file() and any(_sent(root, context, path) for context in contexts)
-    )
-    return tuple(dict.fromkeys(exposed_paths))
-
-
-def _contexts(api: Api) -> Iterator[str]:
-    for part in api.containers().values():
-        if part.build is not None:
-            yield posixpath.normpath(part.build.context)
+    builds = (part.build for part in api.containers().values())
+    contexts = dict.fromkeys(posixpath.normpath(build.context) for build in builds if build is not None)
+    files = (path for path in dict.fromkeys(judging) if (root / path).is_file())
+    return tuple(path for path in files if any(_sent(root, context, path) for context in contexts))
 
 
 def _sent(root: Path, context: str, path: str) -> bool:

@@ -130,7 +130,10 @@ class _Exchange:
             else:
                 piece = os.read(stream.fileno(), _PIECE)
                 finished = not piece
-                self._keep(stream, piece)
+                if stream is self._process.stdout:
+                    self.out += piece
+                else:
+                    self.errors += piece[: max(MAX_ERRORS - len(self.errors), 0)]
         except BlockingIOError:
             return
         except OSError:  # it closed its side, which is its right
@@ -138,12 +141,6 @@ class _Exchange:
         if finished:
             self._selector.unregister(stream)
             stream.close()
-
-    def _keep(self, stream: IO[bytes], piece: bytes) -> None:
-        if stream is self._process.stdout:
-            self.out += piece
-        else:
-            self.errors += piece[: max(MAX_ERRORS - len(self.errors), 0)]
 
     def _has_ended(self) -> bool:
         if not hasattr(os, "waitid"):  # macOS before Python 3.13
