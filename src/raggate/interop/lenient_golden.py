@@ -5,7 +5,7 @@ For scoring and import alone. What judges a change is read strictly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,12 +29,8 @@ class _Passed:
     """What was passed over: lines with their reasons, keys and rules with how many cases they are of."""
 
     lines: dict[int, str] = field(default_factory=dict)
-    keys: dict[str, int] = field(default_factory=dict)
-    rules: dict[str, int] = field(default_factory=dict)
-
-    def leave(self, keys: Mapping[str, object]) -> None:
-        for key in keys:
-            self.keys[key] = self.keys.get(key, 0) + 1
+    keys: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
 
 
 def load(data: bytes, name: str, *, rules: bool = False) -> tuple[Golden, tuple[str, ...]]:
@@ -90,9 +86,9 @@ def _case(line: bytes, number: int, passed: _Passed, *, rules: bool) -> Case:
     broken = broken_rule(case)
     if broken and rules:
         raise ValueError(broken)
-    passed.leave(removed)
+    passed.keys.update(removed.keys())
     if broken:
-        passed.rules[broken] = passed.rules.get(broken, 0) + 1
+        passed.rules[broken] += 1
     return case
 
 

@@ -8,6 +8,7 @@ Rows are JSON objects of its `results.jsonl`, already checked for their types.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -187,19 +188,15 @@ def operational_metrics(results: Sequence[Result]) -> dict[str, Any]:
     total = len(answered) + len(results)
     timeouts = sum(failure.status in _TIMEOUT_REASONS for failure in failures)
     empty = sum(not response.answer and not response.abstained for response in answered)
-    by_type: dict[str, dict[str, int]] = {}
-    for response in answered:
-        for chunk in response.chunks if response.coverage else ():
-            if chunk.rel_path:
-                counts = by_type.setdefault(
-                    _document_type(chunk.rel_path), {"processed": 0, "with_0_chunks": 0, "chunks_skipped": 0}
-                )
-                counts["processed"] += 1
+    chunks = (chunk for response in answered if response.coverage for chunk in response.chunks)
+    by_type = Counter(_document_type(chunk.rel_path) for chunk in chunks if chunk.rel_path)
     return {
         "error_rate": len(failures) / total if total else 0.0,
         "timeout_rate": timeouts / total if total else 0.0,
         "empty_response_rate": empty / total if total else 0.0,
-        "coverage_by_doc_type": by_type,
+        "coverage_by_doc_type": {
+            name: {"processed": count, "with_0_chunks": 0, "chunks_skipped": 0} for name, count in by_type.items()
+        },
     }
 
 
@@ -219,12 +216,11 @@ def indexing_coverage(rows: Sequence[Row]) -> dict[str, Any] | None:
     held = [coverage for row in rows if (coverage := row.get("indexing_coverage"))]
     if not held:
         return None
-    reasons: dict[str, int] = {}
+    reasons: Counter[str] = Counter()
     for coverage in held:
-        for reason, count in (coverage.get("chunks_skipped_reasons") or {}).items():
-            reasons[reason] = reasons.get(reason, 0) + count
+        reasons.update(coverage.get("chunks_skipped_reasons") or {})
     total: dict[str, Any] = {name: sum(coverage.get(name) or 0 for coverage in held) for name in _COUNTS}
-    total["chunks_skipped_reasons"] = reasons
+    total["chunks_skipped_reasons"] = dict(reasons)
     tokens = [stats for coverage in held if (stats := coverage.get("chunk_token_stats"))]
     if len(tokens) == len(held):
         total["chunk_token_stats"] = {

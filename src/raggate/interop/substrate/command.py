@@ -78,7 +78,8 @@ def score(
 
     golden = inputs.chosen(read_queries(queries), settings.pop("scenarios"), str(queries))
     rows = inputs.read_rows(results)
-    depths = inputs.Depths(**{name: settings.pop(name) for name in ("limit", "k", "heading_threshold")})
+    depths = {name: settings.pop(name) for name in ("limit", "k", "heading_threshold")}
+    depths = {name: value for name, value in depths.items() if value is not None}
     if exact:
         table, joined = inputs.exact(golden, rows, shape, depths)
     else:

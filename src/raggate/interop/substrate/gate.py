@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from raggate.errors import ExitCode
@@ -219,9 +219,8 @@ def direction_of(metric: str, directions: Mapping[str, Direction] | None = None)
 def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
     """Give the content of `comparison.json`: their keys in their order, then raggate's."""
     by_status: dict[str, list[dict[str, Any]]] = {"REGRESSED": [], "IMPROVED": [], "OK": [], "TOO FEW": []}
-    for row in comparison.rows:
-        columns = ("mode", "difficulty", "metric", "baseline", "current", "delta", "threshold")
-        by_status[row.status].append({key: getattr(row, key) for key in columns})
+    for row in map(asdict, comparison.rows):
+        by_status[row.pop("status")].append(row)
     return {
         "timestamp": timestamp,
         "baseline_path": baseline_path,
@@ -235,10 +234,7 @@ def report(comparison: Comparison, *, timestamp: str, baseline_path: str, curren
         "vanished": list(comparison.vanished),
         "shrunk": list(comparison.shrunk),
         "added": list(comparison.added),
-        "limits": [
-            {key: getattr(limit, key) for key in ("mode", "bucket", "metric", "value", "limit", "direction", "broken")}
-            for limit in comparison.limits
-        ],
+        "limits": [asdict(limit) for limit in comparison.limits],
         "exit_code": int(comparison.exit_code),
     }
 

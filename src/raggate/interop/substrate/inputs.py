@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +24,13 @@ from raggate.pipeline import run_directory
 from raggate.scoring.metrics import METRICS
 
 Row = Mapping[str, Any]
+Depths = Mapping[str, Any]
+"""How deep their scripts look, of what is asked for in place of their defaults.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Depths:
-    """How deep their scripts look; None is their default.
-
-    `limit` is that of `run_experiment.py`: how many results were asked for, at which hits and MRR are taken. `k` and
-    `heading_threshold` are those of `build_metrics.py`: how many results nDCG and heading dominance look at, and the
-    share of the lexical score from which a result is dominated.
-    """
-
-    limit: int | None = None
-    k: int | None = None
-    heading_threshold: float | None = None
-
-    def chosen(self) -> dict[str, Any]:
-        """Give what is not the default."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+`limit` is that of `run_experiment.py`: how many results were asked for, at which hits and MRR are taken. `k` and
+`heading_threshold` are those of `build_metrics.py`: how many results nDCG and heading dominance look at, and the share
+of the lexical score from which a result is dominated.
+"""
 
 
 def chosen(queries: QuerySet, scenarios: Sequence[str], name: str) -> QuerySet:
@@ -96,7 +85,7 @@ def scored(
         UsageError: for a limit, which is the scripts' alone.
         CannotTell: when no query goes with the rows.
     """
-    if depths.limit is not None:
+    if "limit" in depths:
         raise UsageError("--limit goes with --exact --shape by_mode", hint="Otherwise hits are at 1, 3, 5 and 10.")
     clusters = None
     if corpus is not None:
@@ -107,16 +96,13 @@ def scored(
     joined = substrate_metrics.join([query.row() for query in queries.queries], rows, all_modes=all_modes)
     if len(joined.missing) == len(joined.asked):
         raise CannotTell("no query goes with the results", hint="Queries and results are joined by text and mode.")
-    definitions = substrate_metrics.Definitions(heading=heading, clusters=clusters)
-    k = definitions.k if depths.k is None else depths.k
-    threshold = definitions.heading_threshold if depths.heading_threshold is None else depths.heading_threshold
-    cutoffs = tuple(sorted({*definitions.cutoffs, k}))
-    definitions = replace(definitions, k=k, cutoffs=cutoffs, heading_threshold=threshold)
+    definitions = substrate_metrics.Definitions(heading=heading, clusters=clusters, **depths)
+    definitions = replace(definitions, cutoffs=tuple(sorted({*definitions.cutoffs, definitions.k})))
     return substrate_metrics.score(joined.asked, definitions), joined
 
 
 def exact(
-    queries: QuerySet, rows: Sequence[Row], shape: Shape, depths: Depths | None = None
+    queries: QuerySet, rows: Sequence[Row], shape: Shape, depths: Depths
 ) -> tuple[Table, substrate_metrics.Joined]:
     """Score rows as their own code does that writes this shape, by the labels of the queries.
 
@@ -126,8 +112,7 @@ def exact(
     """
     if shape == "seed":
         raise UsageError("--exact: none of their programs writes the seed's shape", hint="Add --shape by_mode or bare.")
-    given = depths or Depths()
-    if shape == "bare" and given != Depths():
+    if shape == "bare" and depths:
         raise UsageError("--limit, --k and --heading-threshold are options of the skill's scripts: add --shape by_mode")
     # their code knows no grades
     asked = [replace(query, relevance=None).row() for query in queries.queries]
@@ -137,7 +122,7 @@ def exact(
         if shape == "bare":
             table = substrate_metrics.golden_check(asked, rows)
         else:
-            table = substrate_metrics.run_skill(joined.asked, **given.chosen())
+            table = substrate_metrics.run_skill(joined.asked, **depths)
     if not table:
         raise CannotTell("no query goes with the results", hint="The bare shape asks by retriever_types alone.")
     return table, joined
