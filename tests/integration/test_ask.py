@@ -71,8 +71,9 @@ def ask(
     started = FakeStarted(started) if isinstance(started, str) else started
     slice_ = Ask(**{"give_up_after": 1000, **settings})
     chosen = cases(asked) if isinstance(asked, int) else asked
-    return suite.ask_all(
-        chosen, AskAdapter(slice_, ("personal", "work")), started, slice_, on_result=on_result or Heard()
+    questions = suite.questions_of(chosen, slice_.modes)
+    return suite.ask(
+        questions, AskAdapter(slice_, ("personal", "work")), started, slice_, on_result=on_result or Heard()
     )
 
 

@@ -52,8 +52,9 @@ class Started:
 def ask(api: OtherApi, cases: Sequence[Case] = CASES, **changes: Any) -> tuple[Result, ...]:
     """Ask some cases; `changes` are of the settings of the adapter."""
     settings = Ask(retrieval_only=False, retries=0, give_up_after=1000)
-    return suite.ask_all(
-        cases, adapter(mapped(**changes)), Started(api.base_url), settings, on_result=lambda *_: None
+    questions = suite.questions_of(cases, settings.modes)
+    return suite.ask(
+        questions, adapter(mapped(**changes)), Started(api.base_url), settings, on_result=lambda *_: None
     ).results
 
 

@@ -78,26 +78,19 @@ def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[tuple[Case
     return [(case, mode) for mode in dict.fromkeys(modes) for case in cases if asked_in(case.modes, mode)]
 
 
-def ask_all(
-    cases: Sequence[Case], adapter: HttpProtocol, api: Started, settings: Ask, *, on_result: OnResult
-) -> AskResult:
-    """Ask every case in every mode; a case that names modes only in those of them that the settings have.
-
-    Args:
-        cases: in golden-set order.
-        adapter: the protocol the API speaks.
-        api: the running API. When it dies, asking stops at once.
-        settings: modes, concurrency, timeouts in seconds, retries and bounds.
-        on_result: called from the same thread for every answer and failure, never for an aborted question. What it
-            raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
-    """
-    return ask(questions_of(cases, settings.modes), adapter, api, settings, on_result=on_result)
-
-
 def ask(
     questions: Sequence[tuple[Case, str]], adapter: HttpProtocol, api: Started, settings: Ask, *, on_result: OnResult
 ) -> AskResult:
-    """Ask these cases, each in the mode beside it, as `ask_all` does."""
+    """Ask these cases, each in the mode beside it.
+
+    Args:
+        questions: as `questions_of` gives them.
+        adapter: the protocol the API speaks.
+        api: the running API. When it dies, asking stops at once.
+        settings: concurrency, timeouts in seconds, retries and bounds.
+        on_result: called from the same thread for every answer and failure, never for an aborted question. What it
+            raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
+    """
     signals.check()
     with signals.deferred() as came:
         suite = _Suite(questions, adapter, api, settings, on_result, came)
