@@ -122,7 +122,7 @@ def test_a_branch_that_is_elsewhere_is_left_alone(stage: Stage, expected: str | 
     head = stage.repository.head
     with pytest.raises(Moved, match=head[:12]) as caught:
         stage.update("main", expected, onto=head)
-    assert (caught.value.expected, caught.value.found) == (expected, head)
+    assert (caught.value.expected, caught.value.actual) == (expected, head)
     assert not stage.fake.calls("git/create-blob")
 
 
@@ -136,7 +136,7 @@ def test_a_writer_in_between_wins(stage: Stage, branch: str) -> None:
     stage.fake.before(operation, lambda _: stage.repository.refs.update({f"refs/heads/{branch}": other}))
     with pytest.raises(Moved) as caught:
         stage.update(branch, expected, onto=before)
-    assert (caught.value.expected, caught.value.found) == (expected, other)
+    assert (caught.value.expected, caught.value.actual) == (expected, other)
     assert stage.repository.refs[f"refs/heads/{branch}"] == other
 
 

@@ -191,7 +191,7 @@ def test_at_once_without_a_branch(stage: Stage, operation: str) -> None:
     with pytest.raises(Moved) as caught:
         stage.propose(stage.change(NEW, run=5))
     (pull,) = stage.pulls()
-    assert caught.value.found == pull.head_sha
+    assert caught.value.actual == pull.head_sha
     assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
 
 
@@ -203,7 +203,7 @@ def test_at_once_with_a_pull_request(stage: Stage, operation: str) -> None:
     with pytest.raises(Moved) as caught:
         stage.propose(stage.change(NEW, run=5))
     (pull,) = stage.pulls()
-    assert caught.value.found == pull.head_sha
+    assert caught.value.actual == pull.head_sha
     assert (pull.body, stage.proposed()) == ("Body of run 6, verified: True", NEWER)
 
 
@@ -296,7 +296,7 @@ def test_directly_onto_a_main_that_moved(stage: Stage) -> None:
     newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
     with pytest.raises(Moved) as caught:
         stage.propose(change, act=commit_directly)
-    assert (caught.value.expected, caught.value.found) == (change.head, newer)
+    assert (caught.value.expected, caught.value.actual) == (change.head, newer)
 
 
 def test_directly_onto_a_protected_branch(stage: Stage) -> None:

@@ -178,7 +178,7 @@ def _announce(directory: Path, runner: Runner, state: StepState) -> None:
     """Tell the post step and the steps that follow of the run directory, for the case that this step is killed."""
     state.directory = directory
     commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
-    commands.set_values(runner.output, {"run-directory": results.shown(directory, runner.workspace)})
+    commands.set_values(runner.output, {"run-directory": results.path_from_workspace(directory, runner.workspace)})
 
 
 def _suite(request: Request, inputs: Mapping[str, str], runner: Runner, state: StepState) -> str:

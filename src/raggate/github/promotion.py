@@ -198,8 +198,8 @@ def _rewrite(
         _own(pull, change, commit)
     except Moved as moved:
         # its text may have been replaced by this one's, which is about another file
-        if moved.found is not None:
-            title = _message_of(github, repository, moved.found).partition("\n")[0]
+        if moved.actual is not None:
+            title = _message_of(github, repository, moved.actual).partition("\n")[0]
             github.send("PATCH", path, {"title": title, "body": _OVERTAKEN})
         raise
     return pull if pull.get("state") == "open" else None

@@ -26,7 +26,7 @@ def test_asked_in(named: tuple[str, ...] | None, mode: str, *, expected: bool) -
     assert asked_in(named, mode) is expected
 
 
-def test_told_apart() -> None:
+def test_distinct_modes() -> None:
     """Two names of one mode in a list are refused; the modes of a list stay as they are written."""
     assert distinct_modes(["fts", "vector", "hybrid", "hybrid_rerank"]) == ["fts", "vector", "hybrid", "hybrid_rerank"]
     with pytest.raises(ValueError, match="one of 'fts' and 'bm25', which are one mode"):

@@ -83,7 +83,7 @@ class Artifact:
     digest: object
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """What messages call it."""
         return f"the artifact {quoted(self.name, limit=80)} of run {self.run}"
 
@@ -143,7 +143,7 @@ def download(
         CannotTell: when the artifact has expired, is too large, is not what GitHub received, or is refused.
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    which = artifact.shown
+    which = artifact.label
     if artifact.expired is not False:
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
     if type(artifact.size) is not int or artifact.size > most_bytes:

@@ -103,7 +103,7 @@ def complete(
     path = f"/repos/{repository}/check-runs/{run_id}"
     output = {"title": plain(title, limit=TITLE_CHARACTERS), "summary": summary}
     end = {"status": "completed", "conclusion": conclusion, "output": output}
-    placed = [_shown(annotation) for annotation in annotations if annotation.path]
+    placed = [_to_json(annotation) for annotation in annotations if annotation.path]
     refused: GitHubError | None = None
     try:
         _annotate(github, repository, path, output=output, placed=placed)
@@ -146,7 +146,7 @@ def _count(run: dict[str, Any]) -> int:
     return count if type(count) is int else 0
 
 
-def _shown(annotation: CheckAnnotation) -> dict[str, object]:
+def _to_json(annotation: CheckAnnotation) -> dict[str, object]:
     line = max(annotation.line, 1)
     return {
         "path": _encodable(annotation.path),

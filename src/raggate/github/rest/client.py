@@ -186,7 +186,7 @@ class GitHub(RetryingClient):
     def _url(self, path: str, **params: object) -> httpx.URL:
         if not _PATH.fullmatch(path) or {"..", "."} & set(path.lower().replace("%2e", ".").split("/")):
             raise ValueError(f"not a path of the API, or not percent-encoded: {path!r}")
-        query = {name: _shown(value) for name, value in params.items() if value is not None}
+        query = {name: _query_text(value) for name, value in params.items() if value is not None}
         return httpx.URL(self._base + path, params=query)
 
     def _json(self, request: Request, answer: Answer) -> Any:
@@ -206,5 +206,5 @@ class GitHub(RetryingClient):
             ) from error
 
 
-def _shown(value: object) -> str:
+def _query_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -54,18 +54,18 @@ class Moved(CannotTell):
     Args:
         branch: its name.
         expected: full id of the commit it should have been at; None for no such branch.
-        found: full id of the commit it is at; None for no such branch.
+        actual: full id of the commit it is at; None for no such branch.
         hint: what to do about it.
     """
 
-    def __init__(self, branch: str, expected: str | None, found: str | None, *, hint: str = "") -> None:
+    def __init__(self, branch: str, expected: str | None, actual: str | None, *, hint: str = "") -> None:
         super().__init__(
-            f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(found)}; "
+            f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(actual)}; "
             "nothing was written onto it",
             hint=hint or "Somebody else wrote at the same time. Look at what stands there, then start again.",
         )
         self.expected = expected
-        self.found = found
+        self.actual = actual
 
 
 def update(
@@ -104,8 +104,8 @@ def update(
     start = _start(onto, expected_head)
     for path, content in files.items():
         check_file(path, content)
-    if (found := head_of(github, repository, branch)) != expected_head:
-        raise Moved(branch, expected_head, found)
+    if (head := head_of(github, repository, branch)) != expected_head:
+        raise Moved(branch, expected_head, head)
     base = f"/repos/{quote(repository)}/git"
     objects = Objects(github, repository)
     tree = _tree(github, base, objects.tree_of(start), files)
@@ -215,7 +215,7 @@ def entry_at(github: GitHub, repository: str, *, commit: str, path: str) -> Entr
 
 def _start(onto: str | None, expected_head: str | None) -> str:
     start = onto or expected_head
-    if start is None or not all(is_id(one) for one in (start, expected_head) if one is not None):
+    if start is None or not all(is_id(sha) for sha in (start, expected_head) if sha is not None):
         raise ValueError("expected the full id of a commit to start from")
     return start
 

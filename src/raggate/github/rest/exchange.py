@@ -75,7 +75,7 @@ class Request:
         return self.method == "POST" and _NOTIFYING.fullmatch(self.path) is not None
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """What messages call it."""
         return f"{self.method} {cut(self.path)}"
 

@@ -78,14 +78,14 @@ class Objects:
         """
         waiting, count = [("", tree_id)], 0
         while waiting:
-            prefix, one = waiting.pop()
-            entries, truncated = self._listed(one, recursive=True)
+            prefix, directory = waiting.pop()
+            entries, truncated = self._listed(directory, recursive=True)
             if truncated:
                 # too much for one answer: level by level
-                entries = self.tree(one)
+                entries = self.tree(directory)
                 waiting += [(f"{prefix}{name}/", entry.id) for name, entry in entries.items() if entry.kind == "tree"]
             else:
-                self._verify_all(one, entries)
+                self._verify_all(directory, entries)
             count += len(entries)
             if count > MOST_ENTRIES:
                 raise UsageError(f"a directory of the commit holds more than {MOST_ENTRIES} files and directories")

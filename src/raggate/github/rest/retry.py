@@ -229,7 +229,7 @@ class RetryingClient:
 
     def error(self, request: Request, problem: str, *, status: int | None = None, hint: str = "") -> GitHubError:
         """Make the error for an answer that cannot be used."""
-        return GitHubError(redact(f"GitHub: {request.shown}: {problem}", [self._token]), status=status, hint=hint)
+        return GitHubError(redact(f"GitHub: {request.label}: {problem}", [self._token]), status=status, hint=hint)
 
     def _try(self, request: Request, number: int) -> Answer | Attempt:
         self._pace(request)
@@ -269,7 +269,7 @@ class RetryingClient:
     def _wait(self, request: Request, wait: Wait, number: int) -> None:
         self._left_s -= wait.seconds
         self._say(
-            f"GitHub: {request.shown} again in {setting(wait.seconds)} s because of {wait.reason} "
+            f"GitHub: {request.label} again in {setting(wait.seconds)} s because of {wait.reason} "
             f"(retry {number} of {MOST_RETRIES})"
         )
         self._sleep(wait.seconds)
@@ -279,9 +279,9 @@ class RetryingClient:
         reply = reply_message(answer.body) if answer is not None else ""
         if answer is None:
             problem = f"{type(attempt.cause).__name__} {cut(attempt.cause)}".strip()
-            parts = [f"GitHub did not answer {request.shown}: {problem}"]
+            parts = [f"GitHub did not answer {request.label}: {problem}"]
         else:
-            parts = [f"GitHub answers {request.shown} with {status}" + (f": {reply}" if reply else "")]
+            parts = [f"GitHub answers {request.label} with {status}" + (f": {reply}" if reply else "")]
         wait = decision if isinstance(decision, Wait) else decision.wait
         asked_s = wait.seconds if wait is not None and wait.asked else None
         if wait is not None and wait.asked:

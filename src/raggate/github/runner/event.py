@@ -299,9 +299,9 @@ def _is_url(text: str) -> bool:
 
 
 def _wrong(where: str, expected: str, value: object) -> UsageError:
-    found = "nothing" if value is None else cut(repr(value), limit=80)
+    actual = "nothing" if value is None else cut(repr(value), limit=80)
     source = "" if where.startswith("GITHUB_") else "the event's "
-    return UsageError(f"{source}{where}: expected {expected}; found {found}")
+    return UsageError(f"{source}{where}: expected {expected}; found {actual}")
 
 
 def _refusal() -> UsageError:

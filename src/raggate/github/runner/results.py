@@ -39,10 +39,10 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
     return {
         "verdict": name_of(code),
         "exit-code": str(code),
-        "run-directory": shown(directory, workspace),
-        "metrics-file": shown(directory and directory / "metrics.json", workspace) if questions else "",
-        "summary-file": shown(directory and directory / "summary.md", workspace),
-        "verdict-file": shown(directory and directory / "verdict.json", workspace),
+        "run-directory": path_from_workspace(directory, workspace),
+        "metrics-file": path_from_workspace(directory and directory / "metrics.json", workspace) if questions else "",
+        "summary-file": path_from_workspace(directory and directory / "summary.md", workspace),
+        "verdict-file": path_from_workspace(directory and directory / "verdict.json", workspace),
         "questions": str(questions),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
@@ -106,7 +106,7 @@ def _decision(directory: Path | None) -> dict[str, Any]:
         return {}
 
 
-def shown(path: Path | None, workspace: Path) -> str:
+def path_from_workspace(path: Path | None, workspace: Path) -> str:
     """Name a path for the steps that follow: relative to the workspace where it lies in it, empty where it is not."""
     if path is None or not path.exists():
         return ""

@@ -75,7 +75,7 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
         value = environment[variable].strip()
         if values.setdefault(name, value) != value:
             raise UsageError(
-                f"input {name!r} is given twice, as {_shown(name, values[name])} and as {_shown(name, value)}"
+                f"input {name!r} is given twice, as {_value_text(name, values[name])} and as {_value_text(name, value)}"
             )
     for name, value in values.items():
         _check(name, value)
@@ -111,7 +111,7 @@ def _name(variable: str) -> str:
     return variable.removeprefix(_PREFIX).lower().replace("_", "-").replace(" ", "-")
 
 
-def _shown(name: str, value: str) -> str:
+def _value_text(name: str, value: str) -> str:
     return "a value that is not shown" if name == _SECRET else quoted(value)
 
 
@@ -119,7 +119,7 @@ def _check(name: str, value: str) -> None:
     if not value and DEFAULTS[name]:
         raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {DEFAULTS[name]!r}.")
     if not value.isprintable():
-        raise UsageError(f"input {name!r}: expected one line of printable text; found {_shown(name, value)}")
+        raise UsageError(f"input {name!r}: expected one line of printable text; found {_value_text(name, value)}")
     if name in CHOICES and value not in CHOICES[name]:
         raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {quoted(value)}")
 

@@ -158,10 +158,10 @@ class _Asking:
     def run(self) -> list[Result]:
         with ThreadPoolExecutor(max_workers=self._settings.concurrency) as pool:
             try:
-                found = dict(self._take(pool.submit(partial(self._search, batch)) for batch in self._batches()))
+                searches = dict(self._take(pool.submit(partial(self._search, batch)) for batch in self._batches()))
                 if self._settings.answers:
-                    rest = [index for index in found if index not in self._results]
-                    jobs = (pool.submit(partial(self._answer, index, *found[index])) for index in sorted(rest))
+                    rest = [index for index in searches if index not in self._results]
+                    jobs = (pool.submit(partial(self._answer, index, *searches[index])) for index in sorted(rest))
                     for index, (outcome, milliseconds) in self._take(jobs):
                         self._finish(index, outcome, milliseconds)
             finally:
@@ -231,8 +231,8 @@ class _Asking:
         # what comes after the last line break was cut off
         answered = [line for line in ended.out.split(b"\n")[:-1] if line.strip()]
         if len(answered) > len(questions):
-            found = f"expected {len(questions)} lines, found {len(answered)}"
-            return [Failure(kind="schema", message=found)] * len(questions)
+            message = f"expected {len(questions)} lines, found {len(answered)}"
+            return [Failure(kind="schema", message=message)] * len(questions)
         failed = _failure(ended, self._settings)
         if failed is not None and ended.cut is None:
             # it says that it failed, and not where: no line of it is trusted. An item that fails alone ends with 0
@@ -255,13 +255,13 @@ class _Asking:
 
     def _answer(self, index: int, retrieved: _Outcome, milliseconds: float) -> list[tuple[int, tuple[_Outcome, float]]]:
         mode, case = self._questions[index]
-        found = retrieved if isinstance(retrieved, Response) else Response(chunks=())
+        response = retrieved if isinstance(retrieved, Response) else Response(chunks=())
         words = ["ask", "--k", str(case.k or self._settings.k), "--mode", mode, "--json", "--", case.question]
         ended = self._run(words, b"", 1)
         if isinstance(ended, Failure):
             return [(index, (ended, milliseconds))]
         outcome = _failure(ended, self._settings, fine=(0, REFUSED)) or _parsed(
-            lambda: _checked(kebab_wire.parse_answer(ended.out, found), ended.code)
+            lambda: _checked(kebab_wire.parse_answer(ended.out, response), ended.code)
         )
         return [(index, (outcome, milliseconds + ended.seconds * 1000))]
 
@@ -307,11 +307,11 @@ def _failure(ended: Ended, settings: KebabSettings, *, fine: tuple[int, ...] = (
     if ended.code in fine and (ended.code == 0 or ended.out.strip()):
         return None
     try:
-        told = kebab_wire.find_error(ended.errors)
+        failure = kebab_wire.find_error(ended.errors)
     except ValueError as error:
         return Failure(kind="schema", message=cut(error))
-    if told is not None:
-        return told
+    if failure is not None:
+        return failure
     last = cut(ended.errors[-2000:].decode("utf-8", "replace"), limit=200)
     how = f"was killed by signal {-ended.code}" if ended.code < 0 else f"ended with code {ended.code}"
     return Failure(kind="status", message=f"kebab {how}{f': {last}' if last else ''}")

@@ -166,10 +166,10 @@ def _reference(item: Any, where: str) -> Reference:
 
 def _check_version(root: dict[str, Any], name: str, where: str) -> None:
     stated = root.get("schema_version", ABSENT)
-    found = _VERSION.fullmatch(stated) if isinstance(stated, str) else None
-    if found is None or found[1] != name:
+    version = _VERSION.fullmatch(stated) if isinstance(stated, str) else None
+    if version is None or version[1] != name:
         refuse(f"{where}: schema_version", f"{name}.v{MAJOR}", stated)
-    if int(found[2]) != MAJOR:
+    if int(version[2]) != MAJOR:
         raise ValueError(f"{where}: schema_version: this adapter speaks {name}.v{MAJOR}, found {cut(stated)}")
 
 

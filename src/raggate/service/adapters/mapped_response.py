@@ -38,8 +38,8 @@ def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:
         return ()
     if "vault" not in names(written):
         return ((filled_text(written, {}), None),)
-    found = [(filled_text(written, {"vault": name}), name) for name in vault_names]
-    return tuple(sorted(found, key=lambda pair: -len(pair[0])))
+    pairs = [(filled_text(written, {"vault": name}), name) for name in vault_names]
+    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
 
 
 def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_only: bool) -> Response:
@@ -85,7 +85,7 @@ def holds(condition: Condition, root: Any) -> bool | None:
     if condition.equals is not None:
         if isinstance(value, list | dict):
             raise WrongShape(below("", path), "text, a number, true, false or null", value)
-        return any(_same(None if value is ABSENT else value, one) for one in condition.equals)
+        return any(_same(None if value is ABSENT else value, option) for option in condition.equals)
     if value is ABSENT or value is None:
         return None
     if type(value) is not bool:
@@ -108,7 +108,7 @@ def whole(written: str | None, item: Any, where: str = "") -> int | None:
 
 
 def _same(value: Any, other: Any) -> bool:
-    numbers = all(type(one) in (int, float) for one in (value, other))
+    numbers = all(type(side) in (int, float) for side in (value, other))
     return bool(value == other) and (numbers or type(value) is type(other))
 
 
@@ -156,12 +156,12 @@ def _number(written: str | None, item: Any, where: str = "") -> float | None:
 
 
 def _answer(root: Any, fields: ResponseFields) -> str:
-    found = _optional_text(fields.answer, root)
-    if found is None and not (fields.abstained is not None and holds(fields.abstained, root)):
+    answer = _optional_text(fields.answer, root)
+    if answer is None and not (fields.abstained is not None and holds(fields.abstained, root)):
         value, place = _at(fields.answer, root, "")
         beside = nearest_there(parse(fields.answer), root) if fields.answer is not None else ""
         raise WrongShape(place, "text", value, beside)
-    return found or ""
+    return answer or ""
 
 
 def _glimpse(written: str | None, root: Any) -> object:

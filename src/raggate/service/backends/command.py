@@ -171,8 +171,8 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
 def _build(group: ProcessGroup, plan: _Plan, timeout: float, log: Log) -> None:
     end = time.monotonic() + timeout
     for number, words in enumerate(plan.build, 1):
-        step = f"build step {number} of {len(plan.build)} (`{_shown(words)}`)"
-        log.feed(f"$ {_shown(words)}\n".encode())
+        step = f"build step {number} of {len(plan.build)} (`{_joined(words)}`)"
+        log.feed(f"$ {_joined(words)}\n".encode())
         try:
             child = group.start(words, cwd=plan.cwd, environment=plan.environment, log=log)
         except (OSError, ValueError) as error:
@@ -204,7 +204,7 @@ def _run(group: ProcessGroup, plan: _Plan, log: Log) -> ManagedProcess:
         if not isinstance(error, FileNotFoundError):
             hint = "It must be an executable file for this machine."
         raise UsageError(
-            f"api.command.run: `{_shown(plan.run)}` cannot be started in {quoted(plan.cwd)}: "
+            f"api.command.run: `{_joined(plan.run)}` cannot be started in {quoted(plan.cwd)}: "
             f"{_why_not(plan.run, plan.cwd, error)}",
             hint=hint,
         ) from None
@@ -223,5 +223,5 @@ def _why_not(words: tuple[str, ...], cwd: Path, error: OSError | ValueError) -> 
     return cut(getattr(error, "strerror", None) or error)
 
 
-def _shown(words: tuple[str, ...]) -> str:
+def _joined(words: tuple[str, ...]) -> str:
     return cut(shlex.join(words), limit=200)

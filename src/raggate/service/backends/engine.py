@@ -203,7 +203,7 @@ def sweep_dead(client: Client, say: Callable[[str], None]) -> None:
     except engine_errors() as error:
         say(f"could not look for what killed runs have left: {reason(error)}")
         return
-    for life in {str((one.get("Labels") or {}).get(PROCESS)) for one in left}:
+    for life in {str((item.get("Labels") or {}).get(PROCESS)) for item in left}:
         if lives.is_over(life):
             removed, failed = remove_labelled(client, {PROCESS: life}, grace=0)
             for line in removed:

@@ -82,9 +82,9 @@ def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
         CannotTell: when no engine answers.
     """
     labels = engine.labels(workspace.environment)
-    for one in parts.values():
-        for text in one.settings.relaxed():
-            workspace.say(f"relaxed: {one.key}.{text}")
+    for member in parts.values():
+        for text in member.settings.relaxed():
+            workspace.say(f"relaxed: {member.key}.{text}")
     with ExitStack() as stack:
         client = stack.enter_context(engine.connected(workspace.environment))
         own = surroundings.own(client)
@@ -180,24 +180,24 @@ class Group:
         Raises:
             CannotTell: when the engine cannot.
         """
-        one = self.parts[name]
+        member = self.parts[name]
         plan = Plan(
             name=name,
             full_name=self.name(name),
             image=image,
-            command=one.command,
-            environment=one.environment,
+            command=member.command,
+            environment=member.environment,
             network=self._network,
             internal=self._internal,
             mounts=mounts,
             **published,
         )
-        container = contained.create(self.client, one.settings, plan, self.labels)
+        container = contained.create(self.client, member.settings, plan, self.labels)
         return Running(
             self.client,
             container,
             name=name,
-            settings=one.settings,
+            settings=member.settings,
             log=self.logs[name],
             environment=self.workspace.environment,
         )

@@ -72,7 +72,7 @@ def identity(client: Client, settings: Contained, image: str) -> str:
         # what it is to be used for says what is wrong
         return image
     wanted = _repository(name)
-    return next((one for one in sorted(map(str, known)) if _repository(one) == wanted), image)
+    return next((digest for digest in sorted(map(str, known)) if _repository(digest) == wanted), image)
 
 
 def _repository(name: str) -> str:

@@ -32,7 +32,7 @@ class Filler:
         """
         if "\0" in text:
             raise UsageError(f"{key}: a NUL character cannot be handed to a process")
-        return _PLACEHOLDER.sub(lambda found: self._value(key, found[1]), text)
+        return _PLACEHOLDER.sub(lambda match: self._value(key, match[1]), text)
 
     def _value(self, key: str, name: str) -> str:
         if name in self._values:
@@ -40,5 +40,5 @@ class Filler:
             return self._values[name]
         close = nearest(name, self._values)
         advice = f"; did you mean {{{close}}}?" if close else ""
-        listed = ", ".join(f"{{{one}}}" for one in self._values)
+        listed = ", ".join(f"{{{placeholder}}}" for placeholder in self._values)
         raise UsageError(f"{key}: unknown placeholder {{{cut(name)}}}{advice}", hint=f"Known here: {listed}.")

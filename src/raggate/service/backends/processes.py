@@ -249,7 +249,7 @@ class ProcessGroup:
             )
             child = ManagedProcess(process, log)
             self._children.append(child)
-            self._tell_watchdog(f"{child.pid}\n")
+            self._send_to_watchdog(f"{child.pid}\n")
         return child
 
     def __exit__(
@@ -267,7 +267,7 @@ class ProcessGroup:
                 child.reap()
             self._dismiss_watchdog()
 
-    def _tell_watchdog(self, line: str) -> None:
+    def _send_to_watchdog(self, line: str) -> None:
         if self._watchdog and self._watchdog.stdin:
             with contextlib.suppress(OSError):
                 self._watchdog.stdin.write(line.encode())
@@ -275,7 +275,7 @@ class ProcessGroup:
     def _dismiss_watchdog(self) -> None:
         if self._watchdog is None:
             return
-        self._tell_watchdog("done\n")
+        self._send_to_watchdog("done\n")
         if self._watchdog.stdin:
             self._watchdog.stdin.close()
         try:
