@@ -74,6 +74,6 @@ def _unsteady(comparison: Comparison) -> Iterator[Reason]:
 
 
 def _before(comparison: Comparison) -> str:
-    held = comparison.baseline
-    then = Repeated.of(held.scorecard.fingerprint) if held is not None else None
+    baseline = comparison.baseline
+    then = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
     return "" if then is None else f" ({then.differ} of {then.compared} in the baseline's run)"

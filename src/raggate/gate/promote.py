@@ -204,10 +204,10 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
     """Choose what decides: the shared cases, or the means where too few are shared to speak for the metric."""
     before, after = means.baseline, means.current
     whole = MetricChange(before=before, after=after, change=means, shared=False)
-    held = comparison.baseline
-    if paired is None or held is None:
+    present_baseline = comparison.baseline
+    if paired is None or present_baseline is None:
         return whole
-    if not held.paired:
+    if not present_baseline.paired:
         # means of another system are held against those of the run by its definitions
         return whole if paired.delta is None else replace(whole, change=paired)
     part = replace(whole, change=paired, shared=True)
@@ -220,13 +220,13 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
 
 def _little_overlap(comparison: Comparison, gate: Gate) -> str:
     """Say that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
-    held = comparison.baseline
-    if held is None or not held.paired or comparison.incomparable:
+    present_baseline = comparison.baseline
+    if present_baseline is None or not present_baseline.paired or comparison.incomparable:
         return ""
-    known = len({case.case_id for case in held.scorecard.cases})
-    if comparison.compared >= gate.min_overlap * known - EPSILON:
+    cases = len({case.case_id for case in present_baseline.scorecard.cases})
+    if comparison.compared >= gate.min_overlap * cases - EPSILON:
         return ""
-    return f"only {comparison.compared} of the present baseline's {known} cases are still the same"
+    return f"only {comparison.compared} of the present baseline's {cases} cases are still the same"
 
 
 def _means(mode: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
@@ -265,14 +265,14 @@ def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reas
 
 def _over(row: MetricChange, comparison: Comparison) -> str:
     """Say what a change is over where that is not simply the cases of both sides."""
-    held = comparison.baseline
-    if row.same_cases or held is None or row.after.n == 0 or row.before.n == 0:
+    present_baseline = comparison.baseline
+    if row.same_cases or present_baseline is None or row.after.n == 0 or row.before.n == 0:
         return ""
     if row.shared:
         shared = row.change.current.n or row.change.baseline.n
         return f" over {wording.count(shared, 'shared question')}"
     # of a baseline that cannot be compared with, or holds no cases, that is said once and for all
-    return ", means over different questions" if held.paired and not comparison.incomparable else ""
+    return ", means over different questions" if present_baseline.paired and not comparison.incomparable else ""
 
 
 def _unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

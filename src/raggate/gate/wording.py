@@ -144,8 +144,8 @@ def removed(names: Sequence[str]) -> str:
 
 def instead(comparison: Comparison) -> str:
     """Say what to do about a baseline that must not be compared with."""
-    held = comparison.baseline
-    if held is not None and held.scorecard.suite not in {"", comparison.scorecard.suite}:
+    baseline = comparison.baseline
+    if baseline is not None and baseline.scorecard.suite not in {"", comparison.scorecard.suite}:
         return "name this suite's own baseline"
     return "undo that, or promote a run that is measured so"
 

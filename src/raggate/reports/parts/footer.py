@@ -124,10 +124,10 @@ def _trusted(review: Review, links: Links | None) -> str:
     lines = []
     if against := review.run.provenance.against:
         commit = commit_link(links, against)
-        held = review.comparison.baseline
-        own = held is not None and held.commit == against
-        what = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
-        lines.append(f"{what}: those of commit {commit}")
+        baseline = review.comparison.baseline
+        own = baseline is not None and baseline.commit == against
+        inputs = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
+        lines.append(f"{inputs}: those of commit {commit}")
     if ignored := review.run.provenance.ignored:
         lines.append(f"Not used, because that commit's own count: {listed(ignored, most=8)}")
     return "<br>\n".join(lines)
