@@ -50,6 +50,9 @@ class RaggateError(Exception):
         self.hint = hint
         self.log = log
 
+    def __str__(self) -> str:
+        return self.message
+
     @property
     def message(self) -> str:
         """The lines, one below the other."""

@@ -280,6 +280,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "commit": (lambda config: config["config"]["checkout"].update(commit="1" * 40), "a checkout of 11111111111"),
     "no-checkout": (lambda config: config["config"].update(checkout={}), "a checkout of None"),
     "dirty": (lambda config: config["config"]["checkout"].update(dirty=True), "files of its checkout had been changed"),
+    "almost clean": (lambda config: config["config"]["checkout"].update(dirty=0), "checkout.dirty"),
     "stranger": (lambda config: config["config"].update(ask=7), "the configuration stored with run"),
 }
 

@@ -43,6 +43,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()
 """
 
+APART = HALFWAY.replace('said = os.environ["SEARCH_KEY"]', 'said = "\\u200b".join(os.environ["SEARCH_KEY"])')
+
 
 LEAKING = """
 import base64, os, sys
@@ -78,6 +80,7 @@ def talking(root: Path, code: str) -> Project:
         pytest.param(TALKATIVE, "die", "api.log", id="dies"),
         pytest.param(TALKATIVE, "never healthy", "api.log", id="never-healthy"),
         pytest.param(HALFWAY, "", "results.jsonl", id="fails-every-question"),
+        pytest.param(APART, "", "results.jsonl", id="with-unseen-characters-between-its-letters"),
     ],
 )
 def test_nothing_shows_what_the_api_was_given(tmp_path: Path, code: str, behaviour: str, left: str) -> None:

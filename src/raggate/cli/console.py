@@ -92,9 +92,9 @@ def show_review(
     _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
     click.echo(terminal.render(review, width=max(width(), 60), color=color), color=True)
     comparison = review.comparison
-    click.echo(f"report:  {short_path((reports or directory) / 'summary.md')}")
+    click.echo(log_line(f"report:  {short_path((reports or directory) / 'summary.md')}"))
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
-        click.echo(f"first run? review it, then: raggate promote {shlex.quote(str(short_path(directory)))}")
+        click.echo(log_line(f"first run? review it, then: raggate promote {shlex.quote(str(short_path(directory)))}"))
 
 
 def show_run(result: RunResult) -> None:
@@ -103,7 +103,7 @@ def show_run(result: RunResult) -> None:
     Raises:
         CannotTell: when it stopped early.
     """
-    click.echo(short_path(result.directory))
+    click.echo(log_line(str(short_path(result.directory))))
     if result.run.stopped is not None:
         raise CannotTell(result.run.stopped, log=result.run.log)
 

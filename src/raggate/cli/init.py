@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from raggate.errors import UsageError
+from raggate.text.escape import log_line
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -38,7 +39,7 @@ def init(directory: Path, action: str, owners: str) -> None:
     """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
     written = write_example(directory, action, owners)
     for path in written:
-        click.echo(f"wrote {path}")
+        click.echo(log_line(f"wrote {path}"))
     if directory / IGNORED not in written:
         click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
     if not action:

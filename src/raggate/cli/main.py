@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -37,7 +38,9 @@ def run_command(arguments: Sequence[str] | None) -> int:
         try:
             code = cli.main(args=arguments, prog_name="raggate", standalone_mode=False, obj=environment)
         except click.ClickException as error:
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            click.echo("\n".join(map(log_line, shown.getvalue().splitlines())), err=True)
             return int(ExitCode.USAGE)
         except click.Abort:
             raise KeyboardInterrupt from None

@@ -24,8 +24,10 @@ _OWN_LOGS = frozenset(("api", "build"))
 
 def _relative(path: str) -> str:
     pure = PurePosixPath(path)
-    if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path:
+    if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path:
         raise ValueError("expected a relative path inside the repository, without '..'")
+    if not path.isprintable():
+        raise ValueError("expected a path of characters that can be seen")
     return str(pure)
 
 

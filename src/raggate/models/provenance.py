@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from pydantic import StrictBool
+
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
 
@@ -13,7 +15,7 @@ class Checkout:
     """The checkout that was measured: full id of its commit, whether tracked files were changed; None outside git."""
 
     commit: str | None = None
-    dirty: bool | None = None
+    dirty: StrictBool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,8 +133,8 @@ def _ask(
             answers.repeated = _ask_again(inputs, adapter, api, asked.results)
         stopped = asked.stopped or suite.ended_early(api)
         if not stopped:
-            return None, errors.lines
-        return redact.redact_cut(stopped, secrets), api.log_tail()
+            return None, _redacted(errors.lines, secrets)
+        return redact.redact_cut(stopped, secrets), _redacted(api.log_tail(), secrets)
 
 
 def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
@@ -203,10 +203,14 @@ def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
     try:
         yield
     except RaggateError as error:
-        error.lines = tuple(redact.redact_cut(line, secrets) for line in error.lines)
+        error.lines = _redacted(error.lines, secrets)
         error.hint = redact.redact_cut(error.hint, secrets)
-        error.log = tuple(redact.redact_cut(line, secrets) for line in error.log)
+        error.log = _redacted(error.log, secrets)
         raise
+
+
+def _redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(redact.redact_cut(line, secrets) for line in lines)
 
 
 def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:

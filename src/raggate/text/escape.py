@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
+from raggate.text.invisible import GONE
+
 _JOINER = "&#8288;"  # word joiner: invisible, and it keeps GitHub from seeing a mention or a reference
 # mentions, references, emoji codes, alerts and task boxes are looked for after rendering, where an entity is a plain
 # character again; of numbers only two are emoji codes, and a place such as raggate.yml:14: stays whole; the colon that
@@ -27,6 +28,9 @@ _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 _REFERENCE = re.compile(r"gh-(?=\d)|(?<!\w)[0-9a-f]{7,40}(?!\w)", re.IGNORECASE | re.ASCII)
 
 
+_BOTH_ENDS = 300
+"""Characters from which on a sentence keeps both ends: in fewer, the words of a value would be all that is left."""
+
 _SEEN = 4
 """Times the limit: so much of a text is looked at, as most of it may vanish."""
 
@@ -40,9 +44,10 @@ def plain(text: str, *, limit: int = 300, middle: bool = False) -> str:
     Args:
         text: the text.
         limit: most characters of the line, at least 1.
-        middle: whether it is cut in the middle: for a sentence, which begins and ends with raggate's own words.
+        middle: whether it is cut in the middle where there is room for both ends: for a sentence, which begins and ends
+            with raggate's own words.
     """
-    if middle:
+    if middle and limit >= _BOTH_ENDS:
         return _ends(text, limit)
     line = _printable(text[: limit * _SEEN])
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
@@ -97,4 +102,4 @@ def _visible(character: str) -> str:
     category = unicodedata.category(character)
     if category in {"Cc", "Zl", "Zp"}:
         return " "
-    return "" if category in _INVISIBLE or category == "Cn" else character
+    return "" if category in GONE else character

@@ -20,5 +20,8 @@ def quoted(value: object, *, limit: int = 300) -> str:
 
 def cut(value: object, *, limit: int = 300) -> str:
     """Put a value on one line of at most `limit` characters, an ellipsis included."""
-    text = " ".join(str(value)[: limit * _SEEN].split())
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    whole = str(value)
+    text = " ".join(whole[: limit * _SEEN].split())
+    if len(text) <= limit and len(whole) <= limit * _SEEN:
+        return text
+    return text[: limit - 1].rstrip() + "…"

@@ -11,6 +11,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
+from raggate.text import invisible
+
 T = TypeVar("T")
 
 SHORTEST = 6
@@ -47,7 +49,7 @@ def of_environment(environment: Mapping[str, str], names: Iterable[str] = ()) ->
 
 
 def forms(value: str) -> tuple[str, ...]:
-    """Give the shapes of a secret, the longest first: raw, each line, base64, URL-encoded, and as in a JSON string.
+    """Give the shapes of a secret, the longest first: raw, each line, base64, URL-encoded, quoted, as in a JSON string.
 
     Of base64 it is the part that is the same whatever stands around the secret, so that it is also found where a
     longer text was encoded. Shapes shorter than `SHORTEST` characters are left out, and a value as short has none.
@@ -55,9 +57,10 @@ def forms(value: str) -> tuple[str, ...]:
     if len(value) < SHORTEST:
         return ()
     shapes: set[str] = set()
-    for text in {value, value.strip(), *(line.strip() for line in value.splitlines())}:
+    whole = {value, value.strip(), " ".join(value.split()), invisible.without(value)}
+    for text in whole | {line.strip() for line in value.splitlines()}:
         if len(text) >= SHORTEST:
-            shapes |= {text, *_base64(text), *_url_encoded(text), *_json(text)}
+            shapes |= {text, *_base64(text), *_url_encoded(text), *_json(text), *_quoted(text)}
     return tuple(sorted((form for form in shapes if len(form) >= SHORTEST), key=lambda form: (-len(form), form)))
 
 
@@ -68,9 +71,13 @@ def redact(text: str, values: Iterable[str]) -> str:
 
 
 def redact_cut(text: str, values: Collection[str]) -> str:
-    """Replace these values by `***`, and also the beginning of one that was cut off with an ellipsis."""
+    """Replace these values by `***` in a message, and also the beginning of one that was cut off with an ellipsis.
+
+    Characters that nobody sees are left out first: whoever shows the message does so too, and what they kept apart
+    would be whole again.
+    """
     shapes = _shapes(values)
-    first, *parts = redact(text, values).split(_ELLIPSIS)
+    first, *parts = redact(invisible.without(text), values).split(_ELLIPSIS)
     before, done = first, []
     for part in parts:
         done.append(_without_beginning(before, shapes))
@@ -96,8 +103,9 @@ class Scrubber:
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
+            seen = invisible.without(value)
             # to look is far cheaper than to replace, and there is hardly ever anything
-            return redact(value, self._values) if any(shape in value for shape in self._shapes) else value
+            return redact(seen, self._values) if any(shape in seen for shape in self._shapes) else value
         if isinstance(value, tuple):
             return tuple(map(self._clean, value))
         if isinstance(value, dict):
@@ -175,6 +183,11 @@ def _base64(text: str) -> set[str]:
 def _url_encoded(text: str) -> set[str]:
     shapes = {quote(_bytes(text), safe=""), quote(_bytes(text)), quote_plus(_bytes(text))}
     return shapes | {_ESCAPED_BYTE.sub(lambda match: match[0].lower(), form) for form in shapes}
+
+
+def _quoted(text: str) -> set[str]:
+    # as Python writes it in single quotes where double ones stand beside it, and in those it chooses for the text alone
+    return {repr(text)[1:-1], repr(f"{text}'\"")[1:-4]}
 
 
 def _json(text: str) -> set[str]:

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
+from unittest import mock
 
 import click
 import pytest
 
 from raggate.cli import console
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
+from raggate.pipeline.result import RunResult
 
 
 def raising(error: BaseException) -> Callable[[], NoReturn]:
@@ -76,3 +78,13 @@ def test_the_log_of_an_error_is_fenced(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "raggate: cannot tell: no"
     assert lines[2:] == ["[", "  | one", "  | two", "]", "  Do."]
+
+
+def test_a_run_directory_with_a_hostile_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A path is one line, and none that a runner takes for a command."""
+    run = mock.Mock(stopped=None)
+    console.show_run(RunResult(run=run, directory=tmp_path / "o\n::add-mask::pass\u202e##[error]x"))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "::add-mask" not in line
+    assert "##[" not in line
+    assert "\u202e" not in line

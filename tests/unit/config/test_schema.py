@@ -122,6 +122,9 @@ def test_command() -> None:
         pytest.param("golden: /etc/x", "3: golden: expected a relative path", id="absolute"),
         pytest.param("golden: 'a\\b'", "3: golden: expected a relative path", id="backslash"),
         pytest.param("baseline: ''", "3: baseline: expected a relative path", id="empty path"),
+        pytest.param(
+            'out: "o\\n::add-mask::x"', "3: out: expected a path of characters that can be seen", id="two lines"
+        ),
         pytest.param("suite: a\nsuite: b", "4: key 'suite' stands twice", id="duplicate key"),
         pytest.param("<<<<<<< HEAD", "3: unresolved merge conflict", id="merge conflict"),
         pytest.param("suite: [", "3: not valid YAML", id="syntax"),

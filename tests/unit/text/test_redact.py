@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raggate.service.backends.processes import Log
-from raggate.text.redact import SHORTEST, Redactor, forms, of_environment, redact, redact_cut
+from raggate.text import invisible
+from raggate.text.quote import cut, quoted
+from raggate.text.redact import SHORTEST, Redactor, Scrubber, forms, of_environment, redact, redact_cut
 
 KEY = "sk-0123456789/+äb"
 LONG = "-----BEGIN-----\nMIIEpAIBAAKCAQEA\n-----END-----"
@@ -69,7 +71,7 @@ def test_streams_are_clean_wherever_they_are_cut(secret: str, data: st.DataObjec
 def test_a_secret_that_was_cut_off_is_hidden_too(length: int, before: str, after: str) -> None:
     """A message that was shortened in the middle of a secret does not end with the first half of it."""
     cleaned = redact_cut(f"{before} {KEY[:length]}…{after}", [KEY])
-    assert cleaned.endswith(f"…{after}")
+    assert cleaned.endswith(f"…{invisible.without(after)}")
     assert KEY[:6] not in cleaned
     assert redact_cut(f"{KEY} and {KEY[:8]}…; {KEY[:7]}…", [KEY]) == "*** and ***…; ***…"
 
@@ -136,3 +138,26 @@ def test_short_values_are_no_secrets(value: str) -> None:
 def test_the_longest_shape_is_hidden_first() -> None:
     """Where one secret is part of another, nothing of the longer one is left."""
     assert redact("say hunter2-longer now", ["hunter2", "hunter2-longer"]) == "say *** now"
+
+
+@pytest.mark.parametrize(
+    "between", ["\u200b", "\u00ad", "\u2060", "\u0378"], ids=["zero width", "soft", "joiner", "unassigned"]
+)
+def test_a_secret_with_what_nobody_sees_between_its_letters(between: str) -> None:
+    """What is written with invisible characters between the letters of a secret is that secret for whoever reads it."""
+    apart = between.join(KEY)
+    assert redact_cut(f"it is {apart}", [KEY]) == "it is ***"
+    assert redact_cut(f"it is {apart[:-4]}…", [KEY]) == "it is ***…"
+    assert Scrubber([KEY])((apart,)) == ("***",)
+
+
+@pytest.mark.parametrize("secret", ["pa'ss\"word-1234", "back\\slash-1234", "two  spaces\tand a tab"])
+def test_a_quoted_secret(secret: str) -> None:
+    """A secret is found as messages quote it, and on one line."""
+    assert redact_cut(quoted(f"token={secret}"), [secret]) == "'token=***'"
+    assert redact_cut(cut(f"token={secret}"), [secret]) == "token=***"
+
+
+def test_a_secret_behind_white_space_that_was_cut_off() -> None:
+    """A value of which only the beginning was looked at says so, and the beginning of a secret in it is hidden."""
+    assert redact_cut(cut(" " * (801 - len(KEY)) + KEY, limit=200), [KEY]) == "***…"

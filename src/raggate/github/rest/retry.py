@@ -23,7 +23,7 @@ from raggate.github.rest.failures import GitHubError, advice, graphql_failure, p
 from raggate.text.jsonio import fields, loads
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
-from raggate.text.redact import redact
+from raggate.text.redact import redact_cut
 
 MOST_RETRIES = 3
 """How often a request is sent again, whatever the reasons were."""
@@ -229,7 +229,7 @@ class RetryingClient:
 
     def error(self, request: Request, problem: str, *, status: int | None = None, hint: str = "") -> GitHubError:
         """Make the error for an answer that cannot be used."""
-        return GitHubError(redact(f"GitHub: {request.label}: {problem}", [self._token]), status=status, hint=hint)
+        return GitHubError(redact_cut(f"GitHub: {request.label}: {problem}", [self._token]), status=status, hint=hint)
 
     def _try(self, request: Request, number: int) -> Answer | Attempt:
         self._pace(request)
@@ -298,10 +298,10 @@ class RetryingClient:
         if status is not None and answer is not None and asked_s is None and not answer.cross_origin:
             hint = advice(request.method, request.path, status, answer.headers)
         return GitHubError(
-            redact(". ".join(parts), [self._token]),
+            redact_cut(". ".join(parts), [self._token]),
             status=status,
-            hint=redact(hint, [self._token]),
+            hint=redact_cut(hint, [self._token]),
             wait_s=asked_s,
-            reply=redact(reply, [self._token]),
+            reply=redact_cut(reply, [self._token]),
             permission=permission(request.method, request.path),
         )

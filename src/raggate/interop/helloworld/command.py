@@ -14,6 +14,7 @@ from raggate.interop.helloworld.terminal import comparison_lines, score_table
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.text.escape import log_line
+from raggate.text.jsonio import printable
 from raggate.text.numbers import setting, written
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         rates = scorecard.operations.rates if scorecard.operations else {}
         ours["operational_metrics"] = {name: rate.value for name, rate in rates.items()}
         document = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
-        click.echo(json.dumps(document, indent=2, sort_keys=True))
+        click.echo(printable(json.dumps(document, indent=2, sort_keys=True)))
         return
     for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)

@@ -14,6 +14,7 @@ from raggate.interop.options import FiniteRange, choice
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 from raggate.text.files import write_file
+from raggate.text.jsonio import printable
 from raggate.text.numbers import setting
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def _say_doubts(joined: Joined) -> None:
 
 def _give(text: str, out: Path | None) -> None:
     if out is None:
-        click.echo(text, nl=False)
+        click.echo(printable(text), nl=False)
         return
     write_file(out, text.encode())
     click.echo(log_line(f"wrote {out}"))

@@ -32,7 +32,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequen
 def code_block(text: str, *, limit: int = 1000) -> str:
     """Set foreign text as one line to copy, in a fence that nothing in it can close."""
     # a comment may carry hidden markers, and nothing foreign may look like one; a shell has no use for the joiner
-    line = plain(text, limit=limit).replace("<!--", "<\u2060!--")
+    line = plain(text, limit=limit).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[")
+    if line.startswith("::"):
+        # a log that shows the page would take it for a command
+        line = f"\u2060{line}"
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}sh\n{line}\n{fence}"
