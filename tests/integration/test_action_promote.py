@@ -330,11 +330,17 @@ def test_a_path_of_other_letters(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
     assert b'"suite": "small"' in proposed
 
 
-@pytest.mark.parametrize("path", ["baselines/.git/x.json", "baselines/a\tb.json"])
-def test_a_path_that_cannot_be_committed(stage: Stage, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("baselines/.git/x.json", "cannot be committed: expected"),
+        ("baselines/a\tb.json", "baseline: expected a path of characters that can be seen"),
+    ],
+)
+def test_a_path_that_cannot_be_committed(stage: Stage, path: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A baseline that git would not take is refused before anything is measured."""
     elsewhere(stage, path, monkeypatch)
-    with pytest.raises(UsageError, match="cannot be committed: expected"):
+    with pytest.raises(UsageError, match=why):
         stage.step()
     assert stage.state.directory is None
     assert stage.unwritten()
