@@ -92,7 +92,7 @@ def show_review(
     _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
     click.echo(terminal.render(review, width=max(width(), 60), color=color), color=True)
     comparison = review.comparison
-    click.echo(log_line(f"report:  {short_path((reports or directory) / 'summary.md')}"))
+    click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'summary.md')))}")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
         click.echo(log_line(f"first run? review it, then: raggate promote {shlex.quote(str(short_path(directory)))}"))
 
