@@ -19,8 +19,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.config.schema import Ask
 from raggate.config.service_settings import Api, CommandBackend, Readiness

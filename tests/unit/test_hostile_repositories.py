@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from hostile_git import HARMLESS, TAMPERS, Hostile, plant
 from raggate.errors import UsageError

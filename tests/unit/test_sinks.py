@@ -9,8 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from raggate.action import steps
 from raggate.cli import console

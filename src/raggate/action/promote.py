@@ -29,14 +29,12 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.run import Run
-from raggate.pipeline import check as pipeline
-from raggate.pipeline import run_directory
+from raggate.pipeline import check as pipeline, run_directory
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
 from raggate.reports.parts.markup import link
 from raggate.scoring import score
-from raggate.text.escape import markdown as safe
-from raggate.text.escape import plain
+from raggate.text.escape import markdown as safe, plain
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import redact
 

@@ -48,8 +48,7 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
     in annotation/exports. Exits 3 when no row is left to compare.
     """
     from raggate.interop.pragmata.files import read_sheets, write_agreement
-    from raggate.labels import agreement as agreement_metrics
-    from raggate.labels import agreement_rows
+    from raggate.labels import agreement as agreement_metrics, agreement_rows
     from raggate.labels.models import TaskAgreement
 
     bootstrap = {name: settings.pop(name) for name in ("level", "resamples", "seed")}

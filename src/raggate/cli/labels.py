@@ -73,8 +73,7 @@ labels.add_command(agreement)
 def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
     """Compute the label-based metrics of one task with confidence intervals."""
     from raggate.interop.pragmata.files import read_sheets, write_report
-    from raggate.labels import checks
-    from raggate.labels import score as label_scores
+    from raggate.labels import checks, score as label_scores
 
     sheets = read_sheets(files, task)
     judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
@@ -120,8 +119,7 @@ def show(reports: tuple[Path, ...]) -> None:
 def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:  # noqa: FBT001 - click passes it by name
     """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
     from raggate.interop.pragmata.files import read_sheets
-    from raggate.labels import checks
-    from raggate.labels import score as label_scores
+    from raggate.labels import checks, score as label_scores
 
     rules = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
     unknown = next((name for name in allow if name not in rules), None)
@@ -183,8 +181,7 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
     from raggate.interop.pragmata.files import read_sheets, result_lists
-    from raggate.labels import checks, compare
-    from raggate.labels import score as label_scores
+    from raggate.labels import checks, compare, score as label_scores
     from raggate.labels.models import RetrievalJudgment
 
     labelled = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]

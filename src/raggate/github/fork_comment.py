@@ -16,8 +16,7 @@ from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import preview, waivers
 from raggate.gate.other_systems import OtherSystem
-from raggate.github import bases as base_branches
-from raggate.github import note_changes, untrusted_run, workflow_files
+from raggate.github import bases as base_branches, note_changes, untrusted_run, workflow_files
 from raggate.github.note_changes import Vaults
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifacts, pulls

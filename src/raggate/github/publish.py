@@ -15,8 +15,7 @@ from raggate.github.runner.results import name_of
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import comment, markdown
-from raggate.reports.annotations import Annotation, for_log
-from raggate.reports.annotations import annotations as annotated
+from raggate.reports.annotations import Annotation, annotations as annotated, for_log
 from raggate.reports.parts.budget import COMMENT_LIMIT
 from raggate.text.redact import redact
 

@@ -13,12 +13,10 @@ from raggate.interop import lenient_golden
 from raggate.interop.golden_rows import Note, Row, case_row, note
 from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
-from raggate.interop.pragmata import golden as pragmata_golden
-from raggate.interop.pragmata import records as pragmata_records
+from raggate.interop.pragmata import golden as pragmata_golden, records as pragmata_records
 from raggate.interop.pragmata.records import CanonicalRecord
 from raggate.interop.pragmata.sheets import read_sheet
-from raggate.interop.substrate import cases as substrate_cases
-from raggate.interop.substrate import golden as substrate_golden
+from raggate.interop.substrate import cases as substrate_cases, golden as substrate_golden
 from raggate.interop.substrate.golden import QuerySet
 from raggate.interop.trec_beir import beir, golden_graded
 from raggate.interop.trec_beir.golden_graded import Graded, Unit

@@ -12,8 +12,17 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.gate import baseline as baseline_file
-from raggate.gate import compare, flips, invariants, merge_effects, preview, promote, verdict, waivers
+from raggate.gate import (
+    baseline as baseline_file,
+    compare,
+    flips,
+    invariants,
+    merge_effects,
+    preview,
+    promote,
+    verdict,
+    waivers,
+)
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import ConfigHooks, Inputs, load_worktree

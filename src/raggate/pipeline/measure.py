@@ -16,8 +16,7 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.gate import waivers, wording
 from raggate.gate.other_systems import compat_scores
-from raggate.inputs import notes as standing
-from raggate.inputs import sources, vault
+from raggate.inputs import notes as standing, sources, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint, modes_of
 from raggate.models.golden import Vault
@@ -33,8 +32,7 @@ from raggate.pipeline.result import RunFailed
 from raggate.reports import MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
-from raggate.service import ask as suite
-from raggate.service import boot, build_context
+from raggate.service import ask as suite, boot, build_context
 from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
 from raggate.text import deadlines, redact

@@ -9,8 +9,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline as baseline_file
-from raggate.gate import invariants, promote, waivers
+from raggate.gate import baseline as baseline_file, invariants, promote, waivers
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline

@@ -11,8 +11,7 @@ from raggate.reports.parts import header
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import live_link
 from raggate.reports.verdict_file import SCHEMA
-from raggate.text.escape import markdown as safe
-from raggate.text.escape import plain
+from raggate.text.escape import markdown as safe, plain
 from raggate.text.jsonio import dumps
 
 SHOWN_LINES = 30

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 from raggate.text.numbers import fixed
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
+    from rich.progress import Progress as Bar, TaskID
 
 STEPS = 10
 """Lines for a whole run where there is no terminal."""

@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from builders import make_case, make_chunk, make_chunks, make_failure, make_labelled, make_response, make_result
-from builders import make_support as support
+from builders import (
+    make_case,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_support as support,
+)
 from raggate.gate.causes import Asked, cause
 from raggate.models.run import Chunk, LabelledResult, Reference
 

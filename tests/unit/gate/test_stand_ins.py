@@ -7,8 +7,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_result, make_run, make_scorecard
 from raggate.config.schema import Gate

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from builders import make_case, make_chunk, make_result, make_support
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop.convert import PRAGMATA, Conversion, convert, read
-from raggate.interop.convert_command import SOURCES, TARGETS
-from raggate.interop.convert_command import convert as command
+from raggate.interop.convert_command import SOURCES, TARGETS, convert as command
 from raggate.interop.golden_formats import FORMATS, Options, rows_of
 from raggate.interop.kebab.golden import GoldenFile, GoldenQuery
 from raggate.interop.substrate.golden import Query, QuerySet

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 import pytrec_eval
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_ranked
 from raggate.errors import UsageError

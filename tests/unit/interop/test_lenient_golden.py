@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import CASES, make_chunk_row, make_row

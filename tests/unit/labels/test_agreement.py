@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from label_builders import make_generation, make_retrieval
 from raggate.errors import UsageError

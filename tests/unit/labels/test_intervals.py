@@ -7,8 +7,7 @@ from random import Random
 from statistics import NormalDist, fmean
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.labels.intervals import bootstrap, bootstrap_mean, paired, quantile, wilson
 from raggate.labels.models import Interval

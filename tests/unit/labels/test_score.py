@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
 from raggate.errors import UsageError

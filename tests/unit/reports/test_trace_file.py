@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
 from raggate.interop.substrate import trace

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.text.anchors import contains_snippet, covers, elements, fold, in_scope, inside_folder, written
 

@@ -9,8 +9,7 @@ from html import unescape
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.text.field_paths import ABSENT, EVERY, WrongShape, below, find, find_all, nearest_there, parse
 

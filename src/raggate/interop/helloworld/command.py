@@ -69,9 +69,7 @@ def helloworld() -> None:
 @_LENIENT
 def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
     """Score a run again: helloworld's own numbers and raggate's side by side."""
-    from raggate.interop.helloworld import inputs
-    from raggate.interop.helloworld import metrics as helloworld_metrics
-    from raggate.interop.helloworld import write as writer
+    from raggate.interop.helloworld import inputs, metrics as helloworld_metrics, write as writer
 
     if flags["update"] and flags["aggregate_only"]:
         raise UsageError("--update and --aggregate-only: expected at most one of them")
@@ -132,8 +130,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
     Exits 1 when a mean fell too far, and 3 when the runs cannot be compared: they were measured differently, no gated
     mean is on both sides, or questions of A have no row in B.
     """
-    from raggate.interop.helloworld import compare as run_comparison
-    from raggate.interop.helloworld import inputs
+    from raggate.interop.helloworld import compare as run_comparison, inputs
 
     ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
     allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
@@ -166,9 +163,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
-    from raggate.interop.helloworld import metrics as helloworld_metrics
-    from raggate.interop.helloworld import read as reader
-    from raggate.interop.helloworld import write as writer
+    from raggate.interop.helloworld import metrics as helloworld_metrics, read as reader, write as writer
     from raggate.interop.run_lists import only_mode
     from raggate.pipeline import run_directory
 
@@ -204,8 +199,7 @@ def redact(directory: Path, out: Path) -> None:
 
     Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
     """
-    from raggate.interop.helloworld import read as reader
-    from raggate.interop.helloworld import write as writer
+    from raggate.interop.helloworld import read as reader, write as writer
 
     files = reader.read(directory)
     refuse_existing(out)

@@ -10,9 +10,7 @@ from typing import Any
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop import lenient_golden
-from raggate.interop.helloworld import baseline
-from raggate.interop.helloworld import metrics as helloworld_metrics
-from raggate.interop.helloworld import read as reader
+from raggate.interop.helloworld import baseline, metrics as helloworld_metrics, read as reader
 from raggate.interop.helloworld.compare import Side
 from raggate.interop.helloworld.read import RunFiles
 from raggate.models.case_hash import digest

@@ -135,10 +135,7 @@ def compare(
     Ends with 1 when a question that was answered is not any more, or a metric fell too far; with 3 when the runs cannot
     be compared, or nothing of them can be measured.
     """
-    from raggate.interop.kebab import compare as kebab_compare
-    from raggate.interop.kebab import inputs
-    from raggate.interop.kebab import report as kebab_report
-    from raggate.interop.kebab import verdict as kebab_verdict
+    from raggate.interop.kebab import compare as kebab_compare, inputs, report as kebab_report, verdict as kebab_verdict
 
     golden, queries = _golden(golden_file)
     sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
@@ -167,8 +164,7 @@ def compare(
 @click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
 def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> None:
     """Say how much the documents found depend on the words of a question, by paraphrase group."""
-    from raggate.interop.kebab import report as kebab_report
-    from raggate.interop.kebab import variants as kebab_variants
+    from raggate.interop.kebab import report as kebab_report, variants as kebab_variants
 
     golden, queries = _golden(golden_file)
     stored = _stored(source, golden)

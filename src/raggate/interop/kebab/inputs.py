@@ -8,9 +8,7 @@ from typing import Any
 
 from raggate.errors import CannotTell, UsageError
 from raggate.interop import run_lists
-from raggate.interop.kebab import export
-from raggate.interop.kebab import golden as kebab_golden
-from raggate.interop.kebab import run as kebab_run
+from raggate.interop.kebab import export, golden as kebab_golden, run as kebab_run
 from raggate.interop.kebab.compare import Side
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
 from raggate.interop.kebab.metrics import Queries, Rules

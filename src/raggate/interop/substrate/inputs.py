@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.substrate import floors as floor_tables
-from raggate.interop.substrate import gate, records
-from raggate.interop.substrate import metrics as substrate_metrics
+from raggate.interop.substrate import floors as floor_tables, gate, metrics as substrate_metrics, records
 from raggate.interop.substrate.cases import to_cases
 from raggate.interop.substrate.files import read_json, read_lines
 from raggate.interop.substrate.golden import Document, QuerySet, read_corpus

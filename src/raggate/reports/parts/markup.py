@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 from raggate.models.publication import Links
 from raggate.models.verdict import SourceLine
-from raggate.text.escape import markdown as safe
-from raggate.text.escape import plain
+from raggate.text.escape import markdown as safe, plain
 
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""

@@ -10,8 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from raggate.errors import CannotTell
 from raggate.github.rest.artifacts import FILES, unpack, write_run

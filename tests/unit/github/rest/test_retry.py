@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.github.rest.retry import FALLBACK_S, MOST_RETRIES, Attempt, GiveUp, Wait, ambiguous, decide
 

@@ -26,10 +26,7 @@ from raggate.config.schema import Ask
 from raggate.errors import UsageError
 from raggate.gate import baseline, invariants
 from raggate.inputs import golden
-from raggate.interop.helloworld import compare as run_comparison
-from raggate.interop.helloworld import metrics as helloworld_metrics
-from raggate.interop.helloworld import read as reader
-from raggate.interop.helloworld import write
+from raggate.interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write
 from raggate.interop.helloworld.baseline import bare_metrics
 from raggate.interop.helloworld.summary import summary
 from raggate.interop.systems import SYSTEMS

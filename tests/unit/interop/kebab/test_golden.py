@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import (
     make_case,
@@ -30,8 +29,7 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Score
 from raggate.errors import UsageError
 from raggate.inputs import golden as raggate_golden
-from raggate.interop.kebab import golden as kebab_golden
-from raggate.interop.kebab import metrics, spans
+from raggate.interop.kebab import golden as kebab_golden, metrics, spans
 from raggate.interop.kebab.export import NO_TIME, to_rows
 from raggate.interop.kebab.rows import StoredRun, read_row, read_rows, write_rows
 from raggate.interop.kebab.run import to_run

@@ -6,15 +6,18 @@ import struct
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kebab_builders import answer, hit, queries, query, row, three_queries, three_queries_later
 from raggate.errors import CannotTell, ExitCode
-from raggate.interop.kebab import compare, metrics, variants
-from raggate.interop.kebab import report as kebab_report
-from raggate.interop.kebab import spans as kebab_spans
-from raggate.interop.kebab import verdict as kebab_verdict
+from raggate.interop.kebab import (
+    compare,
+    metrics,
+    report as kebab_report,
+    spans as kebab_spans,
+    variants,
+    verdict as kebab_verdict,
+)
 from raggate.interop.kebab.compare import Options, Side
 
 ZEROS = {"1": 0.0, "3": 0.0, "5": 0.0, "10": 0.0}

@@ -25,8 +25,7 @@ from kebab_builders import (
     write_database,
 )
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.kebab import golden as kebab_golden
-from raggate.interop.kebab import metrics
+from raggate.interop.kebab import golden as kebab_golden, metrics
 from raggate.interop.kebab.command import kebab
 from raggate.service.adapters.kebab import KebabSettings, ask_all
 

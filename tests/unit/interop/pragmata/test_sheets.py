@@ -7,16 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from label_builders import COMMON, EXPORT, export_csv, to_csv
 from raggate.errors import UsageError
 from raggate.interop.pragmata.csv_table import MAX_FIELD
 from raggate.interop.pragmata.score_files import file_name, read_scores, write_scores
 from raggate.interop.pragmata.sheets import read_sheet
-from raggate.labels import checks
-from raggate.labels import score as label_scores
+from raggate.labels import checks, score as label_scores
 from raggate.labels.models import (
     LABELS,
     METRICS,

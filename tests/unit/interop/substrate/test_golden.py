@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import (
     make_case,
@@ -23,9 +22,13 @@ from builders import (
 )
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.interop.substrate import golden as substrate_golden
-from raggate.interop.substrate import metrics_files, records, trace
-from raggate.interop.substrate import results as substrate_results
+from raggate.interop.substrate import (
+    golden as substrate_golden,
+    metrics_files,
+    records,
+    results as substrate_results,
+    trace,
+)
 from raggate.interop.substrate.cases import from_cases, to_cases
 from raggate.interop.substrate.golden import Document, Query, QuerySet
 from raggate.models.golden import Support

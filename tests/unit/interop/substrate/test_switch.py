@@ -11,10 +11,16 @@ from click.testing import CliRunner
 
 from raggate.errors import ExitCode, RaggateError
 from raggate.inputs import golden
-from raggate.interop.substrate import floors, gate, metrics_files, records, trace
-from raggate.interop.substrate import golden as substrate_golden
-from raggate.interop.substrate import metrics as substrate_metrics
-from raggate.interop.substrate import results as substrate_results
+from raggate.interop.substrate import (
+    floors,
+    gate,
+    golden as substrate_golden,
+    metrics as substrate_metrics,
+    metrics_files,
+    records,
+    results as substrate_results,
+    trace,
+)
 from raggate.interop.substrate.cases import from_cases, to_cases
 from raggate.interop.substrate.command import substrate
 from raggate.interop.substrate.files import MODES

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_support
 from raggate.models.golden import Support

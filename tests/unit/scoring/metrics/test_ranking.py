@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_case, make_failure, make_labelled, make_ranked, make_result, make_support
 from raggate.models.golden import Case

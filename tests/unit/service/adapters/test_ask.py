@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.config.schema import Ask
 from raggate.config.service_settings import Readiness
