@@ -22,6 +22,7 @@ from raggate.action.promote import promote_baseline
 from raggate.action.promote_inputs import PromoteInputs
 from raggate.errors import CannotTell, UsageError
 from raggate.github.rest import commits
+from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
@@ -64,8 +65,9 @@ class Stage:
         given = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
         happened = replace(self.event, **(event or {}))
         with client(self.fake, permissions) as github:
+            there = GitHubRepository(github, NAME)
             return promote_baseline(
-                given, happened, github, self.runner, self.state, now=lambda: datetime.fromisoformat(NOW)
+                given, happened, there, self.runner, self.state, now=lambda: datetime.fromisoformat(NOW)
             )
 
     @property
@@ -240,8 +242,8 @@ def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) 
 
     token = stage.fake.token(login="octocat")
     with GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-        state = StepState()
-        promote_baseline(inputs, stage.event, github, stage.runner, state, now=lambda: datetime.fromisoformat(NOW))
+        state, there = StepState(), GitHubRepository(github, NAME)
+        promote_baseline(inputs, stage.event, there, stage.runner, state, now=lambda: datetime.fromisoformat(NOW))
     assert state.outputs["verified"] == "false"
     assert "did not sign" in visible(stage.pull().body or "")
     assert "::warning" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from raggate.errors import CannotTell
 from raggate.github.rest import artifacts
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"
 
@@ -46,19 +47,19 @@ def run(repository: Repository) -> int:
 
 
 @pytest.fixture
-def github(fake: FakeGitHub) -> Iterator[GitHub]:
-    """Give a client with a token that may read actions."""
+def there(fake: FakeGitHub) -> Iterator[GitHubRepository]:
+    """Give the repository as a token that may read actions sees it."""
     with GitHub(api_url=fake.api_url, token=fake.token({"actions": "read"}), sleep=lambda _: None) as client:
-        yield client
+        yield GitHubRepository(client, NAME)
 
 
-def test_the_newest_of_the_run(fake: FakeGitHub, repository: Repository, run: int, github: GitHub) -> None:
+def test_the_newest_of_the_run(fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository) -> None:
     """Of the run's artifacts of the name the newest is taken, and the storage does not get the token."""
     repository.add_artifact(run, "raggate-run", packed(b"old"))
     repository.add_artifact(run, "raggate-run", packed(b"new"))
     repository.add_artifact(run, "other", packed(b"other"))
     repository.add_artifact(repository.add_run(head_sha=repository.head), "raggate-run", packed(b"another run"))
-    assert artifacts.fetch(github, NAME, run, "raggate-run") == {"config.json": b"new"}
+    assert artifacts.fetch(there, run, "raggate-run") == {"config.json": b"new"}
     assert "authorization" not in fake.storage_requests[0].headers
 
 
@@ -71,66 +72,72 @@ def test_the_newest_of_the_run(fake: FakeGitHub, repository: Repository, run: in
         ("2026-01-02T00:00:00Z", True),
     ],
 )
-def test_an_earlier_attempt_leaves_none(repository: Repository, github: GitHub, created: str, taken: bool) -> None:
+def test_an_earlier_attempt_leaves_none(
+    repository: Repository, there: GitHubRepository, created: str, taken: bool
+) -> None:
     """An artifact that was made before the attempt started is not of that attempt."""
     run = repository.add_run(head_sha=repository.head, created_at=created)
     repository.add_artifact(run, "a", packed())
-    assert (artifacts.fetch(github, NAME, run, "a", since="2026-01-01T10:00:00Z") is not None) is taken
-    assert artifacts.fetch(github, NAME, run, "a") is not None
+    assert (artifacts.fetch(there, run, "a", since="2026-01-01T10:00:00Z") is not None) is taken
+    assert artifacts.fetch(there, run, "a") is not None
 
 
-def test_none(run: int, github: GitHub) -> None:
+def test_none(run: int, there: GitHubRepository) -> None:
     """A run without such an artifact gives nothing."""
-    assert artifacts.fetch(github, NAME, run, "raggate-run") is None
+    assert artifacts.fetch(there, run, "raggate-run") is None
 
 
 @pytest.mark.parametrize("digest", ["sha256:" + "0" * 64, "md5:0"])
-def test_another_digest(fake: FakeGitHub, repository: Repository, run: int, github: GitHub, digest: str) -> None:
+def test_another_digest(
+    fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository, digest: str
+) -> None:
     """Bytes that do not have the digest that GitHub tells are refused; an old server tells none."""
     repository.add_artifact(run, "a", packed(), digest=digest)
-    if "/api/v3" in fake.api_url and artifacts_have_no_digest(github, run):
-        assert artifacts.fetch(github, NAME, run, "a") == {"config.json": b"{}"}
+    if "/api/v3" in fake.api_url and artifacts_have_no_digest(there, run):
+        assert artifacts.fetch(there, run, "a") == {"config.json": b"{}"}
         return
     with pytest.raises(CannotTell, match="digest"):
-        artifacts.fetch(github, NAME, run, "a")
+        artifacts.fetch(there, run, "a")
 
 
-def artifacts_have_no_digest(github: GitHub, run: int) -> bool:
+def artifacts_have_no_digest(there: GitHubRepository, run: int) -> bool:
     """Tell whether the server does not know digests."""
-    return all(
-        "digest" not in one for one in github.pages(f"/repos/{NAME}/actions/runs/{run}/artifacts", key="artifacts")
-    )
+    listed = there.github.pages(f"{there.path}/actions/runs/{run}/artifacts", key="artifacts")
+    return all("digest" not in one for one in listed)
 
 
-def test_without_a_digest(repository: Repository, run: int, github: GitHub) -> None:
+def test_without_a_digest(repository: Repository, run: int, there: GitHubRepository) -> None:
     """An artifact without a digest is taken."""
     repository.add_artifact(run, "a", packed(), digest="")
-    assert artifacts.fetch(github, NAME, run, "a") == {"config.json": b"{}"}
+    assert artifacts.fetch(there, run, "a") == {"config.json": b"{}"}
 
 
-def test_too_large(fake: FakeGitHub, repository: Repository, run: int, github: GitHub) -> None:
+def test_too_large(
+    fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An artifact above the limit is refused before it is downloaded."""
     repository.add_artifact(run, "a", packed())
+    monkeypatch.setattr(artifacts, "MOST_BYTES", 10)
     with pytest.raises(CannotTell, match="too large"):
-        artifacts.fetch(github, NAME, run, "a", most_bytes=10)
+        artifacts.fetch(there, run, "a")
     assert not fake.storage_requests
 
 
-def test_expired(fake: FakeGitHub, repository: Repository, run: int, github: GitHub) -> None:
+def test_expired(fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository) -> None:
     """An artifact that has expired, also just now, is told to have."""
     repository.add_artifact(run, "a", packed(), expired=True)
     repository.add_artifact(run, "b", packed())
     fake.fail_next("actions/download-artifact", status(410))
     for name in ("a", "b"):
         with pytest.raises(CannotTell, match="has expired"):
-            artifacts.fetch(github, NAME, run, name)
+            artifacts.fetch(there, run, name)
 
 
-def test_a_single_file(repository: Repository, run: int, github: GitHub) -> None:
+def test_a_single_file(repository: Repository, run: int, there: GitHubRepository) -> None:
     """An artifact that is one file and no archive is refused."""
     repository.add_artifact(run, "verdict.json", b'{"exit_code": 0}', content_type="application/json")
     with pytest.raises(CannotTell, match="not a zip"):
-        artifacts.fetch(github, NAME, run, "verdict.json")
+        artifacts.fetch(there, run, "verdict.json")
 
 
 def test_a_token_that_may_not(fake: FakeGitHub, repository: Repository, run: int) -> None:
@@ -138,5 +145,5 @@ def test_a_token_that_may_not(fake: FakeGitHub, repository: Repository, run: int
     repository.add_artifact(run, "a", packed())
     with GitHub(api_url=fake.api_url, token=fake.token({"contents": "read"})) as github:
         with pytest.raises(GitHubError) as caught:
-            artifacts.fetch(github, NAME, run, "a")
+            artifacts.fetch(GitHubRepository(github, NAME), run, "a")
         assert "actions: read" in caught.value.hint

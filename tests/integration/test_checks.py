@@ -11,11 +11,13 @@ import pytest
 from fakes.github_api import COMMIT_THEN_DROP, DROP, FakeGitHub, Fault, Repository, commit_then_status, status
 from raggate.errors import ExitCode
 from raggate.github.rest import checks
-from raggate.github.rest.checks import CheckAnnotation
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.reports.annotations import Annotation
 
 NAME = "octo/notes"
+ADDRESS = "https://ci.example/0"
 CREATE, UPDATE = "checks/create", "checks/update"
 UNKNOWN_ENDS = [COMMIT_THEN_DROP, commit_then_status(502), DROP, status(502)]
 
@@ -26,23 +28,23 @@ class Stage:
 
     fake: FakeGitHub
     repository: Repository
-    github: GitHub
+    there: GitHubRepository
 
     def begin(self, **changes: Any) -> int:
         """Begin a check run on the repository's head."""
-        about = {"head": self.repository.head, "name": "raggate (main)", "external_id": "5.1", "details_url": None}
-        return checks.begin(self.github, NAME, **{**about, **changes})
+        about = {"head": self.repository.head, "name": "raggate (main)", "external_id": "5.1", "details_url": ADDRESS}
+        return checks.begin(self.there, **{**about, **changes})
 
     def complete(self, run_id: int, **changes: Any) -> None:
         """Complete a check run."""
         about: dict[str, Any] = {"conclusion": "failure", "title": "worse", "summary": "# worse"}
-        checks.complete(self.github, NAME, run_id=run_id, **{**about, **changes})
+        checks.complete(self.there, run_id=run_id, **{**about, **changes})
 
 
-def annotations(count: int, **changes: Any) -> list[CheckAnnotation]:
+def annotations(count: int, **changes: Any) -> list[Annotation]:
     """Give annotations that can be told apart."""
-    about: dict[str, Any] = {"path": "golden/eval_set.jsonl", "level": "failure", "title": "broke", "message": "why"}
-    return [CheckAnnotation(line=line, **{**about, **changes}) for line in range(1, count + 1)]
+    about: dict[str, Any] = {"path": "golden/eval_set.jsonl", "level": "error", "title": "broke", "message": "why"}
+    return [Annotation(line=line, **{**about, **changes}) for line in range(1, count + 1)]
 
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
@@ -52,7 +54,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
         repository = fake.add_repository(NAME)
         token = fake.token({"checks": "write"})
         with GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-            yield Stage(fake, repository, github)
+            yield Stage(fake, repository, GitHubRepository(github, NAME))
         fake.assert_clean()
 
 
@@ -152,11 +154,10 @@ def test_a_summary_that_is_too_long_is_a_bug(stage: Stage) -> None:
 def test_a_token_that_can_only_read(stage: Stage) -> None:
     """The error names the permission that is missing."""
     token = stage.fake.token({"checks": "read"})
-    with (
-        GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None) as github,
-        pytest.raises(GitHubError, match="403") as error,
-    ):
-        checks.begin(github, NAME, head=stage.repository.head, name="raggate", external_id="1.1")
+    with GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None) as github:
+        reader = Stage(stage.fake, stage.repository, GitHubRepository(github, NAME))
+        with pytest.raises(GitHubError, match="403") as error:
+            reader.begin()
     assert "`checks: write`" in error.value.hint
 
 

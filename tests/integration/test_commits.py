@@ -15,12 +15,11 @@ from raggate.github.rest.commits import (
     Committed,
     Moved,
     check_file,
-    contains,
     entry_at,
-    head_of,
     update,
 )
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"
 FILES = {"baselines/small.json": b'{"a": 1}\n', "baselines/other.json": b"\x00\xff"}
@@ -42,7 +41,12 @@ class Stage:
         """Put `FILES` onto a branch."""
         with self.github(**others) as github:  # type: ignore[arg-type]
             return update(
-                github, NAME, branch=branch, expected_head=expected, onto=onto, files=FILES, message="A baseline"
+                GitHubRepository(github, NAME),
+                branch=branch,
+                expected_head=expected,
+                onto=onto or expected or "",
+                files=FILES,
+                message="A baseline",
             )
 
     def parents(self, sha: str) -> tuple[str, ...]:
@@ -223,8 +227,11 @@ def test_lost_answers(stage: Stage, operation: str, branch: str, fault: object) 
 )
 def test_paths_that_lead_elsewhere(stage: Stage, path: str) -> None:
     """A path that is none inside the repository is refused before anything is sent."""
-    with stage.github() as github, pytest.raises(UsageError, match="cannot be committed: expected"):
-        update(github, NAME, branch="main", expected_head=stage.repository.head, files={path: b""}, message="m")
+    head = stage.repository.head
+    with stage.github() as github:
+        there = GitHubRepository(github, NAME)
+        with pytest.raises(UsageError, match="cannot be committed: expected"):
+            update(there, branch="main", expected_head=head, onto=head, files={path: b""}, message="m")
     assert not stage.fake.requests
 
 
@@ -234,8 +241,9 @@ def test_paths_that_lead_elsewhere(stage: Stage, path: str) -> None:
 def test_any_other_path(stage: Stage, path: str) -> None:
     """Whatever git takes as a name is committed under exactly that name, and found again."""
     with stage.github() as github:
-        made = update(github, NAME, branch="main", expected_head=stage.repository.head, files={path: b"1"}, message="m")
-        found = entry_at(github, NAME, commit=made.sha, path=path)
+        there, head = GitHubRepository(github, NAME), stage.repository.head
+        made = update(there, branch="main", expected_head=head, onto=head, files={path: b"1"}, message="m")
+        found = entry_at(there, commit=made.sha, path=path)
     assert found is not None
     assert stage.repository.read(path) == b"1"
 
@@ -254,12 +262,13 @@ def test_reading(stage: Stage) -> None:
     new = repository.add_commit({"x": "1"}, [old], branch="main")
     stray = repository.add_commit({"y": "1"}, [old])
     with stage.github() as github:
-        assert head_of(github, NAME, "main") == new
-        assert head_of(github, NAME, "none") is None
-        found = [contains(github, NAME, commit=one, head=new) for one in (old, new, stray, "1" * 40)]
+        there = GitHubRepository(github, NAME)
+        assert there.head_of("main") == new
+        assert there.head_of("none") is None
+        found = [there.contains(one, head=new) for one in (old, new, stray, "1" * 40)]
         assert found == [True, True, False, False]
-        entry = entry_at(github, NAME, commit=new, path="baselines/small.json")
+        entry = entry_at(there, commit=new, path="baselines/small.json")
         assert entry is not None
         assert entry.kind == "file"
-        assert entry_at(github, NAME, commit=new, path="baselines/none.json") is None
-        assert entry_at(github, NAME, commit=new, path="README.md/none") is None
+        assert entry_at(there, commit=new, path="baselines/none.json") is None
+        assert entry_at(there, commit=new, path="README.md/none") is None

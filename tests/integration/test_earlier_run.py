@@ -15,6 +15,7 @@ from promotable import NAME, NOW, Measured, client, edited, measure, packed
 from raggate.errors import CannotTell
 from raggate.github.earlier_run import RunSelector, VerifiedRun, adopt
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.models.provenance import Evidence
 
 DAY = "2026-01-04T00:00:00Z"
@@ -37,6 +38,7 @@ class Stage:
     wanted: dict[str, Any] = field(default_factory=dict)
     artifact: dict[str, Any] | None = field(default_factory=dict)
     files: dict[str, bytes] | None = None
+    name: str = NAME
 
     def adopt(self) -> VerifiedRun:
         """Let it be adopted."""
@@ -45,10 +47,10 @@ class Stage:
         if self.artifact is not None:
             files = self.measured.run if self.files is None else self.files
             self.repository.add_artifact(run, "raggate-run", packed(files), **self.artifact)
-        known = {"repository": NAME, "target": "main", "head": self.repository.head, "run": run, "attempt": None}
+        known = {"target": "main", "head": self.repository.head, "run": run, "attempt": None}
         known |= {"artifact": "raggate-run", "max_age_days": 14, "now": NOW}
         with client(self.fake) as github, self.measured.inputs() as inputs:
-            return adopt(github, RunSelector(**{**known, **self.wanted}), inputs)
+            return adopt(GitHubRepository(github, self.name), RunSelector(**{**known, **self.wanted}), inputs)
 
     def refused(self, why: str) -> None:
         """Expect a refusal, and that nothing was written."""
@@ -145,7 +147,7 @@ def test_a_deleted_fork(stage: Stage) -> None:
 
 def test_another_repository(stage: Stage) -> None:
     """A run that GitHub says belongs elsewhere is refused, as after a repository was moved."""
-    stage.wanted["repository"] = "Octo/Notes"
+    stage.name = "Octo/Notes"
     assert stage.adopt()
     stage.repository.full_name = "octo/moved"
     stage.record["head_repository"] = NAME
@@ -308,12 +310,12 @@ def test_where_runs_go_does_not_matter(stage: Stage) -> None:
 
 def test_a_missing_permission(stage: Stage) -> None:
     """A token that may not read actions is told the line to add."""
-    known = {"repository": NAME, "target": "main", "head": stage.repository.head, "run": 77, "attempt": None}
+    known = {"target": "main", "head": stage.repository.head, "run": 77, "attempt": None}
     wanted = RunSelector(**known, artifact="raggate-run", max_age_days=14, now=NOW)  # type: ignore[arg-type]
     with (
         client(stage.fake, {"contents": "read"}) as github,
         stage.measured.inputs() as inputs,
         pytest.raises(GitHubError) as caught,
     ):
-        adopt(github, wanted, inputs)
+        adopt(GitHubRepository(github, NAME), wanted, inputs)
     assert "actions: read" in caught.value.hint

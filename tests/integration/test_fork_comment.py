@@ -21,8 +21,9 @@ from raggate.github import fork_comment
 from raggate.github.publish import StepOutcome
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.pulls import Pull
+from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
-from raggate.github.runner.event import SourceRun
+from raggate.github.runner.event import Event, SourceRun
 from raggate.interop.systems import SYSTEMS
 
 VAULT = "vault/work"
@@ -78,6 +79,7 @@ class Stage:
         by: str = "pull_request",
         started: str = MADE,
         config: str = "raggate.yml",
+        default_branch: str = "",
         **about: str,
     ) -> StepOutcome:
         """Relay a run whose artifact holds these files."""
@@ -93,23 +95,34 @@ class Stage:
             run_started_at=started,
             path=self.path,
         )
-        folder, _, name = config.rpartition("/")
-        what = fork_comment.ForkRun(
+        happened = Event(
+            name="workflow_run",
             repository=NAME,
-            run=run,
-            artifact="raggate-run",
+            run_id=10,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            triggering_actor="someone",
+            default_branch=default_branch,
+            head=self.base,
+            head_ref="main",
+            source_run=run,
+        )
+        what = fork_comment.ForkRun(
+            event=happened,
+            config_file=self.project.root / "elsewhere" / config,
             workspace=self.project.root / "elsewhere",
-            root=self.project.root / "elsewhere" / folder,
-            config_name=name,
-            prefix=f"{folder}/" if folder else "",
+            artifact="raggate-run",
             systems=SYSTEMS,
             **about,
         )
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-            (pull,) = fork_comment.find(github, what)
+            there = GitHubRepository(github, NAME)
+            (pull,) = fork_comment.find(there, what)
             assert isinstance(pull, Pull)
-            return fork_comment.evaluate(github, what, pull)
+            return fork_comment.evaluate(there, what, pull)
 
 
 @cache
@@ -466,11 +479,13 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     }
     happened = event.read(environment, allow_pull_request_target=False)
     root = stage.project.root / "elsewhere"
-    what = fork_comment.fork_run(happened, root / "raggate.yml", root, artifact="raggate-run", systems=SYSTEMS)
+    what = fork_comment.ForkRun(
+        event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run", systems=SYSTEMS
+    )
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
-    asked = fork_comment.settings_of(what, when="always", token=token, login="")
     with GitHub(api_url=stage.fake.api_url, graphql_url=stage.fake.graphql_url, token=token) as github:
-        (done,) = fork_comment.comment(github, happened, what, asked, pytest.fail)
+        there = GitHubRepository(github, NAME)
+        (done,) = fork_comment.comment(there, what, pytest.fail, when="always", token=token, login="")
     (written,) = stage.repository.comments_of(7)
     assert done.url
     assert not done.failed

@@ -19,6 +19,7 @@ from raggate.github.rest import git_objects
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
+from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs import sources, vault
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import object_id
@@ -66,7 +67,7 @@ def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator
     ) -> Commit:
         token = fake.token({"contents": "read"} if permissions is None else permissions)
         clients.append(GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None))
-        return Commit(Objects(clients[-1], name), commit or repository.head, prefix, scratch, root)
+        return Commit(Objects(GitHubRepository(clients[-1], name)), commit or repository.head, prefix, scratch, root)
 
     yield opener
     for client in clients:
@@ -425,7 +426,7 @@ def test_it_is_a_source(fake: FakeGitHub, repository: Repository, tmp_path: Path
     """A commit that the local repository does not have is opened through the API."""
     token = fake.token({"contents": "read"})
     with GitHub(api_url=fake.api_url, token=token) as github:
-        remote = sources.Remote(workspace=tmp_path, objects=Objects(github, NAME))
+        remote = sources.Remote(workspace=tmp_path, objects=Objects(GitHubRepository(github, NAME)))
         with sources.at(tmp_path, repository.head, remote) as source:
             assert source.read("raggate.yml") == b"version: 1\n"
             assert (source.directory("vault") / "a.md").read_text() == "# A\n"

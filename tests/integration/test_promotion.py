@@ -13,6 +13,7 @@ from raggate.github.promotion import Change, PullRequestResult, branch_of, commi
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository as GitHubRepository
 
 NAME = "octo/notes"
 PATH = "baselines/small.json"
@@ -50,12 +51,12 @@ class Stage:
         *,
         permissions: dict[str, str] | None = None,
         login: str = "github-actions[bot]",
-        act: Callable[[GitHub, str, Change], PullRequestResult] = propose,
+        act: Callable[[GitHubRepository, Change], PullRequestResult] = propose,
     ) -> PullRequestResult:
         """Let a promotion run."""
         token = self.fake.token(permissions or WRITES, login=login)
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-            return act(github, NAME, change or self.change())
+            return act(GitHubRepository(github, NAME), change or self.change())
 
     def pulls(self) -> list[Pull]:
         """Give the pull requests."""

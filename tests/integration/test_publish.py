@@ -12,6 +12,7 @@ from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
 from raggate.github.step_context import StepState
 from raggate.models.comparison import Finding
@@ -51,7 +52,7 @@ class Stage:
             sleep=lambda _: None,
             clock=lambda: 0.0,
         ) as github:
-            reporter = GitHubReporter(happened, github, Settings(**asked), self.said.append)
+            reporter = GitHubReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
             reporter.begin()
             self.outputs = reporter.finish(outcome)
             return reporter

@@ -25,6 +25,7 @@ from fakes.github_api import (
 from raggate.github import marker, sticky
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.sticky import Published, Update
 from raggate.models.publication import Push
 
@@ -55,7 +56,7 @@ class Stage:
             sleep=lambda _: None,
             clock=lambda: 0.0,
         ) as github:
-            return sticky.publish(github, NAME, number=7, update=update, login=login)
+            return sticky.publish(GitHubRepository(github, NAME), number=7, update=update, login=login)
 
     def push(self, head: str) -> None:
         """Move the pull request on."""

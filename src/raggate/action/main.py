@@ -110,14 +110,14 @@ def _perform(runner: Runner, state: StepState) -> int:
     steps.check_places(inputs, runner.workspace)
     opted_in = inputs["allow-pull-request-target"] == "true"
     started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
-    with steps.opened_github(inputs, started_by) as github:
+    with steps.opened_repository(inputs, started_by) as repository:
         if inputs["command"] == "comment":
-            return steps.comment(inputs, started_by, github, runner, state)
+            return steps.comment(inputs, started_by, repository, runner, state)
         if inputs["command"] == "promote":
             from raggate.action.promote import promote_baseline
 
-            return promote_baseline(inputs, started_by, github, runner, state)
-        return steps.gate(inputs, started_by, github, runner, state)
+            return promote_baseline(inputs, started_by, repository, runner, state)
+        return steps.gate(inputs, started_by, repository, runner, state)
 
 
 def _say_crash(error: BaseException) -> None:
@@ -199,8 +199,8 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
 
     inputs = step_inputs.read(environment)
     started_by = event.read(environment, allow_pull_request_target=True)
-    with steps.opened_github(inputs, started_by) as github:
-        reporter = GitHubReporter(started_by, github, Settings(), console.say)
+    with steps.opened_repository(inputs, started_by) as repository:
+        reporter = GitHubReporter(started_by, repository, Settings(), console.say)
         reporter.check = int(check)
         reporter.complete(StepState().outcome(int(ExitCode.INTERRUPTED)))
 

@@ -19,7 +19,7 @@ from raggate.gate import baseline
 from raggate.github import earlier_run, eligibility, promotion
 from raggate.github.promotion import Change, PullRequestResult
 from raggate.github.rest import commits
-from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
 from raggate.inputs import sources
@@ -60,7 +60,7 @@ class TargetBranch:
 def promote_baseline(
     inputs: Mapping[str, str],
     event: Event,
-    github: GitHub | None,
+    repository: Repository | None,
     runner: Runner,
     state: StepState,
     *,
@@ -71,7 +71,7 @@ def promote_baseline(
     Args:
         inputs: the action's inputs.
         event: what started the run.
-        github: the API.
+        repository: where the baseline stands.
         runner: the runner's side.
         state: is told the run directory, outputs and step summary.
         now: the time.
@@ -81,18 +81,18 @@ def promote_baseline(
     """
     state.fail_on = "regression"  # a promotion has nothing that may be waved through
     asked = PromoteInputs.of(inputs)
-    if github is None:
+    if repository is None:
         raise UsageError("the input github-token is empty, and `command: promote` needs it")
-    branch = _target(inputs, event, github, runner)
+    branch = _target(inputs, event, repository, runner)
     if asked.run is None:
         _check_checkout(branch)
-    remote = remote_of(runner.workspace, event.repository, github)
+    remote = remote_of(runner.workspace, repository)
     # opened first, so that what is wrong with them is told before anything is measured
     with load_trusted(_source(branch, remote), _hooks(inputs, branch)) as trusted:
         if asked.run is None:
             run, evidence = _measured(inputs, event, remote, branch, runner, state, trusted)
         else:
-            earlier = earlier_run.adopt(github, _selector(asked, inputs, event, branch, now()), trusted)
+            earlier = earlier_run.adopt(repository, _selector(asked, inputs, event, branch, now()), trusted)
             run, evidence = earlier.run, earlier.evidence
         proposal = eligibility.propose(run, trusted, asked.terms(event.triggering_actor), SYSTEMS)
         context = _context(event, branch, trusted, proposal, evidence)
@@ -100,13 +100,13 @@ def promote_baseline(
     if asked.dry_run:
         state.summary = f"> [!NOTE]\n> A dry run: nothing was written.\n\n{_page(inputs, proposal, context)}"
         return int(ExitCode.PASS)
-    result = (promotion.commit_directly if asked.direct else promotion.propose)(github, event.repository, change)
+    result = (promotion.commit_directly if asked.direct else promotion.propose)(repository, change)
     _report(result, change, state, context.links)
     state.summary += _page(inputs, proposal, _signed(context, result.commit))
     return int(ExitCode.PASS)
 
 
-def _target(inputs: Mapping[str, str], event: Event, github: GitHub, runner: Runner) -> TargetBranch:
+def _target(inputs: Mapping[str, str], event: Event, repository: Repository, runner: Runner) -> TargetBranch:
     """Find the branch and the commit it is at, on which alone a baseline is promoted.
 
     Raises:
@@ -118,7 +118,7 @@ def _target(inputs: Mapping[str, str], event: Event, github: GitHub, runner: Run
             f"a baseline is not promoted on the event {event.name}: it could be code that nobody has merged",
             hint="Use `on: workflow_dispatch`; docs/promotion.md has the whole workflow.",
         )
-    target = event.default_branch or commits.default_branch(github, event.repository)
+    target = event.default_branch or repository.default_branch()
     if event.head_ref != target:
         raise UsageError(
             f"this workflow was started on {quoted(event.head_ref)}; a baseline is promoted on {quoted(target)} only",
@@ -127,7 +127,7 @@ def _target(inputs: Mapping[str, str], event: Event, github: GitHub, runner: Run
     config = runner.workspace / inputs["config"]
     if not config.resolve().is_relative_to(runner.workspace.resolve()):
         raise UsageError(f"input 'config': {quoted(inputs['config'])} lies outside the workspace")
-    head = commits.head_of(github, event.repository, target)
+    head = repository.head_of(target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(target)} in {event.repository}")
     return TargetBranch(
@@ -192,7 +192,6 @@ def _selector(
     asked: PromoteInputs, inputs: Mapping[str, str], event: Event, branch: TargetBranch, now: datetime
 ) -> earlier_run.RunSelector:
     return earlier_run.RunSelector(
-        repository=event.repository,
         target=branch.target,
         head=branch.head,
         run=asked.run or 0,

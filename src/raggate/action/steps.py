@@ -21,7 +21,7 @@ from raggate.text.escape import plain
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
-    from raggate.github.rest.client import GitHub
+    from raggate.github.rest.repository import Repository
     from raggate.inputs import sources
     from raggate.pipeline.request import Request
 
@@ -32,7 +32,9 @@ _OWN = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch"
 # what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
 
 
-def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner: Runner, state: StepState) -> int:
+def gate(
+    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
+) -> int:
     """Gate, and show on GitHub how it went. Returns the exit code of the verdict.
 
     Raises:
@@ -41,7 +43,7 @@ def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner:
     from raggate.github.publish import GitHubReporter, Settings
     from raggate.pipeline import check as pipeline
 
-    request = _request(inputs, event, github, runner, state)
+    request = _request(inputs, event, repository, runner, state)
     settings = Settings(
         comment=inputs["comment"],
         check_run=_check_name(inputs, event),
@@ -49,8 +51,8 @@ def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner:
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
     )
-    reporter = state.reporter = GitHubReporter(event, github, settings, _warn_not_shown)
-    if github is None and settings.comment != "never" and event.comments:
+    reporter = state.reporter = GitHubReporter(event, repository, settings, _warn_not_shown)
+    if repository is None and settings.comment != "never" and event.comments:
         say("no comment: the input github-token is empty")
     check = reporter.begin()
     if check is not None:
@@ -71,20 +73,21 @@ def gate(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner:
     return code
 
 
-def comment(inputs: Mapping[str, str], event: Event, github: GitHub | None, runner: Runner, state: StepState) -> int:
+def comment(
+    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
+) -> int:
     """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
     from raggate.github import fork_comment
     from raggate.interop.systems import SYSTEMS
 
-    if github is None:
+    if repository is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
     config = runner.workspace / inputs["config"]
     about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
-    run = fork_comment.fork_run(event, config, runner.workspace, **about, systems=SYSTEMS)
-    token, login = inputs["github-token"], inputs["token-login"]
-    settings = fork_comment.settings_of(run, when=inputs["comment"], token=token, login=login)
+    run = fork_comment.ForkRun(event=event, config_file=config, workspace=runner.workspace, **about, systems=SYSTEMS)
+    shown = {"when": inputs["comment"], "token": inputs["github-token"], "login": inputs["token-login"]}
     failed = False
-    for result in fork_comment.comment(github, event, run, settings, _warn_not_shown):
+    for result in fork_comment.comment(repository, run, _warn_not_shown, **shown):
         verdict = results.name_of(result.outcome.code)
         state.outputs = {"verdict": verdict, "exit-code": str(result.outcome.code), "comment-url": result.url}
         state.summary += result.summary
@@ -113,7 +116,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
 
 
 def _request(
-    inputs: Mapping[str, str], event: Event, github: GitHub | None, runner: Runner, state: StepState
+    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> Request:
     """Say what is to be checked. Where no commit is named, the event chooses the one that the trusted inputs are of."""
     if event.privileged and inputs["against"] == WORKING_TREE:
@@ -128,7 +131,7 @@ def _request(
         runner,
         state,
         against=None if inputs["against"] == WORKING_TREE else inputs["against"] or event.base,
-        remote=remote_of(runner.workspace, event.repository, github if by_event else None),
+        remote=remote_of(runner.workspace, repository if by_event else None),
         contained=_contained(inputs, event),
     )
     return replace(
@@ -210,12 +213,13 @@ def _contained(inputs: Mapping[str, str], event: Event) -> bool:
 
 
 @contextmanager
-def opened_github(inputs: Mapping[str, str], event: Event) -> Iterator[GitHub | None]:
-    """Open the API of the server that the step runs for; None without a token."""
+def opened_repository(inputs: Mapping[str, str], event: Event) -> Iterator[Repository | None]:
+    """Open the repository that the step runs for; None without a token."""
     if not inputs["github-token"]:
         yield None
         return
     from raggate.github.rest.client import GitHub
+    from raggate.github.rest.repository import Repository
 
     with GitHub(
         api_url=event.api_url,
@@ -224,7 +228,7 @@ def opened_github(inputs: Mapping[str, str], event: Event) -> Iterator[GitHub | 
         ca_file=Path(inputs["ca-file"]) if inputs["ca-file"] else None,
         say=say,
     ) as github:
-        yield github
+        yield Repository(github, event.repository)
 
 
 def fence() -> AbstractContextManager[None]:

@@ -40,6 +40,7 @@ def comment(environment: Mapping[str, str], /, config_file: Path, when: str, tok
     """
     from raggate.github import fork_comment
     from raggate.github.rest.client import GitHub
+    from raggate.github.rest.repository import Repository
     from raggate.github.runner import event, results
     from raggate.interop.systems import SYSTEMS
 
@@ -48,10 +49,13 @@ def comment(environment: Mapping[str, str], /, config_file: Path, when: str, tok
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
     started_by = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-    run = fork_comment.fork_run(started_by, Path.cwd() / config_file, workspace, systems=SYSTEMS, **expected)
-    settings = fork_comment.settings_of(run, when=when, token=token, login=token_login)
+    run = fork_comment.ForkRun(
+        event=started_by, config_file=Path.cwd() / config_file, workspace=workspace, systems=SYSTEMS, **expected
+    )
     with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=console.say) as github:
-        comments = list(fork_comment.comment(github, started_by, run, settings, console.say))
+        repository = Repository(github, started_by.repository)
+        shown = fork_comment.comment(repository, run, console.say, when=when, token=token, login=token_login)
+        comments = list(shown)
     for result in comments:
         verdict = results.name_of(result.outcome.code)
         click.echo(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github import eligibility, untrusted_run, workflow_files
-from raggate.github.rest import artifacts, commits
+from raggate.github.rest import artifacts
 from raggate.github.rest.artifacts import Artifact
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.repository import Repository
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
@@ -39,7 +38,6 @@ class RunSelector:
     """The workflow run that is to be adopted.
 
     Attributes:
-        repository: `owner/name`; it must have run here.
         target: the branch the baseline is for.
         head: full id of the commit the target is at, of which the trusted inputs are.
         run: the id of the workflow run.
@@ -50,7 +48,6 @@ class RunSelector:
         now: ISO 8601 timestamp in UTC.
     """
 
-    repository: str
     target: str
     head: str
     run: int
@@ -69,11 +66,11 @@ class VerifiedRun:
     evidence: Evidence
 
 
-def adopt(github: GitHub, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
+def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
     """Verify a workflow run and take what it measured.
 
     Args:
-        github: the API, with a token that may read actions and contents.
+        repository: where it must have run; the token may read actions and contents.
         selector: the workflow run.
         inputs: the trusted inputs at the head of the target branch.
 
@@ -81,12 +78,12 @@ def adopt(github: GitHub, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
         CannotTell: for the first condition that does not hold.
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    record = _record(github, selector)
-    _check_origin(record, selector)
+    record = _record(repository, selector)
+    _check_origin(record, selector, repository.name.lower())
     _check_outcome(record, selector)
-    _check_commit(github, record, selector)
-    artifact = _artifact(github, record, selector)
-    run = _read(artifacts.download(github, selector.repository, artifact), selector)
+    _check_commit(repository, record, selector)
+    artifact = _artifact(repository, record, selector)
+    run = _read(artifacts.download(repository, artifact), selector)
     eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     return VerifiedRun(
         run=run,
@@ -104,24 +101,23 @@ def adopt(github: GitHub, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
     )
 
 
-def _record(github: GitHub, selector: RunSelector) -> dict[str, Any]:
+def _record(repository: Repository, selector: RunSelector) -> dict[str, Any]:
     try:
-        record = github.get(f"/repos/{quote(selector.repository)}/actions/runs/{selector.run}")
+        record = repository.workflow_run(selector.run)
     except GitHubError as error:
         if error.status == 404:
             raise CannotTell(
-                f"there is no workflow run {selector.run} in {cut(selector.repository)}",
+                f"there is no workflow run {selector.run} in {cut(repository.name)}",
                 hint="The number is in the address of the run; its permission is `actions: read`.",
             ) from error
         raise
-    if not isinstance(record, dict) or record.get("id") != selector.run:
+    if record.get("id") != selector.run:
         raise unexpected(f"workflow run {selector.run}")
     return record
 
 
-def _check_origin(record: Mapping[str, Any], selector: RunSelector) -> None:
+def _check_origin(record: Mapping[str, Any], selector: RunSelector, home: str) -> None:
     """Check where the run comes from: the repository itself, an event that may be promoted, and the target branch."""
-    home = selector.repository.lower()
     if _full_name(record.get("repository")).lower() != home:
         raise _refusal(selector, f"it belongs to another repository: {quoted(_full_name(record.get('repository')))}")
     origin = _full_name(record.get("head_repository"))
@@ -167,9 +163,9 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
         raise _refusal(selector, f"it is {shown}; at most {setting(selector.max_age_days)} days are taken", hint=_SAME)
 
 
-def _check_commit(github: GitHub, record: Mapping[str, Any], selector: RunSelector) -> None:
+def _check_commit(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> None:
     commit = str(record.get("head_sha"))
-    if not commits.contains(github, selector.repository, commit=commit, head=selector.head):
+    if not repository.contains(commit, head=selector.head):
         raise _refusal(
             selector,
             f"its commit {cut(commit, limit=12)} cannot be reached from {cut(selector.target)} at {selector.head[:12]}",
@@ -177,14 +173,14 @@ def _check_commit(github: GitHub, record: Mapping[str, Any], selector: RunSelect
         )
 
 
-def _artifact(github: GitHub, record: Mapping[str, Any], selector: RunSelector) -> Artifact:
+def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> Artifact:
     """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
     latest = _attempt(record)
     since = str(record.get("run_started_at") or "")
     if not since and latest > 1:
         raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
     name = quoted(selector.artifact)
-    artifact = artifacts.find(github, selector.repository, selector.run, selector.artifact, since=since)
+    artifact = artifacts.find(repository, selector.run, selector.artifact, since=since)
     if artifact is None and latest > 1:
         raise _refusal(
             selector,

@@ -20,8 +20,8 @@ from raggate.github import bases as base_branches, note_changes, untrusted_run, 
 from raggate.github.note_changes import Vaults
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifacts, pulls
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.git_objects import Objects
+from raggate.github.rest.repository import Repository
 from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
@@ -40,38 +40,58 @@ from raggate.text.quote import cut, quoted
 _HOOKS = ConfigHooks(adjust=lambda settings: settings, check=check_names)
 
 
+NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkRun:
     """What is commented on: the run that has ended, its artifact, and the configuration that judges it.
 
     Attributes:
-        repository: `owner/name` of the repository that the pull request goes into.
-        run: the run that measured.
-        artifact: the name of its artifact with the run directory.
+        event: what tells of the run that measured, `workflow_run`.
+        config_file: the configuration, in a checkout of trusted code.
         workspace: the directory that the checkout is, or lies in.
-        root: directory of the configuration in a checkout of trusted code.
-        config_name: the configuration's name in it.
-        prefix: that directory in the repository, `` or `folder/`.
-        default_branch: of that repository; empty where the event does not tell it.
+        artifact: the name of the artifact with the run directory.
+        bases: the branches beside the default one whose pull requests are judged; see `bases.check`.
         workflow: name of the workflow file that must have measured.
-        bases: the branches beside it whose pull requests are judged; see `bases.check`.
         systems: the other systems whose metrics files are taken for baselines.
     """
 
-    repository: str
-    run: SourceRun
-    artifact: str
+    event: Event
+    config_file: Path
     workspace: Path
-    root: Path
-    config_name: str
-    prefix: str
-    default_branch: str = ""
+    artifact: str
     bases: str = ""
     workflow: str = workflow_files.DEFAULT
     systems: Sequence[OtherSystem]
 
+    @property
+    def run(self) -> SourceRun:
+        """The run that measured.
 
-NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
+        Raises:
+            UsageError: for another event than `workflow_run`.
+        """
+        if self.event.source_run is None:
+            raise UsageError(
+                f"a comment for a run that has ended needs the event workflow_run, not {self.event.name}",
+                hint="docs/forks.md has the whole workflow.",
+            )
+        return self.event.source_run
+
+    @property
+    def prefix(self) -> str:
+        """The directory of the configuration in the repository, `` or `folder/`.
+
+        Raises:
+            UsageError: when a link leads to the configuration.
+        """
+        return prefix_of(self.config_file, self.workspace)
+
+    @property
+    def config_path(self) -> str:
+        """The configuration in the repository."""
+        return f"{self.prefix}{self.config_file.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,115 +105,66 @@ class CommentResult:
     summary: str
 
 
-def fork_run(
-    event: Event,
-    config_file: Path,
-    workspace: Path,
-    *,
-    artifact: str,
-    bases: str = "",
-    workflow: str = workflow_files.DEFAULT,
-    systems: Sequence[OtherSystem],
-) -> ForkRun:
-    """Give the run that an event tells of.
-
-    Args:
-        event: the event.
-        config_file: the configuration, in a checkout of trusted code.
-        workspace: the directory that the checkout is, or lies in.
-        artifact: the name of the artifact with the run directory.
-        bases: the branches beside the default one whose pull requests are judged.
-        workflow: the name of the workflow file that must have measured.
-        systems: the other systems whose metrics files are taken for baselines.
-
-    Raises:
-        UsageError: for another event than `workflow_run`, and when a link leads to the configuration.
-    """
-    if event.source_run is None:
-        raise UsageError(
-            f"a comment for a run that has ended needs the event workflow_run, not {event.name}",
-            hint="docs/forks.md has the whole workflow.",
-        )
-    return ForkRun(
-        repository=event.repository,
-        run=event.source_run,
-        artifact=artifact,
-        workspace=workspace,
-        root=config_file.parent,
-        config_name=config_file.name,
-        prefix=prefix_of(config_file, workspace),
-        default_branch=event.default_branch,
-        bases=bases,
-        workflow=workflow,
-        systems=systems,
-    )
-
-
-def settings_of(fork: ForkRun, *, when: str, token: str, login: str) -> Settings:
-    """Give what is shown of the run of a fork.
-
-    Args:
-        fork: the run that has ended, and what judges it.
-        when: `always`, `on-change` or `never`.
-        token: which must stand in nothing that is shown.
-        login: who writes with it, where that is an app's own; empty otherwise.
-    """
-    return Settings(comment=when, prefix=fork.prefix, relayed=True, secrets=(token,), login=login)
-
-
 def comment(
-    github: GitHub, event: Event, fork: ForkRun, settings: Settings, say: Callable[[str], None]
+    repository: Repository, fork: ForkRun, say: Callable[[str], None], *, when: str, token: str, login: str
 ) -> Iterator[CommentResult]:
     """Judge and comment on every open pull request that has the commit.
 
+    Args:
+        repository: where the pull requests go into.
+        fork: the run that has ended, and what judges it.
+        say: takes a line about what could not be shown.
+        when: `always`, `on-change` or `never`.
+        token: which must stand in nothing that is shown.
+        login: who writes with it, where that is an app's own; empty otherwise.
+
     Raises:
-        UsageError: for a run of another event than `pull_request`.
-        GitHubError: when GitHub cannot be asked which these are.
+        UsageError: for another event than `workflow_run`, a run that `find` refuses, and when a link leads to the
+            configuration.
+        GitHubError: when GitHub cannot be asked which pull requests these are.
     """
-    for pull in find(github, fork):
-        outcome = evaluate(github, fork, pull)
-        reporter = GitHubReporter(as_pull_request(event, fork.run, pull), github, settings, say)
+    settings = Settings(comment=when, prefix=fork.prefix, relayed=True, secrets=(token,), login=login)
+    for pull in find(repository, fork):
+        outcome = evaluate(repository, fork, pull)
+        reporter = GitHubReporter(as_pull_request(fork, pull), repository, settings, say)
         url = reporter.finish(outcome)["comment-url"]
         summary = reporter.summary(outcome, limit=SUMMARY_BYTES)
         yield CommentResult(number=pull.number, outcome=outcome, url=url, failed=reporter.failed, summary=summary)
 
 
-def find(github: GitHub, fork: ForkRun) -> tuple[pulls.Pull, ...]:
+def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:
     """Find the open pull requests whose head is the commit that was measured. The artifact has no say in this.
 
     Raises:
         UsageError: for a run of another event than `pull_request`, or of another workflow file than the gate's.
         GitHubError: when GitHub cannot be asked.
     """
-    if fork.run.event != "pull_request":
+    run = fork.run
+    if run.event != "pull_request":
         raise UsageError(
-            f"the run that ended was started by {quoted(fork.run.event)}, not by pull_request",
+            f"the run that ended was started by {quoted(run.event)}, not by pull_request",
             hint="Let the job start only `if: github.event.workflow_run.event == 'pull_request'`.",
         )
-    path = fork.run.path or workflow_files.path_of(github, fork.repository, fork.run.id)
-    if not workflow_files.is_of(path, fork.workflow, fork.run.head_branch):
+    path = run.path or str(repository.workflow_run(run.id).get("path") or "")
+    if not workflow_files.is_of(path, fork.workflow, run.head_branch):
         raise UsageError(
             f"the run that ended is of the workflow {quoted(path)}, not of {quoted(fork.workflow)}: a change can "
             "bring a second workflow of the same name, and what that one left is not judged",
             hint="Where the gate's workflow is another file, name it in the input `workflow`.",
         )
     return pulls.find_all(
-        github,
-        fork.repository,
-        head_sha=fork.run.head_sha,
-        head_repository=fork.run.head_repository,
-        head_branch=fork.run.head_branch,
+        repository, head_sha=run.head_sha, head_repository=run.head_repository, head_branch=run.head_branch
     )
 
 
-def as_pull_request(event: Event, run: SourceRun, pull: pulls.Pull) -> Event:
+def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
     """Give the event as if the run that measured were this one."""
     return replace(
-        event,
+        fork.event,
         name="pull_request",
         number=pull.number,
-        run_id=run.id,
-        attempt=run.attempt,
+        run_id=fork.run.id,
+        attempt=fork.run.attempt,
         head=pull.head_sha,
         base=pull.base_sha,
         base_ref=pull.base_ref,
@@ -201,11 +172,11 @@ def as_pull_request(event: Event, run: SourceRun, pull: pulls.Pull) -> Event:
     )
 
 
-def evaluate(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
+def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
     """Evaluate what the run measured by the files of the pull request's base commit.
 
     Args:
-        github: the API.
+        repository: where the pull request goes into.
         fork: the run that has ended, and what judges it.
         pull: the pull request.
 
@@ -224,11 +195,12 @@ def evaluate(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
         stand = waivers.waiver_statuses(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
         return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand))
 
-    objects = Objects(github, fork.repository)
+    root, name = fork.config_file.parent, fork.config_file.name
+    objects = Objects(repository)
     remote = sources.Remote(workspace=fork.workspace, objects=objects)
-    base = InputSource(root=fork.root, config_name=fork.config_name, against=pull.base_sha, remote=remote)
+    base = InputSource(root=root, config_name=name, against=pull.base_sha, remote=remote)
     try:
-        base_branches.check(pull.base_ref, fork.default_branch, fork.bases)
+        base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):
             return without_verdict(_first_run(fork))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
@@ -236,38 +208,38 @@ def evaluate(github: GitHub, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
             load_trusted(base, replace(_HOOKS, adjust=known)) as inputs,
             tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch,
         ):
-            waivers.check_cases(inputs.config, inputs.golden, fork.config_name)
-            files = _fetched(github, fork)
+            waivers.check_cases(inputs.config, inputs.golden, name)
+            files = _fetched(repository, fork)
             if "results.jsonl" not in files:
                 return without_verdict(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
-            change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), fork.root)
+            change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), root)
             review = _evaluated(_read(files, inputs.config), inputs, fork, change)
-            review = check.with_preview(review, lambda: _preview(github, fork, change, base, inputs))
+            review = check.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
             return StepOutcome(code=review.verdict.exit_code, review=review)
     except RaggateError as error:
-        return without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(fork, base)))
+        return without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(base)))
 
 
-def _suite(fork: ForkRun, base: InputSource) -> str:
+def _suite(base: InputSource) -> str:
     """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
     suite = suite_names.find(base.root, base.config_name, against=base.against, remote=base.remote)
-    return suite or fork.config_name
+    return suite or base.config_name
 
 
 def _first_run(fork: ForkRun) -> RunFailure:
-    name = cut(f"{fork.prefix}{fork.config_name}")
+    name = cut(fork.config_path)
     return RunFailure(
         label="cannot tell",
         exit_code=int(ExitCode.CANNOT_TELL),
         lines=(f"This is a first run: the base commit has no {name} yet, so there is nothing to judge this run by.",),
         hint="Merge with this check not yet required, and promote a baseline. From then on it gates.",
-        suite=fork.config_name,
+        suite=fork.config_file.name,
     )
 
 
-def _fetched(github: GitHub, fork: ForkRun) -> Mapping[str, bytes]:
+def _fetched(repository: Repository, fork: ForkRun) -> Mapping[str, bytes]:
     run = fork.run
-    files = artifacts.fetch(github, fork.repository, run.id, fork.artifact, since=run.run_started_at)
+    files = artifacts.fetch(repository, run.id, fork.artifact, since=run.run_started_at)
     if files is None:
         raise CannotTell(
             f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
@@ -288,24 +260,22 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 
 
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
-    measured = untrusted_run.accepted(claimed, inputs, reproduce=_reproduce(fork, inputs))
+    measured = untrusted_run.accepted(
+        claimed, inputs, reproduce=check_command(fork.config_path, {"against": inputs.against})
+    )
     review = check.evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),
         check.read_baseline(inputs, fork.systems),
         policy=inputs.config,
         context=ReportContext(
-            expired_waivers_resolved=check.expired_waivers_resolved(change, fork.config_name, measured.started)
+            expired_waivers_resolved=check.expired_waivers_resolved(change, fork.config_file.name, measured.started)
         ),
     )
     return check.with_source_lines(review, inputs)
 
 
-def _reproduce(fork: ForkRun, inputs: Inputs) -> str:
-    return check_command(f"{fork.prefix}{fork.config_name}", {"against": inputs.against})
-
-
-def _preview(github: GitHub, fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
+def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
     """Say what the pull request would make of configuration, questions, baseline and notes; the last by ids alone."""
     after = load_without_notes(change, base, _HOOKS, inputs)
     before, now = (
@@ -313,4 +283,4 @@ def _preview(github: GitHub, fork: ForkRun, change: Commit, base: InputSource, i
         for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
     )
     changes = preview.changes(inputs, after, score.directions(inputs.config.score.k), fork.systems)
-    return replace(changes, vault=note_changes.compare(github, fork.repository, before, now))
+    return replace(changes, vault=note_changes.compare(objects, before, now))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from raggate.gate.compare import note_changes
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.git_objects import Objects
 from raggate.inputs.git_objects import find
 from raggate.models.comparison import NoteChange
@@ -23,12 +22,11 @@ class Vaults:
     directories: Mapping[str, str]
 
 
-def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tuple[NoteChange, ...]:
+def compare(objects: Objects, before: Vaults, now: Vaults) -> tuple[NoteChange, ...]:
     """Name the notes that were added, removed and changed, sorted.
 
     Args:
-        github: the API, with a token that may read contents.
-        repository: `owner/name`, which knows both commits.
+        objects: those of a repository that knows both commits.
         before: the vaults of one commit.
         now: the vaults of the other.
 
@@ -36,7 +34,6 @@ def compare(github: GitHub, repository: str, before: Vaults, now: Vaults) -> tup
         GitHubError: when a tree cannot be read.
         UsageError: for a directory that is too large, or a name that cannot be used.
     """
-    objects = Objects(github, repository)
     old, new = (_notes(objects, vaults) for vaults in (before, now))
     return note_changes(old, new)
 

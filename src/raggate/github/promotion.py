@@ -7,17 +7,17 @@ writers one is refused and told so; and the texts of the pull request are writte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
 from raggate.errors import CannotTell
 from raggate.github.rest import commits
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import object_id
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
@@ -93,15 +93,16 @@ def branch_of(suite: str) -> str:
         raise ValueError(f"not the name of a suite: {suite!r}")
     # what git takes for a part of a branch's name: no `..`, no dot and no `.lock` at the end
     slug = re.sub(r"\.(?=\.|$|lock$)", "-", suite)
-    return f"raggate/baseline-{slug}" if slug == suite else f"raggate/baseline-{slug}-{_sum(suite)}"
+    # a sum tells names apart that would share a branch
+    unique = slug if slug == suite else f"{slug}-{object_id('blob', suite.encode(), like='')[:7]}"
+    return f"raggate/baseline-{unique}"
 
 
-def propose(github: GitHub, repository: str, change: Change) -> PullRequestResult:
+def propose(repository: Repository, change: Change) -> PullRequestResult:
     """Propose a baseline by a pull request: a new one, or the one that is open already.
 
     Args:
-        github: the API, with a token that may write contents and pull requests.
-        repository: `owner/name`.
+        repository: where; the token may write contents and pull requests.
         change: the baseline.
 
     Raises:
@@ -109,50 +110,34 @@ def propose(github: GitHub, repository: str, change: Change) -> PullRequestResul
         CannotTell: when the target has another baseline by now, or a newer promotion stands in the pull request.
         GitHubError: when GitHub refuses.
     """
-    head, notes = _verified_head(github, repository, change)
+    head, notes = _verified_head(repository, change)
     if change.present == change.data:
         return PullRequestResult(state="nothing", notes=notes)
-    opened = _open_pull(github, repository, change)
-    standing = commits.head_of(github, repository, change.branch)
+    opened = _open_pull(repository, change)
+    standing = repository.head_of(change.branch)
     if opened is not None and standing is not None:
-        _refuse_older(github, repository, change, standing)
-    commit = commits.update(
-        github,
-        repository,
-        branch=change.branch,
-        expected_head=standing,
-        onto=head,
-        files={change.path: change.data},
-        message=_message(change),
-    )
-    return _in_pull_request(github, repository, change, commit, opened, notes)
+        _refuse_older(repository, change, standing)
+    commit = _commit(repository, change, branch=change.branch, expected_head=standing, onto=head)
+    return _in_pull_request(repository, change, commit, opened, notes)
 
 
-def commit_directly(github: GitHub, repository: str, change: Change) -> PullRequestResult:
+def commit_directly(repository: Repository, change: Change) -> PullRequestResult:
     """Commit a baseline onto the target itself, if that is still at the commit it was computed against.
 
     Raises:
         Moved: when the target has another commit by now.
         GitHubError: when GitHub refuses, also because the branch is protected.
     """
-    files = {change.path: change.data}
-    commit = commits.update(
-        github,
-        repository,
-        branch=change.target,
-        expected_head=change.head,
-        files=files,
-        message=_message(change),
-    )
+    commit = _commit(repository, change, branch=change.target, expected_head=change.head, onto=change.head)
     return PullRequestResult(state="committed" if commit.changed else "nothing", commit=commit)
 
 
-def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str, tuple[str, ...]]:
+def _verified_head(repository: Repository, change: Change) -> tuple[str, tuple[str, ...]]:
     """Give the head of the target, on which the baseline has to be the one that was compared with."""
-    head = commits.head_of(github, repository, change.target)
+    head = repository.head_of(change.target)
     if head is None:
-        raise CannotTell(f"there is no branch {quoted(change.target)} in {cut(repository)}")
-    entry = commits.entry_at(github, repository, commit=head, path=change.path)
+        raise CannotTell(f"there is no branch {quoted(change.target)} in {cut(repository.name)}")
+    entry = commits.entry_at(repository, commit=head, path=change.path)
     expected = None if change.present is None else object_id("blob", change.present, like=head)
     if (None if entry is None else entry.id) != expected:
         raise CannotTell(
@@ -169,8 +154,7 @@ def _verified_head(github: GitHub, repository: str, change: Change) -> tuple[str
 
 
 def _in_pull_request(
-    github: GitHub,
-    repository: str,
+    repository: Repository,
     change: Change,
     commit: Committed,
     opened: dict[str, Any] | None,
@@ -178,50 +162,50 @@ def _in_pull_request(
 ) -> PullRequestResult:
     body = change.body(commit)
     if opened is not None:
-        pull = _rewrite(github, repository, change, commit, opened["number"], body)
+        pull = _rewrite(repository, change, commit, opened["number"], body)
         if pull is not None:
             same = (opened.get("title"), opened.get("body")) == (change.title, body) and not commit.changed
             state: Literal["unchanged", "updated"] = "unchanged" if same else "updated"
-            return PullRequestResult(state=state, url=_url(pull), commit=commit, notes=notes)
+            return PullRequestResult(state=state, url=address(pull.get("html_url")), commit=commit, notes=notes)
         notes = (*notes, f"Pull request {opened['number']} was closed meanwhile, so there is a new one.")
-    return _create(github, repository, change, commit, body, notes)
+    return _create(repository, change, commit, body, notes)
 
 
 def _rewrite(
-    github: GitHub, repository: str, change: Change, commit: Committed, number: int, body: str
+    repository: Repository, change: Change, commit: Committed, number: int, body: str
 ) -> dict[str, Any] | None:
     """Bring title and body of a pull request up to date; None when it is not open any more."""
-    path = f"/repos/{quote(repository)}/pulls/{number}"
-    _own(_pull(github.get(path)), change, commit)
-    pull = _pull(github.send("PATCH", path, {"title": change.title, "body": body}))
+    path = f"{repository.path}/pulls/{number}"
+    _own(_pull(repository.github.get(path)), change, commit)
+    pull = _pull(repository.github.send("PATCH", path, {"title": change.title, "body": body}))
     try:
         _own(pull, change, commit)
     except Moved as moved:
         # its text may have been replaced by this one's, which is about another file
         if moved.actual is not None:
-            title = _message_of(github, repository, moved.actual).partition("\n")[0]
-            github.send("PATCH", path, {"title": title, "body": _OVERTAKEN})
+            title = _message_of(repository, moved.actual).partition("\n")[0]
+            repository.github.send("PATCH", path, {"title": title, "body": _OVERTAKEN})
         raise
     return pull if pull.get("state") == "open" else None
 
 
 def _create(
-    github: GitHub, repository: str, change: Change, commit: Committed, body: str, notes: tuple[str, ...]
+    repository: Repository, change: Change, commit: Committed, body: str, notes: tuple[str, ...]
 ) -> PullRequestResult:
-    path = f"/repos/{quote(repository)}/pulls"
+    path = f"{repository.path}/pulls"
     content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
     try:
-        pull = github.send("POST", path, content, find_existing=lambda: _open_pull(github, repository, change))
+        pull = repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change))
     except GitHubError as error:
-        existing = _open_pull(github, repository, change) if error.status == 422 else None
+        existing = _open_pull(repository, change) if error.status == 422 else None
         if existing is None:
             raise
         # another promotion opened it between the look and this request
-        pull = _rewrite(github, repository, change, commit, existing["number"], body)
+        pull = _rewrite(repository, change, commit, existing["number"], body)
         if pull is None:
             raise
-        return PullRequestResult(state="updated", url=_url(pull), commit=commit, notes=notes)
-    return PullRequestResult(state="created", url=_url(_pull(pull)), commit=commit, notes=notes)
+        return PullRequestResult(state="updated", url=address(pull.get("html_url")), commit=commit, notes=notes)
+    return PullRequestResult(state="created", url=address(_pull(pull).get("html_url")), commit=commit, notes=notes)
 
 
 def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
@@ -240,26 +224,23 @@ def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
         )
 
 
-def _open_pull(github: GitHub, repository: str, change: Change) -> dict[str, Any] | None:
-    owner = repository.partition("/")[0]
-    pulls = github.pages(
-        f"/repos/{quote(repository)}/pulls", state="open", head=f"{owner}:{change.branch}", base=change.target
+def _open_pull(repository: Repository, change: Change) -> dict[str, Any] | None:
+    owner = repository.name.partition("/")[0]
+    pulls = repository.github.pages(
+        f"{repository.path}/pulls", state="open", head=f"{owner}:{change.branch}", base=change.target
     )
-    return next((pull for pull in _pulls(pulls) if _from_here(pull, repository, change)), None)
+    return next((pull for pull in map(fields, pulls) if _from_here(pull, repository, change)), None)
 
 
-def _pulls(listed: Iterator[Any]) -> Iterator[dict[str, Any]]:
-    return (pull for pull in listed if isinstance(pull, dict) and type(pull.get("number")) is int)
-
-
-def _from_here(pull: dict[str, Any], repository: str, change: Change) -> bool:
+def _from_here(pull: dict[str, Any], repository: Repository, change: Change) -> bool:
     head, base = fields(pull.get("head")), fields(pull.get("base"))
-    same = str(fields(head.get("repo")).get("full_name")).lower() == repository.lower()
-    return same and (head.get("ref"), base.get("ref")) == (change.branch, change.target)
+    same = str(fields(head.get("repo")).get("full_name")).lower() == repository.name.lower()
+    expected = (change.branch, change.target)
+    return same and (head.get("ref"), base.get("ref")) == expected and type(pull.get("number")) is int
 
 
-def _refuse_older(github: GitHub, repository: str, change: Change, standing: str) -> None:
-    written = _ORDER.search(_message_of(github, repository, standing))
+def _refuse_older(repository: Repository, change: Change, standing: str) -> None:
+    written = _ORDER.search(_message_of(repository, standing))
     if written is not None and (int(written[1]), int(written[2])) > change.order:
         raise CannotTell(
             f"a newer promotion (workflow run {written[1]}) stands in the pull request of {change.branch}; "
@@ -268,25 +249,21 @@ def _refuse_older(github: GitHub, repository: str, change: Change, standing: str
         )
 
 
-def _message_of(github: GitHub, repository: str, commit: str) -> str:
-    """Give the message of a commit."""
-    return str(fields(github.get(f"/repos/{quote(repository)}/git/commits/{quote(commit)}")).get("message") or "")
+def _message_of(repository: Repository, commit: str) -> str:
+    content = repository.github.get(f"{repository.path}/git/commits/{quote(commit)}")
+    return str(fields(content).get("message") or "")
 
 
-def _message(change: Change) -> str:
-    return f"{change.title}\n\n{change.message}\n\n{_MARK}: {change.order[0]}.{change.order[1]}\n"
+def _commit(repository: Repository, change: Change, *, branch: str, expected_head: str | None, onto: str) -> Committed:
+    run, attempt = change.order
+    message = f"{change.title}\n\n{change.message}\n\n{_MARK}: {run}.{attempt}\n"
+    files = {change.path: change.data}
+    return commits.update(
+        repository, branch=branch, expected_head=expected_head, onto=onto, files=files, message=message
+    )
 
 
 def _pull(answer: Any) -> dict[str, Any]:
     if not isinstance(answer, dict) or type(answer.get("number")) is not int:
         raise unexpected("a pull request")
     return answer
-
-
-def _url(pull: dict[str, Any]) -> str:
-    return address(pull.get("html_url"))
-
-
-def _sum(text: str) -> str:
-    # only tells names apart that would share a branch
-    return object_id("blob", text.encode(), like="")[:7]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from raggate.errors import ExitCode, RaggateError
 from raggate.github import sticky
 from raggate.github.rest import checks
-from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands
 from raggate.github.runner.event import Event
 from raggate.github.runner.results import name_of
@@ -79,7 +79,7 @@ class GitHubReporter:
 
     Args:
         event: what started the run.
-        github: the API; None without a token.
+        repository: where it is shown; None without a token.
         settings: what the workflow asks for.
         say: takes a line about what could not be shown.
 
@@ -87,9 +87,11 @@ class GitHubReporter:
     while it is open.
     """
 
-    def __init__(self, event: Event, github: GitHub | None, settings: Settings, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, event: Event, repository: Repository | None, settings: Settings, say: Callable[[str], None]
+    ) -> None:
         self.event = event
-        self.github = github
+        self.repository = repository
         self.settings = settings
         self.say = say
         self.check: int | None = None
@@ -99,12 +101,11 @@ class GitHubReporter:
     def begin(self) -> int | None:
         """Open the check run before anything is started, if there is to be one. Returns its id."""
         event = self.event
-        if self.github is None or not self.settings.check_run:
+        if self.repository is None or not self.settings.check_run:
             return None
         try:
             self.check = checks.begin(
-                self.github,
-                event.repository,
+                self.repository,
                 head=event.head,
                 name=self.settings.check_run,
                 external_id=f"{event.run_id}.{event.attempt}",
@@ -117,31 +118,30 @@ class GitHubReporter:
     def finish(self, outcome: StepOutcome) -> dict[str, str]:
         """Show how the run ended: check run and comment. Returns the outputs that tell where."""
         outputs = {"comment-url": ""}
-        if self.github is None:
+        if self.repository is None:
             return outputs
         self.complete(outcome)
         number = self.event.number
         if self.settings.comment != "never" and self.event.comments and number is not None:
             try:
-                outputs["comment-url"] = self._comment(self.github, number, outcome) or ""
+                outputs["comment-url"] = self._comment(self.repository, number, outcome) or ""
             except (RaggateError, ValueError) as error:
                 self._could_not("comment on the pull request", error)
         return outputs
 
     def complete(self, outcome: StepOutcome) -> None:
         """Complete the check run, if there is one open."""
-        if self.github is None or self.check is None:
+        if self.repository is None or self.check is None:
             return
         base = self.event.base_ref
         try:
             checks.complete(
-                self.github,
-                self.event.repository,
+                self.repository,
                 run_id=self.check,
                 conclusion=checks.conclusion_of(outcome.code),
                 title=f"{name_of(outcome.code)}{f' (base {base})' if base else ''}",
                 summary=self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
-                annotations=self._check_annotations(outcome),
+                annotations=self._annotations(outcome),
             )
             self.check = None
         except (RaggateError, ValueError) as error:
@@ -166,34 +166,23 @@ class GitHubReporter:
             outcome: how it ended.
             lenient: whether the step is green all the same: then none is an error, and a warning says so already.
         """
-        if outcome.review is None:
-            return []
-        notes = _annotations(outcome.review, self._links(outcome))
+        notes = self._annotations(outcome)
         if lenient:
             notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
         # what could not be shown has been said by warnings too
         kept = for_log(notes, taken={"warning": self.warnings + int(lenient)})
         return [
-            commands.annotation(note.level, note.title, self._clean(note.message), path=note.path, line=note.line)
-            for note in kept
+            commands.annotation(note.level, note.title, note.message, path=note.path, line=note.line) for note in kept
         ]
 
-    def _check_annotations(self, outcome: StepOutcome) -> list[checks.CheckAnnotation]:
-        if outcome.review is None:
+    def _annotations(self, outcome: StepOutcome) -> list[Annotation]:
+        review = outcome.review
+        if review is None:
             return []
-        return [
-            checks.CheckAnnotation(
-                path=note.path,
-                line=note.line or 1,
-                level="failure" if note.level == "error" else note.level,
-                title=note.title,
-                message=self._clean(note.message),
-            )
-            for note in _annotations(outcome.review, self._links(outcome))
-            if note.path is not None
-        ]
+        notes = annotated(review, self._links(outcome), changed=frozenset(review.run.provenance.ignored))
+        return [replace(note, message=self._clean(note.message)) for note in notes]
 
-    def _comment(self, github: GitHub, number: int, outcome: StepOutcome) -> str | None:
+    def _comment(self, repository: Repository, number: int, outcome: StepOutcome) -> str | None:
         event = self.event
         publication = self._publication(outcome)
         push = Push(head=event.head, verdict=name_of(outcome.code), run=event.run_id, attempt=event.attempt)
@@ -222,7 +211,7 @@ class GitHubReporter:
             again=not self.settings.relayed,
         )
         login = self.settings.login or None
-        published = sticky.publish(github, event.repository, number=number, update=update, login=login)
+        published = sticky.publish(repository, number=number, update=update, login=login)
         for note in published.notes:
             self._say(note)
         if published.state in {"stale", "closed"}:
@@ -264,7 +253,3 @@ _WHY_NOT: Mapping[str, str] = {
     "stale": "a newer push is being judged, or has been",
     "closed": "it is not open any more",
 }
-
-
-def _annotations(review: Review, links: Links) -> list[Annotation]:
-    return annotated(review, links, changed=frozenset(review.run.provenance.ignored))

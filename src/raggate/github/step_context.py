@@ -17,7 +17,7 @@ from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.github.publish import GitHubReporter, StepOutcome
-    from raggate.github.rest.client import GitHub
+    from raggate.github.rest.repository import Repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +65,18 @@ def prefix_of(config: Path, workspace: Path) -> str:
     return sources.prefix_of(folder, git.find(folder, workspace), workspace)
 
 
-def remote_of(workspace: Path, repository: str, github: GitHub | None) -> sources.Remote:
+def remote_of(workspace: Path, repository: Repository | None) -> sources.Remote:
     """Say where a job has its commits.
 
     Args:
         workspace: the directory that its checkouts lie in.
-        repository: `owner/name`.
-        github: the API, where commits that no checkout has are read from the server; None where they are not.
+        repository: where commits that no checkout has are read from the server; None where they are not.
     """
-    if github is None:
+    if repository is None:
         return sources.Remote(workspace=workspace)
     from raggate.github.rest.git_objects import Objects
 
-    return sources.Remote(workspace=workspace, objects=Objects(github, repository))
+    return sources.Remote(workspace=workspace, objects=Objects(repository))
 
 
 @dataclass(slots=True, kw_only=True)

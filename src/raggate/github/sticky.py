@@ -14,8 +14,8 @@ from typing import Literal
 from raggate.errors import RaggateError
 from raggate.github import marker
 from raggate.github.marker import State
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError, to_write, unexpected
+from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push
 from raggate.text.jsonio import fields
@@ -72,12 +72,11 @@ class Published:
     notes: tuple[str, ...] = ()
 
 
-def publish(github: GitHub, repository: str, *, number: int, update: Update, login: str | None = None) -> Published:
+def publish(repository: Repository, *, number: int, update: Update, login: str | None = None) -> Published:
     """Bring a suite's comment up to date, unless the pull request has moved on.
 
     Args:
-        github: the API, with a token that may write to pull requests.
-        repository: `owner/name`.
+        repository: where; the token may write to pull requests.
         number: of the pull request.
         update: what it is to say.
         login: who writes with this token. Needed for an app's token only, which is taken for the workflow's otherwise.
@@ -87,14 +86,14 @@ def publish(github: GitHub, repository: str, *, number: int, update: Update, log
         ValueError: when what was rendered is too long, or the push is none that can be remembered.
     """
     try:
-        return _publish(github, repository, number, update, login)
+        return _publish(repository, number, update, login)
     except GitHubError as error:
         raise to_write(error) from error
 
 
-def _publish(github: GitHub, repository: str, number: int, update: Update, login: str | None) -> Published:
-    path = f"/repos/{repository}/pulls/{number}"
-    pull = fields(github.get(path))
+def _publish(repository: Repository, number: int, update: Update, login: str | None) -> Published:
+    path = f"{repository.path}/pulls/{number}"
+    pull = fields(repository.github.get(path))
     head = pull.get("head")
     if not isinstance(head, dict):
         raise unexpected("a pull request", where=f"GET {path}")
@@ -102,7 +101,7 @@ def _publish(github: GitHub, repository: str, number: int, update: Update, login
         return Published(state="closed")
     if head.get("sha") != update.push.head:
         return Published(state="stale")
-    thread = Thread(github, repository, number=number, login=login, locked=pull.get("locked") is True)
+    thread = Thread(repository, number=number, login=login, locked=pull.get("locked") is True)
     return _Upsert(thread, update).carry_out()
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-from urllib.parse import quote
 
 from raggate.errors import UsageError
-from raggate.github.rest.client import GitHub
 from raggate.text.quote import quoted
 
 INPUT = "workflow"
@@ -50,13 +47,3 @@ def is_of(path: str, workflow: str, branch: str) -> bool:
     ref = path.removeprefix(f"{expected}@")
     own = ref in {branch, f"refs/heads/{branch}"} or _MERGE.fullmatch(ref) is not None
     return own and not ref.endswith((".yml", ".yaml"))
-
-
-def path_of(github: GitHub, repository: str, run: int) -> str:
-    """Ask GitHub for the path of a run's workflow file; empty when it does not say.
-
-    Raises:
-        GitHubError: when GitHub refuses, or does not answer in time.
-    """
-    run_record: Any = github.get(f"/repos/{quote(repository)}/actions/runs/{run}")
-    return str(run_record.get("path") or "") if isinstance(run_record, dict) else ""

@@ -12,11 +12,10 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 from raggate.errors import CannotTell
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository
 from raggate.text.dates import days_between
 from raggate.text.quote import cut, quoted
 
@@ -88,12 +87,11 @@ class Artifact:
         return f"the artifact {quoted(self.name, limit=80)} of run {self.run}"
 
 
-def find(github: GitHub, repository: str, run: int, name: str, *, since: str = "") -> Artifact | None:
+def find(repository: Repository, run: int, name: str, *, since: str = "") -> Artifact | None:
     """Find the newest artifact of a name that a workflow run left.
 
     Args:
-        github: the API, with a token that may read actions.
-        repository: `owner/name`, where the workflow ran.
+        repository: where the workflow ran; the token may read actions.
         run: the id of the workflow run.
         name: of the artifact.
         since: when the attempt started that left it, as `2026-01-01T00:00:00Z`: a run keeps those of its earlier
@@ -105,7 +103,8 @@ def find(github: GitHub, repository: str, run: int, name: str, *, since: str = "
     Raises:
         GitHubError: when GitHub refuses, or does not answer in time.
     """
-    listed = github.pages(f"/repos/{quote(repository)}/actions/runs/{run}/artifacts", key="artifacts", name=name)
+    path = f"{repository.path}/actions/runs/{run}/artifacts"
+    listed = repository.github.pages(path, key="artifacts", name=name)
     # a server that does not know the parameter gives all of them
     named = [
         item for item in listed if isinstance(item, dict) and item.get("name") == name and type(item.get("id")) is int
@@ -125,16 +124,12 @@ def find(github: GitHub, repository: str, run: int, name: str, *, since: str = "
     )
 
 
-def download(
-    github: GitHub, repository: str, artifact: Artifact, *, most_bytes: int = MOST_BYTES
-) -> Mapping[str, bytes]:
+def download(repository: Repository, artifact: Artifact) -> Mapping[str, bytes]:
     """Download an artifact, and take the files of a run directory from it.
 
     Args:
-        github: the API, with a token that may read actions.
-        repository: `owner/name`, where the workflow ran.
+        repository: where the workflow ran; the token may read actions.
         artifact: as `find` gave it.
-        most_bytes: of the archive, and of what is unpacked from it.
 
     Returns:
         Name, one of `FILES`, -> content.
@@ -146,37 +141,35 @@ def download(
     which = artifact.label
     if artifact.expired is not False:
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
-    if type(artifact.size) is not int or artifact.size > most_bytes:
+    if type(artifact.size) is not int or artifact.size > MOST_BYTES:
         shown = cut(repr(artifact.size), limit=40)
-        raise CannotTell(f"{which} is too large: at most {most_bytes} bytes are taken; found {shown}")
+        raise CannotTell(f"{which} is too large: at most {MOST_BYTES} bytes are taken; found {shown}")
     try:
-        data = github.download(f"/repos/{quote(repository)}/actions/artifacts/{artifact.id}/zip", limit=most_bytes)
+        path = f"{repository.path}/actions/artifacts/{artifact.id}/zip"
+        data = repository.github.download(path, limit=MOST_BYTES)
     except GitHubError as error:
         if error.status == 410:
             raise CannotTell(f"{which} has expired", hint=_AGAIN) from error
         raise
     _verify(data, artifact.digest, which)
-    return unpack(data, most_bytes=most_bytes)
+    return unpack(data)
 
 
-def fetch(
-    github: GitHub, repository: str, run: int, name: str, *, since: str = "", most_bytes: int = MOST_BYTES
-) -> Mapping[str, bytes] | None:
+def fetch(repository: Repository, run: int, name: str, *, since: str = "") -> Mapping[str, bytes] | None:
     """Find an artifact and download it, with or without a digest; see `find` and `download`.
 
     Returns:
         Name, one of `FILES`, -> content. None when the run left no artifact of that name since then.
     """
-    artifact = find(github, repository, run, name, since=since)
-    return None if artifact is None else download(github, repository, artifact, most_bytes=most_bytes)
+    artifact = find(repository, run, name, since=since)
+    return None if artifact is None else download(repository, artifact)
 
 
-def unpack(data: bytes, *, most_bytes: int = MOST_BYTES) -> Mapping[str, bytes]:
+def unpack(data: bytes) -> Mapping[str, bytes]:
     """Take the files of a run directory from a zip archive. They stand at its top, or all in exactly one folder.
 
     Args:
-        data: the archive.
-        most_bytes: of everything the archive says it holds, and of what is unpacked.
+        data: the archive, which says that it holds at most `MOST_BYTES`, and does.
 
     Returns:
         Name, one of `FILES`, -> content; at least one.
@@ -192,9 +185,9 @@ def unpack(data: bytes, *, most_bytes: int = MOST_BYTES) -> Mapping[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
-            _check(entries, most_bytes)
+            _check(entries)
             _check_places(data, entries, archive.start_dir)
-            return dict(_read(archive, _chosen(entries), most_bytes))
+            return dict(_read(archive, _chosen(entries)))
     except _BROKEN as error:
         raise _refusal(f"it is broken ({type(error).__name__}: {cut(error, limit=120)})") from error
 
@@ -229,7 +222,7 @@ def _verify(data: bytes, digest: object, which: str) -> None:
         raise CannotTell(f"{which} is not what GitHub received: its sha256 digest differs", hint=_AGAIN)
 
 
-def _check(entries: Sequence[zipfile.ZipInfo], most_bytes: int) -> None:
+def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
     names: set[str] = set()
     for entry in entries:
         problem = _problem(entry)
@@ -238,8 +231,8 @@ def _check(entries: Sequence[zipfile.ZipInfo], most_bytes: int) -> None:
         if problem:
             raise _refusal(f"entry {quoted(entry.orig_filename, limit=80)}: {problem}")
         names.add(entry.orig_filename)
-    if sum(entry.file_size for entry in entries) > most_bytes:
-        raise _refusal(f"it holds more than {most_bytes} bytes")
+    if sum(entry.file_size for entry in entries) > MOST_BYTES:
+        raise _refusal(f"it holds more than {MOST_BYTES} bytes")
 
 
 def _problem(entry: zipfile.ZipInfo) -> str:
@@ -289,16 +282,14 @@ def _chosen(entries: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     raise _refusal("it holds no file of a run directory, at its top or in the one folder at its top")
 
 
-def _read(
-    archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo], most_bytes: int
-) -> Iterator[tuple[str, bytes]]:
-    room = most_bytes
+def _read(archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo]) -> Iterator[tuple[str, bytes]]:
+    room = MOST_BYTES
     for name, entry in chosen.items():
         # one byte more than there may be tells whether the archive lies
         with archive.open(entry) as stream:
             content = stream.read(min(entry.file_size, room) + 1)
         if len(content) > room:
-            raise _refusal(f"it unpacks to more than {most_bytes} bytes")
+            raise _refusal(f"it unpacks to more than {MOST_BYTES} bytes")
         if len(content) != entry.file_size:
             raise _refusal(f"entry {name!r} has another size than the archive says")
         room -= len(content)

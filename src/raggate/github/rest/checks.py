@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
 from raggate.errors import ExitCode
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.repository import Repository
+from raggate.reports.annotations import Annotation
 from raggate.text.escape import plain
 from raggate.text.jsonio import fields
 
@@ -23,17 +23,6 @@ _MESSAGE_BYTES = 64_000
 Conclusion = Literal["success", "failure", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckAnnotation:
-    """One message at a line, from 1, of a file of the repository. Texts that are too long for GitHub are cut."""
-
-    path: str
-    line: int
-    level: Literal["notice", "warning", "failure"]
-    title: str
-    message: str
-
-
 def conclusion_of(exit_code: int) -> Conclusion:
     """Give what a run that ended with an exit code is to GitHub: what could not be measured is never a success."""
     if exit_code == ExitCode.PASS:
@@ -41,14 +30,11 @@ def conclusion_of(exit_code: int) -> Conclusion:
     return "cancelled" if exit_code == ExitCode.INTERRUPTED else "failure"
 
 
-def begin(
-    github: GitHub, repository: str, *, head: str, name: str, external_id: str, details_url: str | None = None
-) -> int:
+def begin(repository: Repository, *, head: str, name: str, external_id: str, details_url: str) -> int:
     """Begin a check run, in progress, and give its id.
 
     Args:
-        github: the API, with a token that may write checks.
-        repository: `owner/name`.
+        repository: where; the token may write checks.
         head: the commit under test, never the merge commit.
         name: what a required check is known by; the same on every run.
         external_id: what tells this run and attempt from all others.
@@ -59,39 +45,41 @@ def begin(
     """
 
     def find_existing() -> Any | None:
-        runs = _runs(github, repository, head, name)
+        runs = _runs(repository, head, name)
         return next((run for run in runs if run.get("name") == name and run.get("external_id") == external_id), None)
 
-    body = {"name": name, "head_sha": head, "status": "in_progress", "external_id": external_id}
-    if details_url:
-        body["details_url"] = details_url
-    path = f"/repos/{repository}/check-runs"
-    run_id = fields(github.send("POST", path, body, find_existing=find_existing)).get("id")
+    body = {
+        "name": name,
+        "head_sha": head,
+        "status": "in_progress",
+        "external_id": external_id,
+        "details_url": details_url,
+    }
+    path = f"{repository.path}/check-runs"
+    run_id = fields(repository.github.send("POST", path, body, find_existing=find_existing)).get("id")
     if type(run_id) is not int:
         raise unexpected("a check run", where=f"POST {path}")
     return run_id
 
 
 def complete(
-    github: GitHub,
-    repository: str,
+    repository: Repository,
     *,
     run_id: int,
     conclusion: Conclusion,
     title: str,
     summary: str,
-    annotations: Sequence[CheckAnnotation] = (),
+    annotations: Sequence[Annotation] = (),
 ) -> None:
     """Complete a check run. It is complete only after its annotations are there, or GitHub has refused them.
 
     Args:
-        github: the API, with a token that may write checks.
-        repository: `owner/name`.
+        repository: where; the token may write checks.
         run_id: as `begin` gave it.
         conclusion: see `conclusion_of`.
         title: one line, cut after 255 characters.
         summary: Markdown of at most 65,535 characters.
-        annotations: those that have a place, the most important first.
+        annotations: the most important first. Those without a place are left out, texts too long for GitHub are cut.
 
     Raises:
         GitHubError: when GitHub refuses; if it were the annotations alone, the check run is complete all the same.
@@ -100,27 +88,25 @@ def complete(
     summary = _encodable(summary)
     if len(summary) > SUMMARY_CHARACTERS:
         raise ValueError(f"a summary of {len(summary)} characters was rendered, and GitHub takes {SUMMARY_CHARACTERS}")
-    path = f"/repos/{repository}/check-runs/{run_id}"
+    path = f"{repository.path}/check-runs/{run_id}"
     output = {"title": plain(title, limit=TITLE_CHARACTERS), "summary": summary}
     end = {"status": "completed", "conclusion": conclusion, "output": output}
     placed = [_to_json(annotation) for annotation in annotations if annotation.path]
     refused: GitHubError | None = None
     try:
-        _annotate(github, repository, path, output=output, placed=placed)
+        _annotate(repository, path, output=output, placed=placed)
     except GitHubError as error:
         refused = error
-    github.send("PATCH", path, end)
+    repository.github.send("PATCH", path, end)
     if refused:
         raise refused
 
 
-def _annotate(
-    github: GitHub, repository: str, path: str, *, output: dict[str, str], placed: list[dict[str, object]]
-) -> None:
+def _annotate(repository: Repository, path: str, *, output: dict[str, str], placed: list[dict[str, object]]) -> None:
     """Add annotations batch by batch. GitHub adds what comes to what is there, so no batch may be sent twice."""
     if not placed:
         return
-    begun = fields(github.send("PATCH", path, {"status": "in_progress", "output": output}))
+    begun = fields(repository.github.send("PATCH", path, {"status": "in_progress", "output": output}))
     head, there = begun.get("head_sha"), _count(begun)
     for start in range(0, len(placed), BATCH):
         batch = placed[start : start + BATCH]
@@ -129,15 +115,15 @@ def _annotate(
         def find_existing(expected: int = there) -> Any | None:
             if not isinstance(head, str):
                 return None
-            runs = _runs(github, repository, head)
+            runs = _runs(repository, head)
             return next((run for run in runs if run.get("id") == begun["id"] and _count(run) >= expected), None)
 
-        github.send("PATCH", path, {"output": {**output, "annotations": batch}}, find_existing=find_existing)
+        repository.github.send("PATCH", path, {"output": {**output, "annotations": batch}}, find_existing=find_existing)
 
 
-def _runs(github: GitHub, repository: str, head: str, name: str | None = None) -> Iterator[dict[str, Any]]:
-    path = f"/repos/{repository}/commits/{quote(head, safe='')}/check-runs"
-    runs = github.pages(path, key="check_runs", filter="all", check_name=name)
+def _runs(repository: Repository, head: str, name: str | None = None) -> Iterator[dict[str, Any]]:
+    path = f"{repository.path}/commits/{quote(head, safe='')}/check-runs"
+    runs = repository.github.pages(path, key="check_runs", filter="all", check_name=name)
     return (run for run in runs if isinstance(run, dict))
 
 
@@ -146,13 +132,13 @@ def _count(run: dict[str, Any]) -> int:
     return count if type(count) is int else 0
 
 
-def _to_json(annotation: CheckAnnotation) -> dict[str, object]:
-    line = max(annotation.line, 1)
+def _to_json(annotation: Annotation) -> dict[str, object]:
+    line = max(annotation.line or 1, 1)
     return {
-        "path": _encodable(annotation.path),
+        "path": _encodable(annotation.path or ""),
         "start_line": line,
         "end_line": line,
-        "annotation_level": annotation.level,
+        "annotation_level": "failure" if annotation.level == "error" else annotation.level,
         "title": plain(annotation.title, limit=TITLE_CHARACTERS),
         # GitHub wants a message that says something
         "message": _cut(annotation.message) or plain(annotation.title, limit=TITLE_CHARACTERS) or "-",

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 from raggate.errors import CannotTell, UsageError
-from raggate.github.rest.client import GitHub
-from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
+from raggate.github.rest.repository import Repository, sha_of
 from raggate.inputs.git_objects import Entry, find, is_id
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
@@ -69,28 +69,26 @@ class Moved(CannotTell):
 
 
 def update(
-    github: GitHub,
-    repository: str,
+    repository: Repository,
     *,
     branch: str,
     expected_head: str | None,
     files: Mapping[str, bytes],
+    onto: str,
     message: str,
-    onto: str | None = None,
 ) -> Committed:
     """Put several files onto a branch in one commit, if the branch is still where it is expected.
 
     No author is named, as GitHub signs only what a bot commits in its own name.
 
     Args:
-        github: the API, with a token that may write contents.
-        repository: `owner/name`.
+        repository: where; the token may write contents.
         branch: its name without `refs/heads/`.
         expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
         files: path in the repository -> content.
+        onto: full id of the commit whose other files the new one has. One that the branch does not have yet becomes a
+            parent too, so the branch still only goes forward.
         message: of the commit.
-        onto: full id of the commit whose other files the new one has; by default `expected_head`, and needed without
-            it. One that the branch does not have yet becomes a parent too, so the branch still only goes forward.
 
     Returns:
         The commit; the branch's own when that has these files already and is not a part of `onto`.
@@ -99,24 +97,25 @@ def update(
         Moved: when the branch is, or gets, elsewhere.
         GitHubError: when GitHub refuses, also because the branch is protected or the token may not write.
         UsageError: for a file that cannot be written.
-        ValueError: for no commit to start from.
+        ValueError: for what is no full id of a commit.
     """
-    start = _start(onto, expected_head)
+    standing = expected_head or onto
+    if not is_id(onto) or not is_id(standing):
+        raise ValueError("expected the full id of a commit to start from")
     for path, content in files.items():
         check_file(path, content)
-    if (head := head_of(github, repository, branch)) != expected_head:
+    if (head := repository.head_of(branch)) != expected_head:
         raise Moved(branch, expected_head, head)
-    base = f"/repos/{quote(repository)}/git"
-    objects = Objects(github, repository)
-    tree = _tree(github, base, objects.tree_of(start), files)
-    standing = expected_head or start
-    parents = _parents(github, repository, standing, start, tree, objects)
+    base, github = f"{repository.path}/git", repository.github
+    objects = Objects(repository)
+    tree = _tree(repository, objects.tree_of(onto), files)
+    parents = _parents(repository, standing, onto, tree, objects)
     if not parents:
         return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
     body = {"message": message, "tree": tree, "parents": parents}
     # a second one that nothing points at does no harm
     made = _committed(github.send("POST", f"{base}/commits", body, repeatable=True), changed=True)
-    _point(github, repository, branch, expected_head, made.sha)
+    _point(repository, branch, expected_head, made.sha)
     return made
 
 
@@ -154,99 +153,44 @@ def _means_git(name: str) -> bool:
     return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
 
 
-def default_branch(github: GitHub, repository: str) -> str:
-    """Name the default branch of a repository; empty when GitHub does not say.
-
-    Raises:
-        GitHubError: when GitHub cannot be asked.
-    """
-    return str(fields(github.get(f"/repos/{quote(repository)}")).get("default_branch") or "")
-
-
-def head_of(github: GitHub, repository: str, branch: str) -> str | None:
-    """Give the full id of the commit a branch is at, None when there is no such branch.
-
-    Raises:
-        GitHubError: when GitHub refuses.
-    """
-    try:
-        reference = github.get(f"/repos/{quote(repository)}/git/ref/heads/{quote(branch)}")
-    except GitHubError as error:
-        if error.status == 404:
-            return None
-        raise
-    return _id(fields(reference).get("object"), "the ref of a branch")
-
-
-def contains(github: GitHub, repository: str, *, commit: str, head: str) -> bool:
-    """Tell whether a commit is another one, or can be reached from it.
-
-    Args:
-        github: the API, with a token that may read contents.
-        repository: `owner/name`.
-        commit: full id of the commit that is looked for.
-        head: full id of the commit from which on.
-
-    Raises:
-        GitHubError: when GitHub refuses, or answers with something else than a comparison.
-    """
-    try:
-        comparison = github.get(f"/repos/{quote(repository)}/compare/{quote(commit)}...{quote(head)}", per_page=1)
-    except GitHubError as error:
-        # so GitHub says that it does not have the commit, or that the two have nothing in common
-        if error.status == 404:
-            return False
-        raise
-    status = fields(comparison).get("status")
-    if status not in {"ahead", "behind", "identical", "diverged"}:
-        raise unexpected("a comparison of two commits")
-    return status in {"ahead", "identical"}
-
-
-def entry_at(github: GitHub, repository: str, *, commit: str, path: str) -> Entry | None:
+def entry_at(repository: Repository, *, commit: str, path: str) -> Entry | None:
     """Give what stands at a path of a commit, None for nothing.
 
     Raises:
         GitHubError: when the commit cannot be read.
     """
-    objects = Objects(github, repository)
+    objects = Objects(repository)
     return find(objects, objects.tree_of(commit), path)
 
 
-def _start(onto: str | None, expected_head: str | None) -> str:
-    start = onto or expected_head
-    if start is None or not all(is_id(sha) for sha in (start, expected_head) if sha is not None):
-        raise ValueError("expected the full id of a commit to start from")
-    return start
-
-
-def _parents(github: GitHub, repository: str, standing: str, start: str, tree: str, objects: Objects) -> list[str]:
+def _parents(repository: Repository, standing: str, start: str, tree: str, objects: Objects) -> list[str]:
     """Give the parents of a commit with a tree on top of a branch, so that it has `start` too; none for no commit."""
     if tree != objects.tree_of(standing):
-        newer = start != standing and not contains(github, repository, commit=start, head=standing)
+        newer = start != standing and not repository.contains(start, head=standing)
         return [standing, start] if newer else [standing]
     # what was merged and taken back has to be proposed by a commit that the other branch does not have yet
-    merged = start != standing and contains(github, repository, commit=standing, head=start)
+    merged = start != standing and repository.contains(standing, head=start)
     return [start] if merged and tree != objects.tree_of(start) else []
 
 
-def _tree(github: GitHub, base: str, start: str, files: Mapping[str, bytes]) -> str:
+def _tree(repository: Repository, start: str, files: Mapping[str, bytes]) -> str:
+    base, github = f"{repository.path}/git", repository.github
     entries = []
     for path in sorted(files):
         content = {"content": base64.b64encode(files[path]).decode(), "encoding": "base64"}
         # blobs and trees are named by their content: twice is once
-        blob = _id(github.send("POST", f"{base}/blobs", content, repeatable=True), "a blob")
+        blob = sha_of(github.send("POST", f"{base}/blobs", content, repeatable=True), "a blob")
         entries.append({"path": path, "mode": "100644", "type": "blob", "sha": blob})
     body = {"base_tree": start, "tree": entries}
-    return _id(github.send("POST", f"{base}/trees", body, repeatable=True), "a tree")
+    return sha_of(github.send("POST", f"{base}/trees", body, repeatable=True), "a tree")
 
 
-def _point(github: GitHub, repository: str, branch: str, expected: str | None, sha: str) -> None:
+def _point(repository: Repository, branch: str, expected: str | None, sha: str) -> None:
     """Let the branch point at a commit that has its present head as a parent."""
-    base = f"/repos/{quote(repository)}/git/refs"
+    base, github = f"{repository.path}/git/refs", repository.github
 
     def done() -> object:
-        return True if head_of(github, repository, branch) == sha else None
+        return True if repository.head_of(branch) == sha else None
 
     try:
         if expected is None:
@@ -256,7 +200,7 @@ def _point(github: GitHub, repository: str, branch: str, expected: str | None, s
     except GitHubError as error:
         if error.status not in {409, 422}:
             raise
-        head = head_of(github, repository, branch)
+        head = repository.head_of(branch)
         if head not in {sha, expected}:
             raise Moved(branch, expected, head) from error
         if head != sha:
@@ -266,18 +210,11 @@ def _point(github: GitHub, repository: str, branch: str, expected: str | None, s
 def _committed(content: Any, *, changed: bool) -> Committed:
     signed = fields(fields(content).get("verification"))
     return Committed(
-        sha=_id(content, "a commit"),
+        sha=sha_of(content, "a commit"),
         verified=signed.get("verified") is True,
         reason=cut(signed.get("reason") or "GitHub does not say", limit=80),
         changed=changed,
     )
-
-
-def _id(content: Any, expected: str) -> str:
-    value = fields(content).get("sha")
-    if not is_id(value):
-        raise unexpected(expected)
-    return str(value)
 
 
 def _named(sha: str | None) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from raggate.errors import UsageError
-from raggate.github.rest.client import RAW, GitHub
+from raggate.github.rest.client import RAW
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut
@@ -30,15 +30,14 @@ class Objects:
     """The git objects of one repository, read once each as far as they are small.
 
     Args:
-        github: the API, with a token that may read contents.
-        repository: `owner/name`.
+        repository: where they are; the token may read contents.
 
     Every method raises GitHubError for what is not there, cannot be read, or is not what its id says.
     """
 
-    def __init__(self, github: GitHub, repository: str) -> None:
-        self._github = github
-        self._base = f"/repos/{quote(repository)}/git"
+    def __init__(self, repository: Repository) -> None:
+        self._github = repository.github
+        self._base = f"{repository.path}/git"
         self._trees: dict[str, dict[str, Entry]] = {}
         self._blobs: dict[str, bytes] = {}
         self._room = _KEPT_BYTES

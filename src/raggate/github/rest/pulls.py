@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.repository import Repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +32,14 @@ class Pull:
     open: bool
 
 
-def find_all(
-    github: GitHub, repository: str, *, head_sha: str, head_repository: str, head_branch: str
-) -> tuple[Pull, ...]:
+def find_all(repository: Repository, *, head_sha: str, head_repository: str, head_branch: str) -> tuple[Pull, ...]:
     """Find the open pull requests into a repository whose head is, at this moment, one commit.
 
     One head can be in several pull requests with different bases: the commit was measured for all of them. A pull
     request that has moved on since, is closed, or comes from another repository is not among them.
 
     Args:
-        github: the API, with a token that may read pull requests.
-        repository: `owner/name`, where the pull requests go into.
+        repository: where the pull requests go into; the token may read them.
         head_sha: full id of the commit.
         head_repository: `owner/name` of where the commit was pushed to; empty when that is not known.
         head_branch: the branch it was pushed to; empty when that is not known.
@@ -54,8 +51,8 @@ def find_all(
         GitHubError: when GitHub refuses, or does not answer in time.
     """
     by_number: dict[int, Pull] = {}
-    for item in _listed(github, repository, head_sha, head_repository, head_branch):
-        pull = _pull(item, repository)
+    for item in _listed(repository, head_sha, head_repository, head_branch):
+        pull = _pull(item, repository.name)
         if pull is None or not pull.open or pull.head_sha != head_sha:
             continue
         # a fork that was deleted since has no name any more; the commit still tells
@@ -65,8 +62,8 @@ def find_all(
     return tuple(by_number[number] for number in sorted(by_number))
 
 
-def _listed(github: GitHub, repository: str, sha: str, head_repository: str, branch: str) -> Iterator[Any]:
-    base = f"/repos/{quote(repository)}"
+def _listed(repository: Repository, sha: str, head_repository: str, branch: str) -> Iterator[Any]:
+    base, github = repository.path, repository.github
     owner = head_repository.partition("/")[0]
     if owner and branch:
         yield from github.pages(f"{base}/pulls", state="open", head=f"{owner}:{branch}")

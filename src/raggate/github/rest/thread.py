@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.repository import Repository
 from raggate.text.jsonio import fields
 
 ACTIONS_LOGIN = "github-actions[bot]"
@@ -39,8 +39,7 @@ class Thread:
     """The conversation of one pull request, as far as it is raggate's.
 
     Args:
-        github: where it is.
-        repository: `owner/name`.
+        repository: where it is.
         number: of the pull request.
         login: who writes with this token, for a token that cannot tell; None to ask GitHub.
         locked: whether only members may write to it.
@@ -48,13 +47,11 @@ class Thread:
     Every method raises GitHubError when GitHub refuses, or does not answer.
     """
 
-    def __init__(
-        self, github: GitHub, repository: str, *, number: int, login: str | None = None, locked: bool = False
-    ) -> None:
-        self._github = github
+    def __init__(self, repository: Repository, *, number: int, login: str | None, locked: bool) -> None:
+        self._github = repository.github
         self._number, self._locked = number, locked
-        self._comments = f"/repos/{repository}/issues/comments"
-        self._thread = f"/repos/{repository}/issues/{number}/comments"
+        self._comments = f"{repository.path}/issues/comments"
+        self._thread = f"{repository.path}/issues/{number}/comments"
         self._author = None if login is None else (login, "Bot" if login.endswith("[bot]") else "User")
 
     @property

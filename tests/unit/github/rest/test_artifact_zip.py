@@ -8,11 +8,13 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from raggate.errors import CannotTell
+from raggate.github.rest import artifacts
 from raggate.github.rest.artifacts import FILES, unpack, write_run
 
 GOOD = {"config.json": b"{}", "golden.jsonl": b"{}\n" * 50, "results.jsonl": b""}
@@ -124,10 +126,11 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("data", "reason"), HOSTILE.values(), ids=HOSTILE)
-def test_hostile(data: bytes, reason: str) -> None:
+def test_hostile(data: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive with anything suspicious in it is refused as a whole, with the reason."""
+    monkeypatch.setattr(artifacts, "MOST_BYTES", LIMIT)
     with pytest.raises(CannotTell, match=reason):
-        unpack(data, most_bytes=LIMIT)
+        unpack(data)
 
 
 def test_overlap_is_what_is_refused() -> None:
@@ -187,7 +190,8 @@ def test_whatever_the_bytes(base: bytes, changes: list[tuple[int, bytes]], cut: 
         start = place % len(base)
         data[start : start + len(content)] = content
     try:
-        found = unpack(bytes(data[: len(data) - cut]), most_bytes=500)
+        with mock.patch.object(artifacts, "MOST_BYTES", 500):
+            found = unpack(bytes(data[: len(data) - cut]))
     except CannotTell:
         return
     assert set(found) <= set(FILES)

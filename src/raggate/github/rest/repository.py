@@ -1,0 +1,74 @@
+"""A repository on GitHub and the API it is asked through: its branches, its workflow runs, which commit holds which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.inputs.git_objects import is_id
+from raggate.text.jsonio import fields
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository on GitHub. Every method raises GitHubError when GitHub refuses, or does not answer in time.
+
+    Attributes:
+        github: the API, with a token that may do what is asked of the repository.
+        name: `owner/name`.
+    """
+
+    github: GitHub
+    name: str
+
+    @property
+    def path(self) -> str:
+        """Where it is, below the API's base."""
+        return f"/repos/{quote(self.name)}"
+
+    def default_branch(self) -> str:
+        """Name its default branch; empty when GitHub does not say."""
+        return str(fields(self.github.get(self.path)).get("default_branch") or "")
+
+    def head_of(self, branch: str) -> str | None:
+        """Give the full id of the commit a branch is at, None when there is no such branch."""
+        try:
+            reference = self.github.get(f"{self.path}/git/ref/heads/{quote(branch)}")
+        except GitHubError as error:
+            if error.status == 404:
+                return None
+            raise
+        return sha_of(fields(reference).get("object"), "the ref of a branch")
+
+    def contains(self, commit: str, *, head: str) -> bool:
+        """Tell whether a commit is the one named `head`, or can be reached from it; both by their full ids."""
+        try:
+            comparison = self.github.get(f"{self.path}/compare/{quote(commit)}...{quote(head)}", per_page=1)
+        except GitHubError as error:
+            # so GitHub says that it does not have the commit, or that the two have nothing in common
+            if error.status == 404:
+                return False
+            raise
+        status = fields(comparison).get("status")
+        if status not in {"ahead", "behind", "identical", "diverged"}:
+            raise unexpected("a comparison of two commits")
+        return status in {"ahead", "identical"}
+
+    def workflow_run(self, run: int) -> dict[str, Any]:
+        """Give what GitHub says of a workflow run by its id; nothing when that is no object."""
+        return fields(self.github.get(f"{self.path}/actions/runs/{run}"))
+
+
+def sha_of(content: object, expected: str) -> str:
+    """Give the full id that an answer of GitHub's has.
+
+    Raises:
+        GitHubError: when it has none, saying what was expected.
+    """
+    value = fields(content).get("sha")
+    if not is_id(value):
+        raise unexpected(expected)
+    return str(value)
