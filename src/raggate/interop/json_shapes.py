@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
+
+Name = Annotated[str, Field(strict=True, pattern=r"\S")]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Rank = Annotated[int, Field(strict=True, ge=1)]
 
 
 def check(adapter: TypeAdapter[Any], value: object, place: str) -> Any:

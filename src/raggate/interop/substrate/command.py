@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from raggate.interop.substrate.gate import Comparison
     from raggate.interop.substrate.metrics import Joined
     from raggate.interop.substrate.metrics_files import Shape, Table
-    from raggate.interop.substrate.trace import Form
 
 _EXAMPLES = 5
 """How many queries are named before a list is cut."""
@@ -126,7 +125,6 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
         threshold=settings.pop("threshold"),
         thresholds=read_thresholds(thresholds) if thresholds else {},
         strict=settings.pop("strict"),
-        directions=inputs.directions(),
         vanished=not settings.pop("allow_vanished"),
         min_count=settings.pop("min_count"),
         as_written=settings.pop("as_written"),
@@ -175,12 +173,12 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
     The file is named by the corpus, queries and settings of its run record. What would change is shown; a baseline that
     is there already is replaced with --force alone.
     """
-    from raggate.interop.substrate import gate, inputs, records
+    from raggate.interop.substrate import gate, records
     from raggate.interop.substrate.files import read_bytes
     from raggate.interop.substrate.metrics_files import read_shaped
 
     table, shape = read_shaped(metrics)
-    run_record = None if key else inputs.record(record or metrics)
+    run_record = None if key else records.read_record(record or metrics)
     name = key or records.baseline_key(run_record or {})
     target = records.baseline_path(directory, name)
     data = read_bytes(metrics)
@@ -190,7 +188,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
             return
         before, stored_shape = read_shaped(target)
         flat = (stored_shape != "seed", shape != "seed")
-        _say_comparison(gate.compare(before, table, gate.Policy(directions=inputs.directions()), flat=flat))
+        _say_comparison(gate.compare(before, table, flat=flat))
         if not force:
             raise UsageError(f"{target} is there already", hint="Review the changes above, then repeat with --force.")
     if run_record is not None and run_record["git"]["dirty"]:
@@ -203,7 +201,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
 @choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
 @click.option("--out", type=_FILE, help="Write it here.")
-def trace(directory: Path, form: Form, out: Path | None) -> None:
+def trace(directory: Path, form: Any, out: Path | None) -> None:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.interop.substrate.trace import parse_trace, render_trace
     from raggate.pipeline import run_directory
@@ -211,7 +209,7 @@ def trace(directory: Path, form: Form, out: Path | None) -> None:
 
     text = trace_file.render(run_directory.read(directory))
     if form == "scripts":
-        text = render_trace(parse_trace(text.encode(), str(directory)), "scripts")
+        text = render_trace(parse_trace(text.encode(), str(directory)))
     _give(text, out)
 
 

@@ -12,8 +12,6 @@ from raggate.text.jsonio import parse
 
 MAX_BYTES = 256 << 20
 
-MODES = ("bm25", "vector", "hybrid", "hybrid_rerank")
-
 
 def script_mode(mode: str) -> str:
     """Give the name of a mode as results, traces and metrics by mode write it: `bm25`, as all else says, is `fts`."""

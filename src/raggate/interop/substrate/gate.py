@@ -13,16 +13,12 @@ from typing import Any, Literal
 
 from raggate.errors import ExitCode
 from raggate.interop.substrate.floors import Limits
+from raggate.interop.substrate.metrics_files import Bucket, Table
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
-
-Bucket = Mapping[str, float | None]
-Table = Mapping[str, Mapping[str, Bucket]]
+from raggate.scoring.metrics import METRICS
 
 DEFAULT_THRESHOLD = 0.05
 COUNT = "count"
-
-LOWER: tuple[str, ...] = ("heading_dominance_rate", "heading_only_hit_rate", "duplicate_doc_rate")
-"""Metrics of theirs of which less is better; `_at_k` may follow. Of their others more is."""
 
 Status = Literal["REGRESSED", "IMPROVED", "OK", "TOO FEW"]
 
@@ -35,7 +31,6 @@ class Policy:
         threshold: for metrics without one of their own, at least 0.
         thresholds: by metric.
         strict: whether any change for the worse fails, as with thresholds of 0.
-        directions: which way is better, by metric with or without `_at_k`; for others the table here says.
         vanished: whether what the baseline has and the current run does not is a failure.
         min_count: buckets of fewer queries on either side are shown and not judged.
         as_written: judge as their script: more is always better, no tolerance for float errors, the rest ignored.
@@ -44,7 +39,6 @@ class Policy:
     threshold: float = DEFAULT_THRESHOLD
     thresholds: Mapping[str, float] = field(default_factory=dict)
     strict: bool = False
-    directions: Mapping[str, Direction] = field(default_factory=dict)
     vanished: bool = True
     min_count: int = 1
     as_written: bool = False
@@ -174,9 +168,7 @@ def renamed(comparison: Comparison, named: Callable[[str], str]) -> Comparison:
     )
 
 
-def check_limits(
-    current: Table, limits: Limits, directions: Mapping[str, Direction] | None = None
-) -> tuple[Limit, ...]:
+def check_limits(current: Table, limits: Limits) -> tuple[Limit, ...]:
     """Hold a run against absolute limits: mode, bucket and metric to value.
 
     A limit of a difficulty that the run does not have is left out. One of a metric that its bucket does not say, or
@@ -188,7 +180,7 @@ def check_limits(
             bucket = current.get(mode, {}).get(name)
             for metric, limit in metrics.items() if bucket is not None or name == OVERALL else ():
                 value = (bucket or {}).get(metric)
-                direction = direction_of(metric, directions)
+                direction = direction_of(metric)
                 worse = value is not None and improvement(direction, value, limit) > EPSILON
                 checked.append(
                     Limit(
@@ -209,11 +201,10 @@ def targets(scenario: Mapping[str, Mapping[str, float]]) -> Limits:
     return {mode: {OVERALL: metrics} for mode, metrics in scenario.items()}
 
 
-def direction_of(metric: str, directions: Mapping[str, Direction] | None = None) -> Direction:
-    """Say which way is better: by `directions`, else by the table here."""
-    base = re.sub(r"_at_\d+$", "", metric)
-    given = directions or {}
-    return given.get(metric) or given.get(base) or ("lower" if base in LOWER else "higher")
+def direction_of(metric: str) -> Direction:
+    """Say which way is better: as for raggate's metric of the name, with or without `_at_k`; more where it has none."""
+    shared = METRICS.get(metric) or METRICS.get(re.sub(r"_at_\d+$", "", metric))
+    return shared.direction if shared else "higher"
 
 
 def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
@@ -262,7 +253,7 @@ def _rows(baseline: Table, current: Table, policy: Policy) -> Iterator[Row]:
 
 
 def _status(metric: str, delta: float, threshold: float, policy: Policy) -> Status:
-    gained = oriented("higher" if policy.as_written else direction_of(metric, policy.directions), delta)
+    gained = oriented("higher" if policy.as_written else direction_of(metric), delta)
     boundary = threshold if policy.as_written else threshold + EPSILON
     # written so that a NaN, which no comparison is true of, ends up as bad
     if not gained >= -boundary:

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
-from raggate.interop.json_shapes import check
+from raggate.interop.json_shapes import Name, check
 from raggate.interop.substrate.files import read_json, read_lines
 from raggate.text.jsonio import write_atomic
 from raggate.text.quote import quoted
@@ -25,16 +25,15 @@ from raggate.text.quote import quoted
 DEFAULT_DIFFICULTY = "medium"
 VERSION = "1.0"
 
-_Text = Annotated[str, Field(strict=True, pattern=r"\S")]
 _Grade = Annotated[int, Field(strict=True, ge=0, le=100)]
 
 
 class _Query(TypedDict, total=False):
-    query: Required[_Text]
-    expected_docs: Required[list[_Text]]
-    id: _Text | None
-    difficulty: _Text | None
-    retriever_types: list[_Text] | None
+    query: Required[Name]
+    expected_docs: Required[list[Name]]
+    id: Name | None
+    difficulty: Name | None
+    retriever_types: list[Name] | None
     relevance: dict[str, _Grade] | None
     notes: StrictStr | None
     intent: StrictStr | None
@@ -42,7 +41,7 @@ class _Query(TypedDict, total=False):
 
 
 class _Document(TypedDict, total=False):
-    doc_id: Required[_Text]
+    doc_id: Required[Name]
     title: StrictStr | None
     body: StrictStr | None
     frontmatter: dict[str, Any] | None
@@ -165,24 +164,6 @@ def read_corpus(path: Path) -> dict[str, Document]:
             frontmatter=row.get("frontmatter") or {},
         )
     return documents
-
-
-def write_corpus(path: Path, documents: Sequence[Document]) -> None:
-    """Write a `corpus.jsonl`; front matter that is empty is left out.
-
-    Raises:
-        OSError: when the directory cannot be written; the old file is then untouched.
-    """
-    rows = (
-        {
-            "doc_id": document.doc_id,
-            "title": document.title,
-            "body": document.body,
-            **({"frontmatter": dict(document.frontmatter)} if document.frontmatter else {}),
-        }
-        for document in documents
-    )
-    write_atomic(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 
 def _query(item: dict[str, Any], place: str) -> Query:

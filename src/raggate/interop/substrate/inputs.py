@@ -10,16 +10,14 @@ from typing import Any
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.substrate import floors as floor_tables, gate, metrics as substrate_metrics, records
 from raggate.interop.substrate.cases import to_cases
-from raggate.interop.substrate.files import read_json, read_lines
+from raggate.interop.substrate.files import read_lines
 from raggate.interop.substrate.golden import Document, QuerySet, read_corpus
 from raggate.interop.substrate.metrics_files import Shape, Table, read_limits, read_targets
 from raggate.interop.substrate.results import from_run, read_results, with_texts
 from raggate.interop.substrate.trace import read_trace, to_rows
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
-from raggate.models.scorecard import Direction
 from raggate.pipeline import run_directory
-from raggate.scoring.metrics import METRICS
 
 Row = Mapping[str, Any]
 Depths = Mapping[str, Any]
@@ -134,7 +132,7 @@ def stored(baseline: Path, metrics: Path) -> Path:
     """
     if not baseline.is_dir():
         return baseline
-    key = records.baseline_key(record(metrics))
+    key = records.baseline_key(records.read_record(metrics))
     path = records.baseline_path(baseline, key)
     if not path.exists():
         raise CannotTell(
@@ -142,25 +140,6 @@ def stored(baseline: Path, metrics: Path) -> Path:
             hint="Keep one with `raggate substrate baseline update`.",
         )
     return path
-
-
-def record(path: Path) -> dict[str, Any]:
-    """Read a run record.
-
-    Raises:
-        UsageError: for a file that is none.
-    """
-    if not records.is_record(read_json(path)):
-        raise UsageError(
-            f"{path} is not a run record, so it has no key",
-            hint="It needs corpus, queries, settings and metrics; or name a run record (--record) or a key (--key).",
-        )
-    return records.read_record(path)
-
-
-def directions() -> dict[str, Direction]:
-    """Say which way is better for the metrics that raggate's own files hold too."""
-    return {name: metric.direction for name, metric in METRICS.items()}
 
 
 def limits(
@@ -196,7 +175,7 @@ def limits(
         if slug not in targets:
             raise UsageError(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}")
         wanted.append(gate.targets(targets[slug]))
-    checked = tuple(limit for table in wanted for limit in gate.check_limits(current, table, directions()))
+    checked = tuple(limit for table in wanted for limit in gate.check_limits(current, table))
     if wanted and not checked:
         raise CannotTell("none of the limits asked for applies to a mode and difficulty of the metrics")
     return checked

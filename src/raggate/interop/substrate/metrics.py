@@ -22,6 +22,7 @@ Table = dict[str, dict[str, dict[str, float | None]]]
 
 HeadingRule = Literal["seed", "build_metrics", "heading_bias"]
 
+CUTOFFS = (1, 3, 5, 10)
 DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 _ROUNDED = 6
 
@@ -40,7 +41,7 @@ class Definitions:
         clusters: what documents are near-duplicates of each other, by document id, for the diversity rate.
     """
 
-    cutoffs: tuple[int, ...] = (1, 3, 5, 10)
+    cutoffs: tuple[int, ...] = CUTOFFS
     k: int = 10
     diversity_k: int = 5
     heading: HeadingRule = "seed"
@@ -108,11 +109,6 @@ def join(queries: Sequence[Row], rows: Sequence[Row], *, all_modes: bool = False
         unknown=tuple(key for key in by_key if key not in used and key[0] not in texts),
         absent=tuple(mode for mode in named if mode not in modes),
     )
-
-
-def stored(rows: Sequence[Row]) -> tuple[RankedQuery, ...]:
-    """Take rows with the labels that are stored in them."""
-    return tuple(_ranked_query(row, row["mode"], row.get("results") or ()) for row in rows)
 
 
 def score(asked: Sequence[RankedQuery], definitions: Definitions | None = None) -> Table:
@@ -219,7 +215,7 @@ def run_skill(asked: Sequence[RankedQuery], limit: int = 10, k: int = 10, headin
     }
 
 
-def golden_check(queries: Sequence[Row], rows: Sequence[Row], cutoffs: Sequence[int] = (1, 3, 5, 10)) -> Table:
+def golden_check(queries: Sequence[Row], rows: Sequence[Row]) -> Table:
     """Give what the catalog's `eval golden` reports: hits only, exact ids, and the modes of `retriever_types`.
 
     A query without a row is a miss; modes without any row are left out.
@@ -237,7 +233,7 @@ def golden_check(queries: Sequence[Row], rows: Sequence[Row], cutoffs: Sequence[
     table: Table = {}
     for (mode, difficulty), members in groups.items():
         values: dict[str, float | None] = {"count": float(len(members))}
-        for k in cutoffs:
+        for k in CUTOFFS:
             values[f"hit_at_{k}"] = sum(bool(wanted & set(doc_ids[:k])) for wanted, doc_ids in members) / len(members)
         table.setdefault(mode, {})[difficulty] = values
     return table

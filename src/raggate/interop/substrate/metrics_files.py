@@ -19,8 +19,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
-from raggate.interop.json_shapes import check
+from raggate.interop.json_shapes import Number, check
 from raggate.interop.substrate.files import read_bytes, read_json, script_mode
+from raggate.models.scorecard import OVERALL
 from raggate.text.jsonio import loads
 from raggate.text.quote import cut
 
@@ -29,16 +30,14 @@ Bucket = Mapping[str, float | None]
 Table = Mapping[str, Mapping[str, Bucket]]
 """Metrics by mode, then by difficulty or `overall`, then by name; `count` stands among them."""
 
-OVERALL = "overall"
 _BLOCK = re.compile(r"^```json[ \t]*\n(.*?)\n```[ \t]*$", re.MULTILINE | re.DOTALL)
 _BESIDE = ("n", "unscored")
 """What raggate's own metrics.json keeps in a bucket beside the values."""
 
-_Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_BUCKET: TypeAdapter[Any] = TypeAdapter(dict[str, _Value | None])
+_BUCKET: TypeAdapter[Any] = TypeAdapter(dict[str, Number | None])
 _OBJECT: TypeAdapter[Any] = TypeAdapter(dict[str, Any])
 _THRESHOLDS: TypeAdapter[Any] = TypeAdapter(dict[str, Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]])
-_LIMITS: TypeAdapter[Any] = TypeAdapter(dict[str, dict[str, dict[str, _Value]]])
+_LIMITS: TypeAdapter[Any] = TypeAdapter(dict[str, dict[str, dict[str, Number]]])
 
 
 def read_shaped(path: Path) -> tuple[Table, Shape]:

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import StrictBool, StrictInt, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
+from raggate.errors import UsageError
 from raggate.interop.json_shapes import check
 from raggate.interop.substrate.files import read_json
 
@@ -67,18 +68,19 @@ class _Record(TypedDict):
 _RECORD: TypeAdapter[Any] = TypeAdapter(_Record)
 
 
-def is_record(value: object) -> bool:
-    """Say whether a JSON value is meant to be a run record."""
-    return isinstance(value, dict) and "metrics" in value and "settings" in value and "corpus" in value
-
-
 def read_record(path: Path) -> dict[str, Any]:
     """Read a run record.
 
     Raises:
-        UsageError: naming the file and the first key that is missing or of another type.
+        UsageError: for a file that is none, and naming the first key that is missing or of another type.
     """
-    return dict(check(_RECORD, read_json(path), str(path)))
+    value = read_json(path)
+    if not isinstance(value, dict) or not {"metrics", "settings", "corpus"} <= value.keys():
+        raise UsageError(
+            f"{path} is not a run record, so it has no key",
+            hint="It needs corpus, queries, settings and metrics; or name a run record (--record) or a key (--key).",
+        )
+    return dict(check(_RECORD, value, str(path)))
 
 
 def baseline_key(record: Mapping[str, Any]) -> str:

@@ -15,8 +15,6 @@ from raggate.models.golden import Case
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 
-_CUTOFFS = (1, 3, 5, 10)
-
 
 def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
     """Score a run as substrate would; a mean is never compared with one of other questions.
@@ -25,7 +23,7 @@ def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
         UsageError: where their code would stop.
     """
     baseline = _with_modes_of(scorecard, baseline)
-    cutoffs = cutoffs_of(scorecard.fingerprint) or _CUTOFFS
+    cutoffs = cutoffs_of(scorecard.fingerprint) or metrics.CUTOFFS
     rows = from_run(run)
     current: Slices = {}
     problems: list[str] = []

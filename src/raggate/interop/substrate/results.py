@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Required
+from typing import Any, Required
 
-from pydantic import Field, StrictBool, StrictStr, TypeAdapter
+from pydantic import StrictBool, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.config.imported import ImportedConfig
 from raggate.config.retrieval_modes import asked_in, mode_name
 from raggate.errors import UsageError
-from raggate.interop.json_shapes import check
+from raggate.interop.json_shapes import Name, Number, Rank, check
 from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
 from raggate.interop.substrate.metrics import stem
@@ -35,26 +35,22 @@ Row = Mapping[str, Any]
 STORED_TEXT = 200
 """Characters of a body that are written."""
 
-_Name = Annotated[str, Field(strict=True, pattern=r"\S")]
-_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_Rank = Annotated[int, Field(strict=True, ge=1)]
-
 
 class _Entry(TypedDict, total=False):
-    rank: Required[_Rank]
-    doc_id: Required[_Name]
-    score: _Number | None
-    scores: dict[str, _Number] | None
+    rank: Required[Rank]
+    doc_id: Required[Name]
+    score: Number | None
+    scores: dict[str, Number] | None
     node_id: StrictStr | None
     heading_only: StrictBool | None
     body_text: StrictStr | None
 
 
 class _Row(TypedDict, total=False):
-    query: Required[_Name]
-    mode: Required[_Name]
+    query: Required[Name]
+    mode: Required[Name]
     difficulty: StrictStr | None
-    expected_docs: list[_Name] | None
+    expected_docs: list[Name] | None
     results: list[_Entry] | None
 
 

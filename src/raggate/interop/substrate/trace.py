@@ -2,51 +2,43 @@
 
 As specified, a line has `node_id` and `source_channel_ranks` holds ranks (`bm25_rank`, `vector_rank`, `fused_rank`) for
 hybrid modes. As their code writes it, there is no `node_id`, and `source_channel_ranks` repeats scores by channel. Both
-are read; the two meanings are kept apart.
+are read; the first form is written by `raggate.reports.trace_file`, the second here.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Required
+from typing import Any, Required
 
-from pydantic import Field, StrictStr, TypeAdapter
+from pydantic import StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
-from raggate.interop.json_shapes import check
+from raggate.interop.json_shapes import Name, Number, Rank, check
 from raggate.interop.substrate.files import read_lines, script_mode
 from raggate.text.jsonio import parse
 from raggate.text.quote import cut, quoted
 
-Form = Literal["seed", "scripts"]
-
-HYBRID = ("hybrid", "hybrid_rerank")
 CHANNELS = ("fts", "vector", "rrf", "rerank", "retrieval", "bonus")
 """Channels whose scores their code repeats under `source_channel_ranks`, in its order."""
 
-_Name = Annotated[str, Field(strict=True, pattern=r"\S")]
-_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_Rank = Annotated[int, Field(strict=True, ge=1)]
-
 
 class _Line(TypedDict, total=False):
-    query: Required[_Name]
-    mode: Required[_Name]
-    rank: Required[_Rank]
-    doc_id: Required[_Name]
+    query: Required[Name]
+    mode: Required[Name]
+    rank: Required[Rank]
+    doc_id: Required[Name]
     node_id: StrictStr | None
-    score_final: _Number | None
-    score_components: dict[str, _Number] | None
-    source_channel_ranks: dict[str, _Number | None] | None
+    score_final: Number | None
+    score_components: dict[str, Number] | None
+    source_channel_ranks: dict[str, Number | None] | None
 
 
 _LINE: TypeAdapter[Any] = TypeAdapter(_Line)
-_KEYS = frozenset(_Line.__annotations__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,23 +53,19 @@ class TraceLine:
         node_id: the chunk, None where it is not told.
         score_final: the score that ranks, None where it is not told.
         score_components: scores by channel; only those that apply.
-        ranks: ranks by channel, keyed as specified; None where they are not told.
-        channel_scores: what their code writes under `source_channel_ranks`: scores by channel.
-        extra: keys beyond theirs.
-        place: file and line it was read from, empty for one that was made.
+        heading_only: whether the question meets its heading alone, None where it is not told.
+        place: file and line it was read from.
     """
 
     query: str
     mode: str
     rank: int
     doc_id: str
-    node_id: str | None = None
-    score_final: float | None = None
-    score_components: Mapping[str, float] = field(default_factory=dict)
-    ranks: Mapping[str, int | None] | None = None
-    channel_scores: Mapping[str, float | None] | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    place: str = field(default="", compare=False)
+    node_id: str | None
+    score_final: float | None
+    score_components: Mapping[str, float]
+    heading_only: Any
+    place: str
 
 
 def read_trace(path: Path) -> tuple[TraceLine, ...]:
@@ -111,10 +99,9 @@ def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
     return tuple(lines)
 
 
-def render_trace(lines: Sequence[TraceLine], form: Form = "seed") -> str:
-    """Give the text of a `trace.jsonl`."""
-    written = _seed if form == "seed" else _scripts
-    return "".join(json.dumps(written(line), ensure_ascii=False) + "\n" for line in lines)
+def render_trace(lines: Sequence[TraceLine]) -> str:
+    """Give the text of a `trace.jsonl` as their scripts write it."""
+    return "".join(json.dumps(_written(line), ensure_ascii=False) + "\n" for line in lines)
 
 
 def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
@@ -132,7 +119,7 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
         for expected, line in enumerate(ordered, 1):
             if line.rank != expected:
                 raise UsageError(
-                    f"{line.place or 'trace'}: expected rank {expected} of {quoted(query, limit=80)} in mode "
+                    f"{line.place}: expected rank {expected} of {quoted(query, limit=80)} in mode "
                     f"{cut(mode)}, found {line.rank}: its ranks have gaps"
                 )
         rows.append({"query": query, "mode": mode, "results": [_entry(line) for line in ordered]})
@@ -140,12 +127,9 @@ def to_rows(lines: Sequence[TraceLine]) -> tuple[dict[str, Any], ...]:
 
 
 def _line(row: dict[str, Any], place: str) -> TraceLine:
-    channels = row.get("source_channel_ranks")
-    ranks = {key: value for key, value in (channels or {}).items() if key.endswith("_rank")}
-    for key, value in ranks.items():
-        if value is not None and (value != int(value) or value < 1):
+    for key, value in (row.get("source_channel_ranks") or {}).items():
+        if key.endswith("_rank") and value is not None and (value != int(value) or value < 1):
             raise UsageError(f"{place}: source_channel_ranks.{cut(key)}: expected a whole number from 1")
-    scores = {key: value for key, value in (channels or {}).items() if key not in ranks}
     return TraceLine(
         query=row["query"],
         mode=mode_name(row["mode"]),
@@ -154,28 +138,12 @@ def _line(row: dict[str, Any], place: str) -> TraceLine:
         node_id=row.get("node_id"),
         score_final=row.get("score_final"),
         score_components=row.get("score_components") or {},
-        ranks={key: None if value is None else int(value) for key, value in ranks.items()} or None,
-        channel_scores=scores or None,
-        extra={key: value for key, value in row.items() if key not in _KEYS},
+        heading_only=row.get("heading_only"),
         place=place,
     )
 
 
-def _seed(line: TraceLine) -> dict[str, Any]:
-    row = {
-        "query": line.query,
-        "mode": script_mode(line.mode),
-        "rank": line.rank,
-        "doc_id": line.doc_id,
-        "node_id": line.node_id,
-        "score_final": line.score_final,
-        "score_components": dict(line.score_components),
-    }
-    ranks = {"source_channel_ranks": dict(line.ranks or {})} if line.mode in HYBRID else {}
-    return {**row, **ranks, **line.extra}
-
-
-def _scripts(line: TraceLine) -> dict[str, Any]:
+def _written(line: TraceLine) -> dict[str, Any]:
     scores = dict(line.score_components)
     # their code repeats the components whenever one of the three main channels is among them
     repeated = {channel: scores[channel] for channel in CHANNELS if channel in scores}
@@ -197,5 +165,5 @@ def _entry(line: TraceLine) -> dict[str, Any]:
         "score": line.score_final,
         "scores": dict(line.score_components),
     }
-    optional = {"node_id": line.node_id, "heading_only": line.extra.get("heading_only")}
+    optional = {"node_id": line.node_id, "heading_only": line.heading_only}
     return {**entry, **{key: value for key, value in optional.items() if value is not None}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from raggate.interop.substrate import (
 )
 from raggate.interop.substrate.cases import from_cases, to_cases
 from raggate.interop.substrate.command import substrate
-from raggate.interop.substrate.files import MODES
 
 QUERIES: list[dict[str, Any]] = [
     {
@@ -186,11 +186,9 @@ def test_conversion_to_raggates_golden_set(tmp_path: Path) -> None:
 
 
 def test_corpus_file(tmp_path: Path) -> None:
-    """Item: corpus.jsonl is read, and written back byte for byte."""
-    path = put(tmp_path / "corpus.jsonl", CORPUS)
-    text = path.read_bytes()
-    substrate_golden.write_corpus(path, list(substrate_golden.read_corpus(path).values()))
-    assert path.read_bytes() == text
+    """Item: corpus.jsonl is read, with titles, bodies and front matter."""
+    documents = substrate_golden.read_corpus(put(tmp_path / "corpus.jsonl", CORPUS))
+    assert [asdict(document) for document in documents.values()] == [{"frontmatter": {}, **row} for row in CORPUS]
 
 
 def test_results_file(tmp_path: Path) -> None:
@@ -198,12 +196,12 @@ def test_results_file(tmp_path: Path) -> None:
     path = put(tmp_path / "results.jsonl", RESULTS)
     text = path.read_bytes()
     rows = substrate_results.read_results(path)
-    assert tuple(dict.fromkeys(row["mode"] for row in rows)) == MODES
+    assert tuple(dict.fromkeys(row["mode"] for row in rows)) == ("bm25", "vector", "hybrid", "hybrid_rerank")
     assert substrate_results.render_results(rows).encode() == text
 
 
 def test_trace_as_specified(tmp_path: Path) -> None:
-    """Item: a trace with every field of the specification keeps node_id and the ranks of the channels."""
+    """Item: a trace with every field of the specification is read, its node_id and scores kept for the results."""
     lines = [
         {
             "query": "q",
@@ -220,12 +218,16 @@ def test_trace_as_specified(tmp_path: Path) -> None:
             ("hybrid", "n1", {"source_channel_ranks": {"bm25_rank": 1, "vector_rank": 4, "fused_rank": 1}}),
         ]
     ]
-    path = put(tmp_path / "trace.jsonl", lines)
-    text = path.read_bytes()
-    bm25, hybrid = trace.read_trace(path)
-    assert (bm25.mode, bm25.node_id, bm25.ranks) == ("bm25", None, None)
-    assert (hybrid.node_id, hybrid.ranks) == ("n1", {"bm25_rank": 1, "vector_rank": 4, "fused_rank": 1})
-    assert trace.render_trace((bm25, hybrid)).encode() == text
+    entry = {
+        "rank": 1,
+        "doc_id": "a.md",
+        "score": 0.03,
+        "scores": {"fts": 2.0, "vector": 0.5, "rrf": 0.03},
+    }
+    assert trace.to_rows(trace.read_trace(put(tmp_path / "trace.jsonl", lines))) == (
+        {"query": "q", "mode": "bm25", "results": [entry]},
+        {"query": "q", "mode": "hybrid", "results": [{**entry, "node_id": "n1"}]},
+    )
 
 
 def test_trace_as_written(tmp_path: Path) -> None:
@@ -247,9 +249,7 @@ def test_trace_as_written(tmp_path: Path) -> None:
     ]
     path = put(tmp_path / "trace.jsonl", lines)
     text = path.read_bytes()
-    read = trace.read_trace(path)
-    assert (read[0].ranks, read[0].channel_scores) == (None, {"fts": 2.0, "rrf": 0.03})
-    assert trace.render_trace(read, "scripts").encode() == text
+    assert trace.render_trace(trace.read_trace(path)).encode() == text
 
 
 def test_metrics_in_the_seeds_shape(tmp_path: Path) -> None:
