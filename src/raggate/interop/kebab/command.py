@@ -138,7 +138,7 @@ def compare(
     from raggate.interop.kebab import compare as kebab_compare, inputs, report as kebab_report, verdict as kebab_verdict
 
     golden, queries = _golden(golden_file)
-    sides = [inputs.side(_stored(source, golden)) for source in (source_a, source_b)]
+    runs = [_stored(source, golden) for source in (source_a, source_b)]
     options = kebab_compare.Options(
         rules=inputs.rules(index, **settings),
         strict_chunker_version=strict,
@@ -146,7 +146,7 @@ def compare(
         kinds=kinds,
         chunk_spans=inputs.chunk_spans((source_a, source_b), queries),
     )
-    report = kebab_compare.compare(sides[0], sides[1], queries, options)
+    report = kebab_compare.compare(runs[0], runs[1], queries, options)
     report["raggate"]["golden_hash"] = golden.hash
     _give(report, kebab_report.report_md, report_file, as_json=as_json)
     for name, (before, after) in report["raggate"]["settings"].items():

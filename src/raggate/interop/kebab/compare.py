@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from raggate.errors import CannotTell
+from raggate.interop.kebab.golden import GoldenQuery
 from raggate.interop.kebab.metrics import (
     CHUNK_LEVEL,
     METRICS,
     RANKED,
     Queries,
-    Query,
     Row,
     Rules,
     aggregate,
@@ -25,9 +25,11 @@ from raggate.interop.kebab.metrics import (
     first_rank,
     ranked,
 )
+from raggate.interop.kebab.rows import StoredRun
 from raggate.interop.kebab.spans import ChunkSpans, carry_spans, labelled_spans, span_rank
 from raggate.text.quote import cut
 
+Kinds = Literal["code", "spec"]
 Match = Literal["exact", "fallback_doc", "fallback_doc_span"]
 Report = dict[str, Any]
 
@@ -42,15 +44,6 @@ SETTINGS = (
     "index_version",
 )
 """Keys of `config_snapshot_json` whose differences are told."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One run: its id, its `config_snapshot_json` (empty when it is not known) and its rows."""
-
-    run_id: str
-    rows: Sequence[Row]
-    snapshot: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +63,40 @@ class Options:
     rules: Rules = field(default_factory=Rules)
     strict_chunker_version: bool = False
     fallback: Literal["auto", "doc"] = "auto"
-    kinds: Literal["code", "spec"] = "code"
+    kinds: Kinds = "code"
     chunk_spans: Mapping[str, ChunkSpans] = field(default_factory=dict)
 
 
-def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) -> Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """What is compared: the rows of both runs by query, run a first, and how their hits are matched."""
+
+    rows: tuple[Mapping[str, Row], Mapping[str, Row]]
+    queries: Queries
+    match: Match
+    chunk_spans: Mapping[str, ChunkSpans]
+
+    def is_labelled(self, query_id: str, match: Match) -> bool:
+        """Whether a query has labels that this way of matching can use."""
+        query = self.queries.get(query_id)
+        if query is None:
+            return False
+        return bool(query.expected_doc_ids or (match != "fallback_doc" and query.expected_chunk_ids))
+
+
+def compare(a: StoredRun, b: StoredRun, queries: Queries, options: Options | None = None) -> Report:
     """Compare run b with run a, both scored by the same golden queries.
 
     Raises:
         CannotTell: with `strict_chunker_version`, when the chunkers differ.
     """
     options = options or Options()
-    both = [*a.rows, *b.rows]
-    chunk_spans = labelled_spans(both, queries.values(), options.chunk_spans)
+    chunk_spans = labelled_spans([*a.rows, *b.rows], queries.values(), options.chunk_spans)
     match = _match(a, b, queries, chunk_spans, options)
-    per_query = _per_query(a, b, queries, match, chunk_spans, options)
-    aggregates = [aggregate(side.rows, queries, options.rules) for side in (a, b)]
+    rows_a, rows_b = ({row["query_id"]: row for row in run.rows} for run in (a, b))
+    pair = _Pair(rows=(rows_a, rows_b), queries=queries, match=match, chunk_spans=chunk_spans)
+    per_query = _per_query(pair, options.kinds)
+    aggregates = [aggregate(run.rows, queries, options.rules) for run in (a, b)]
     return {
         "run_a": a.run_id,
         "run_b": b.run_id,
@@ -94,18 +105,19 @@ def compare(a: Side, b: Side, queries: Queries, options: Options | None = None) 
         "deltas": {**_deltas(*aggregates), "chunker_version_match": match},
         "per_query": per_query,
         "raggate": {
-            **_extras(a, b, queries, match, per_query),
-            "common": _common(a, b, queries, match, per_query, options.rules),
+            **_extras(pair, per_query),
+            "settings": _settings(a, b),
+            "common": _common(pair, per_query, options.rules),
         },
     }
 
 
-def chunker_version(side: Side) -> str | None:
+def chunker_version(run: StoredRun) -> str | None:
     """Name the chunker of a run: what its snapshot says, or else every version that its hits name, set apart."""
-    recorded = side.snapshot.get("chunker_version")
+    recorded = run.snapshot.get("chunker_version")
     if isinstance(recorded, str):
         return recorded
-    versions = _chunkers(side)
+    versions = _chunkers(run)
     named = [
         *sorted(version for version in versions if version is not None),
         *(["unknown"] if None in versions else []),
@@ -113,32 +125,34 @@ def chunker_version(side: Side) -> str | None:
     return ", ".join(named) if versions != {None} and named else None
 
 
-def same_chunkers(a: Side, b: Side) -> bool:
+def same_chunkers(a: StoredRun, b: StoredRun) -> bool:
     """Say whether two runs are of the same chunkers, by their snapshots or else by the versions that their hits name.
 
     What no hit names is taken to be the same only where no hit of either run names any.
     """
-    recorded = [side.snapshot.get("chunker_version") for side in (a, b)]
+    recorded = [run.snapshot.get("chunker_version") for run in (a, b)]
     if all(isinstance(version, str) for version in recorded):
         return bool(recorded[0] == recorded[1])
-    versions = [_chunkers(side) for side in (a, b)]
+    versions = [_chunkers(run) for run in (a, b)]
     if not any(versions[0] | versions[1]):
         return True
     return versions[0] == versions[1] and None not in versions[0]
 
 
-def _chunkers(side: Side) -> frozenset[str | None]:
+def _chunkers(run: StoredRun) -> frozenset[str | None]:
     """Give the versions that hits name, None among them for a hit that names none; without any, the snapshot's."""
     versions = {
         version if isinstance(version := hit.get("chunker_version"), str) else None
-        for row in side.rows
+        for row in run.rows
         for hit in row["hits_top_k"]
     }
-    recorded = side.snapshot.get("chunker_version")
+    recorded = run.snapshot.get("chunker_version")
     return frozenset([recorded]) if isinstance(recorded, str) and not any(versions) else frozenset(versions)
 
 
-def _match(a: Side, b: Side, queries: Queries, chunk_spans: Mapping[str, ChunkSpans], options: Options) -> Match:
+def _match(
+    a: StoredRun, b: StoredRun, queries: Queries, chunk_spans: Mapping[str, ChunkSpans], options: Options
+) -> Match:
     if same_chunkers(a, b):
         return "exact"
     if options.strict_chunker_version:
@@ -152,34 +166,31 @@ def _match(a: Side, b: Side, queries: Queries, chunk_spans: Mapping[str, ChunkSp
     return "fallback_doc_span" if spans and chunk_spans else "fallback_doc"
 
 
-def _rank(row: Row | None, query: Query | None, match: Match, chunk_spans: Mapping[str, ChunkSpans]) -> int | None:
+def _rank(row: Row | None, query: GoldenQuery | None, pair: _Pair) -> int | None:
     if row is None or query is None:
         return None
-    if match == "exact" and query.expected_chunk_ids:
+    if pair.match == "exact" and query.expected_chunk_ids:
         return first_rank(row, "chunk_id", query.expected_chunk_ids)
-    if match == "fallback_doc_span" and query.expected_chunk_ids:
-        return span_rank(row, query, chunk_spans)
+    if pair.match == "fallback_doc_span" and query.expected_chunk_ids:
+        return span_rank(row, query, pair.chunk_spans)
     return first_rank(row, "doc_id", query.expected_doc_ids)
 
 
-def _per_query(
-    a: Side, b: Side, queries: Queries, match: Match, chunk_spans: Mapping[str, ChunkSpans], options: Options
-) -> list[dict[str, Any]]:
-    sides = [{row["query_id"]: row for row in side.rows} for side in (a, b)]
+def _per_query(pair: _Pair, kinds: Kinds) -> list[dict[str, Any]]:
     entries = []
-    for query_id in sorted(sides[0].keys() | sides[1].keys()):
-        query = queries.get(query_id)
-        rows = [side.get(query_id) for side in sides]
-        before, after = (_rank(row, query, match, chunk_spans) for row in rows)
-        lost = options.kinds == "code"
-        if not lost and match == "exact" and query is not None and rows[0] is not None:
+    for query_id in sorted(pair.rows[0].keys() | pair.rows[1].keys()):
+        query = pair.queries.get(query_id)
+        rows = [side.get(query_id) for side in pair.rows]
+        before, after = (_rank(row, query, pair) for row in rows)
+        lost = kinds == "code"
+        if not lost and pair.match == "exact" and query is not None and rows[0] is not None:
             lost = _lost_chunk(rows[0], rows[1], query)
-        kind, note = _classify(before, after, lost=lost, spec=options.kinds == "spec")
+        kind, note = _classify(before, after, lost=lost, spec=kinds == "spec")
         entries.append({"query_id": query_id, "kind": kind, "a_hit_rank": before, "b_hit_rank": after, "note": note})
     return entries
 
 
-def _lost_chunk(before: Row, after: Row | None, query: Query) -> bool:
+def _lost_chunk(before: Row, after: Row | None, query: GoldenQuery) -> bool:
     """Say whether the first labelled chunk that was found is not found any more."""
     wanted = frozenset(query.expected_chunk_ids)
     hits = sorted((hit["rank"], hit["chunk_id"]) for hit in before["hits_top_k"] if hit["chunk_id"] in wanted)
@@ -208,65 +219,56 @@ def _deltas(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _extras(a: Side, b: Side, queries: Queries, match: Match, per_query: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    ids = [{row["query_id"] for row in side.rows} for side in (a, b)]
+def _extras(pair: _Pair, per_query: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    rows_a, rows_b = pair.rows
     extras: dict[str, Any] = {
-        "not_comparable": [] if match == "exact" else list(CHUNK_LEVEL),
-        "only_in_a": sorted(ids[0] - ids[1]),
-        "only_in_b": sorted(ids[1] - ids[0]),
-        "without_golden_query": sorted((ids[0] | ids[1]) - queries.keys()),
-        "settings": {
-            key: [before, after]
-            for key in SETTINGS
-            if (before := _setting(a, key)) != (after := _setting(b, key))
-            and not (key == "chunker_version" and same_chunkers(a, b))
-        },
+        "not_comparable": [] if pair.match == "exact" else list(CHUNK_LEVEL),
+        "only_in_a": sorted(rows_a.keys() - rows_b.keys()),
+        "only_in_b": sorted(rows_b.keys() - rows_a.keys()),
+        "without_golden_query": sorted((rows_a.keys() | rows_b.keys()) - pair.queries.keys()),
     }
-    if match != "exact":
+    if pair.match != "exact":
         # of the questions that can be matched this way, on both sides
-        matched = [row for row in per_query if _is_labelled(queries.get(row["query_id"]), match)]
-        extras["fallback_a"] = ranked([row["a_hit_rank"] for row in matched if row["query_id"] in ids[0]])
-        extras["fallback_b"] = ranked([row["b_hit_rank"] for row in matched if row["query_id"] in ids[1]])
+        matched = [row for row in per_query if pair.is_labelled(row["query_id"], pair.match)]
+        extras["fallback_a"] = ranked([row["a_hit_rank"] for row in matched if row["query_id"] in rows_a])
+        extras["fallback_b"] = ranked([row["b_hit_rank"] for row in matched if row["query_id"] in rows_b])
     return extras
 
 
-def _common(
-    a: Side, b: Side, queries: Queries, match: Match, per_query: Sequence[Mapping[str, Any]], rules: Rules
-) -> dict[str, Any]:
+def _settings(a: StoredRun, b: StoredRun) -> dict[str, list[Any]]:
+    """Give the settings that differ, in run a and in run b."""
+    before, after = ({**run.snapshot, "chunker_version": chunker_version(run)} for run in (a, b))
+    return {
+        key: [before.get(key), after.get(key)]
+        for key in SETTINGS
+        if before.get(key) != after.get(key) and not (key == "chunker_version" and same_chunkers(a, b))
+    }
+
+
+def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -> dict[str, Any]:
     """Say what can be told of the queries that are in both runs: how many, what of them is measured, and the change."""
-    sides = [{row["query_id"]: row for row in side.rows} for side in (a, b)]
-    both = sides[0].keys() & sides[1].keys()
-    labelled = {query_id: queries[query_id] for query_id in sorted(both & queries.keys())}
-    rows = [[row for row in side.rows if row["query_id"] in both] for side in (a, b)]
-    matched = [row for row in per_query if _is_labelled(labelled.get(row["query_id"]), match)]
+    rows_a, rows_b = pair.rows
+    both = rows_a.keys() & rows_b.keys()
+    labelled = sorted(both & pair.queries.keys())
+    rows = [[row for query_id, row in side.items() if query_id in both] for side in pair.rows]
+    matched = [row for row in per_query if row["query_id"] in both and pair.is_labelled(row["query_id"], pair.match)]
     ranks = [ranked([row[f"{side}_hit_rank"] for row in matched]) for side in "ab"]
     return {
         "queries": len(labelled),
         "matched": len(matched),
         "unmatchable": [
             query_id
-            for query_id, query in labelled.items()
-            if _is_labelled(query, "exact") and not _is_labelled(query, match)
+            for query_id in labelled
+            if pair.is_labelled(query_id, "exact") and not pair.is_labelled(query_id, pair.match)
         ],
         "unanswered": [
             query_id
             for query_id in labelled
-            if sides[0][query_id].get("answer") is not None
-            and sides[1][query_id].get("answer") is None
-            and sides[1][query_id].get("error") is None
+            if rows_a[query_id].get("answer") is not None
+            and rows_b[query_id].get("answer") is None
+            and rows_b[query_id].get("error") is None
         ],
-        **{f"counts_{name}": counts(side_rows, queries, rules) for name, side_rows in zip("ab", rows, strict=True)},
-        "deltas": _deltas(*(aggregate(side_rows, queries, rules) for side_rows in rows)),
-        "fallback_deltas": {} if match == "exact" else _deltas(*ranks),
+        **{f"counts_{name}": counts(side, pair.queries, rules) for name, side in zip("ab", rows, strict=True)},
+        "deltas": _deltas(*(aggregate(side, pair.queries, rules) for side in rows)),
+        "fallback_deltas": {} if pair.match == "exact" else _deltas(*ranks),
     }
-
-
-def _is_labelled(query: Query | None, match: Match) -> bool:
-    """Say whether a query has labels that this way of matching can use."""
-    if query is None:
-        return False
-    return bool(query.expected_doc_ids or (match != "fallback_doc" and query.expected_chunk_ids))
-
-
-def _setting(side: Side, key: str) -> Any:
-    return chunker_version(side) if key == "chunker_version" else side.snapshot.get(key)

@@ -13,7 +13,7 @@ from raggate.config.imported import ImportedConfig
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.kebab.run import UNKNOWN, VERSIONS
-from raggate.models.run import Chunk, LabelledResult, Reference, Response, Run
+from raggate.models.run import Chunk, LabelledResult, Response, Run
 from raggate.text.quote import cut, quoted
 
 NO_TIME = "1970-01-01T00:00:00Z"
@@ -109,7 +109,10 @@ def _answer(response: Response, run: Run, mode: str, item: LabelledResult) -> di
     scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
     return {
         "answer": response.answer,
-        "citations": [{"marker": None, "citation": _cited(reference), **time} for reference in response.references],
+        "citations": [
+            {"marker": None, "citation": _place(reference.rel_path, reference.heading_path or None), **time}
+            for reference in response.references
+        ],
         "grounded": grounded,
         "refusal_reason": response.abstain_reason if response.abstain_reason in _REASONS else None,
         "model": _model(settings.get("llm")),
@@ -150,10 +153,6 @@ def _model(stored: object) -> dict[str, Any]:
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
-
-
-def _cited(reference: Reference) -> dict[str, Any]:
-    return _place(reference.rel_path, reference.heading_path or None)
 
 
 def _place(path: str, section: str | None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 from raggate.errors import CannotTell, UsageError
 from raggate.interop import run_lists
 from raggate.interop.kebab import export, golden as kebab_golden, run as kebab_run
-from raggate.interop.kebab.compare import Side
 from raggate.interop.kebab.golden import GoldenFile, Unlabelled
 from raggate.interop.kebab.metrics import Queries, Rules
 from raggate.interop.kebab.rows import StoredRun, read_rows
@@ -88,11 +87,6 @@ def check_ids(source: str, asked: GoldenFile) -> None:
     """
     with open_store(_split(source)[0]) as store:
         kebab_golden.check_ids(asked.queries, store.documents(), store.chunk_ids())
-
-
-def side(run: StoredRun) -> Side:
-    """Give one side of a comparison."""
-    return Side(run_id=run.run_id, rows=run.rows, snapshot=run.snapshot)
 
 
 def rules(index: Path | None, **settings: Any) -> Rules:

@@ -10,11 +10,13 @@ import math
 import struct
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
+from raggate.interop.kebab.golden import GoldenQuery
 from raggate.text.numbers import setting
 
 Row = Mapping[str, Any]
+Queries = Mapping[str, GoldenQuery]
 Aggregate = dict[str, Any]
 
 CUTOFFS = (1, 3, 5, 10)
@@ -45,37 +47,6 @@ METRICS = (
 """Every metric, in the order of their report."""
 
 _STEPS = 10_000.0
-
-
-class Query(Protocol):
-    """What is read of a golden query. A raggate `Case` is one, and so is a row of the golden YAML."""
-
-    @property
-    def expected_doc_ids(self) -> tuple[str, ...]:
-        """Documents that answer it."""
-
-    @property
-    def expected_chunk_ids(self) -> tuple[str, ...]:
-        """Chunks that answer it."""
-
-    @property
-    def must_contain(self) -> tuple[str, ...]:
-        """Texts the answer must hold, letter by letter."""
-
-    @property
-    def forbidden(self) -> tuple[str, ...]:
-        """Texts it must not hold."""
-
-    @property
-    def group(self) -> str | None:
-        """The paraphrase group."""
-
-    @property
-    def answerable(self) -> bool | None:
-        """What is said explicitly, None when nothing is."""
-
-
-Queries = Mapping[str, Query]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +132,7 @@ def doc_recall(row: Row, expected: Iterable[str], k: int) -> float:
     return len(wanted & {hit["doc_id"] for hit in row["hits_top_k"] if hit["rank"] <= k}) / len(wanted)
 
 
-def answer_ok(row: Row, query: Query) -> bool | None:
+def answer_ok(row: Row, query: GoldenQuery) -> bool | None:
     """Say whether the answer holds every text it must and none it must not; None where there is nothing to judge."""
     answer = row.get("answer")
     if answer is None or row.get("error") is not None or not (query.must_contain or query.forbidden):
@@ -241,29 +212,29 @@ def _cited(row: Row, paths: Container[str] | None) -> bool | None:
     return bool(cited) and all(path and (paths is None or path in paths) for path in cited)
 
 
-def _refused(row: Row, query: Query, rules: Rules) -> bool | None:
+def _refused(row: Row, query: GoldenQuery, rules: Rules) -> bool | None:
     answer = row.get("answer")
     return None if answer is None or not _to_refuse(query, rules) else not answer["grounded"]
 
 
-def _grounded(row: Row, query: Query, rules: Rules) -> bool | None:
+def _grounded(row: Row, query: GoldenQuery, rules: Rules) -> bool | None:
     excluded = rules.groundedness == "spec" and _to_refuse(query, rules)
     return None if excluded else answer_ok(row, query)
 
 
-def _to_refuse(query: Query, rules: Rules) -> bool:
+def _to_refuse(query: GoldenQuery, rules: Rules) -> bool:
     if rules.refusals == "declared" and query.answerable is not None:
         return not query.answerable
     return not query.expected_doc_ids
 
 
-def _with_query(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, Query]]:
+def _with_query(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, GoldenQuery]]:
     return [(row, query) for row in rows if (query := queries.get(row["query_id"])) is not None]
 
 
-def _flags(pairs: Iterable[tuple[Row, Query]], name: str, rules: Rules) -> list[bool]:
+def _flags(pairs: Iterable[tuple[Row, GoldenQuery]], name: str, rules: Rules) -> list[bool]:
     """Measure the answers by one of the metrics of answers; those it does not apply to are left out."""
-    flag_of: Callable[[Row, Query], bool | None] = {
+    flag_of: Callable[[Row, GoldenQuery], bool | None] = {
         "citation_coverage": lambda row, _: _cited(row, rules.paths),
         "groundedness": lambda row, query: _grounded(row, query, rules),
         "refusal_correctness": lambda row, query: _refused(row, query, rules),

@@ -16,6 +16,7 @@ from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Score
 from raggate.errors import UsageError
+from raggate.interop.kebab.metrics import CUTOFFS
 from raggate.interop.kebab.rows import StoredRun
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
@@ -25,7 +26,6 @@ from raggate.text.numbers import rounded
 from raggate.text.quote import cut
 
 DEFAULT_MODE = "hybrid"
-CUTOFFS = (1, 3, 5, 10)
 
 MAX_DEPTH = 1000
 

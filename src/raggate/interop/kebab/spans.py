@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from raggate.interop.kebab.metrics import Query, Row
+from raggate.interop.kebab.golden import GoldenQuery
+from raggate.interop.kebab.metrics import Row
 
 MIN_OVERLAP = 0.5
 
@@ -53,7 +54,7 @@ def spans_of(hit: Mapping[str, Any]) -> ChunkSpans | None:
 
 
 def labelled_spans(
-    rows: Iterable[Row], queries: Iterable[Query], stored: Mapping[str, ChunkSpans]
+    rows: Iterable[Row], queries: Iterable[GoldenQuery], stored: Mapping[str, ChunkSpans]
 ) -> dict[str, ChunkSpans]:
     """Find where the labelled chunks stand: in the stored chunks, or in a hit of any row."""
     wanted = {name for query in queries for name in query.expected_chunk_ids}
@@ -65,7 +66,7 @@ def labelled_spans(
     return by_chunk
 
 
-def carry_spans(rows: Iterable[Row], queries: Mapping[str, Query], chunk_spans: Mapping[str, ChunkSpans]) -> bool:
+def carry_spans(rows: Iterable[Row], queries: Mapping[str, GoldenQuery], chunk_spans: Mapping[str, ChunkSpans]) -> bool:
     """Say whether spans decide everywhere: every hit has one, and the place of every labelled chunk is known."""
     rows = [row for row in rows if row["query_id"] in queries]
     asked = [queries[row["query_id"]] for row in rows]
@@ -74,7 +75,7 @@ def carry_spans(rows: Iterable[Row], queries: Mapping[str, Query], chunk_spans: 
     )
 
 
-def span_rank(row: Row, query: Query, chunk_spans: Mapping[str, ChunkSpans]) -> int | None:
+def span_rank(row: Row, query: GoldenQuery, chunk_spans: Mapping[str, ChunkSpans]) -> int | None:
     """Give the best rank of a hit of an expected document that overlaps a labelled chunk of it by half or more."""
     gold = [chunk_spans[name] for name in query.expected_chunk_ids if name in chunk_spans]
     documents = frozenset(query.expected_doc_ids) or {place.doc_id for place in gold}

@@ -18,7 +18,8 @@ from raggate.interop.kebab import (
     variants,
     verdict as kebab_verdict,
 )
-from raggate.interop.kebab.compare import Options, Side
+from raggate.interop.kebab.compare import Options
+from raggate.interop.kebab.rows import StoredRun
 
 ZEROS = {"1": 0.0, "3": 0.0, "5": 0.0, "10": 0.0}
 
@@ -26,7 +27,7 @@ ZEROS = {"1": 0.0, "3": 0.0, "5": 0.0, "10": 0.0}
 def compared(before: Any, after: Any, golden: Any, options: Options | None = None, **snapshots: str) -> Any:
     """Compare two lists of rows; `a` and `b` are the chunkers of their snapshots."""
     sides = [
-        Side(run_id=f"run_{name}", rows=rows, snapshot={"chunker_version": snapshots.get(name, "v1")})
+        StoredRun(run_id=f"run_{name}", rows=tuple(rows), snapshot={"chunker_version": snapshots.get(name, "v1")})
         for name, rows in (("a", before), ("b", after))
     ]
     return compare.compare(*sides, golden, options)
@@ -369,19 +370,19 @@ def test_strict_chunker_version() -> None:
         compared([], [], {}, Options(strict_chunker_version=True), b="v2")
 
 
-def of_chunkers(*versions: str | None) -> list[dict[str, Any]]:
+def of_chunkers(*versions: str | None) -> tuple[dict[str, Any], ...]:
     """Give a row whose hits name these chunkers, in this order; the first hit is of the labelled document."""
     hits = [hit(rank, f"c{rank}", f"d{rank}", chunker_version=name) for rank, name in enumerate(versions, 1)]
-    return [row("q1", *hits)]
+    return (row("q1", *hits),)
 
 
 def test_chunker_of_the_hits() -> None:
     """Without a snapshot the chunkers are all that the hits name, and what no hit names is said to be unknown."""
-    assert compare.chunker_version(Side(run_id="r", rows=of_chunkers("v7"))) == "v7"
-    assert compare.chunker_version(Side(run_id="r", rows=of_chunkers("v7", "code-v1", "v7"))) == "code-v1, v7"
-    assert compare.chunker_version(Side(run_id="r", rows=of_chunkers("v7", None))) == "v7, unknown"
-    assert compare.chunker_version(Side(run_id="r", rows=of_chunkers(None))) is None
-    assert compare.chunker_version(Side(run_id="r", rows=[row("q1")])) is None
+    assert compare.chunker_version(StoredRun(run_id="r", rows=of_chunkers("v7"))) == "v7"
+    assert compare.chunker_version(StoredRun(run_id="r", rows=of_chunkers("v7", "code-v1", "v7"))) == "code-v1, v7"
+    assert compare.chunker_version(StoredRun(run_id="r", rows=of_chunkers("v7", None))) == "v7, unknown"
+    assert compare.chunker_version(StoredRun(run_id="r", rows=of_chunkers(None))) is None
+    assert compare.chunker_version(StoredRun(run_id="r", rows=(row("q1"),))) is None
 
 
 @pytest.mark.parametrize(
@@ -401,7 +402,7 @@ def test_chunkers_are_compared_as_sets(
     before: tuple[str | None, ...], after: tuple[str | None, ...], match: str
 ) -> None:
     """Runs that mix chunkers match exactly when they mix the same; unknown is the same only when no hit names one."""
-    a, b = (Side(run_id="r", rows=of_chunkers(*versions)) for versions in (before, after))
+    a, b = (StoredRun(run_id="r", rows=of_chunkers(*versions)) for versions in (before, after))
     report = compare.compare(a, b, queries(query("q1", expected_doc_ids=("d1",))), Options(fallback="doc"))
     assert report["deltas"]["chunker_version_match"] == match
     if match != "exact":
@@ -411,13 +412,13 @@ def test_chunkers_are_compared_as_sets(
 
 def test_a_snapshot_and_hits_that_agree() -> None:
     """Where one run has no snapshot the hits of both decide, and no difference is told."""
-    stored = Side(run_id="a", rows=of_chunkers("md-v1", "code-v1"), snapshot={"chunker_version": "md-v1"})
-    mirrored = Side(run_id="b", rows=of_chunkers("md-v1", "code-v1"))
-    empty = Side(run_id="c", rows=[row("q1")], snapshot={"chunker_version": "md-v1"})
+    stored = StoredRun(run_id="a", rows=of_chunkers("md-v1", "code-v1"), snapshot={"chunker_version": "md-v1"})
+    mirrored = StoredRun(run_id="b", rows=of_chunkers("md-v1", "code-v1"))
+    empty = StoredRun(run_id="c", rows=(row("q1"),), snapshot={"chunker_version": "md-v1"})
     report = compare.compare(stored, mirrored, {})
     assert report["deltas"]["chunker_version_match"] == "exact"
     assert report["raggate"]["settings"] == {}
-    assert compare.same_chunkers(empty, Side(run_id="b", rows=of_chunkers("md-v1")))
+    assert compare.same_chunkers(empty, StoredRun(run_id="b", rows=of_chunkers("md-v1")))
     assert not compare.same_chunkers(empty, mirrored)
 
 
@@ -589,7 +590,7 @@ def test_report() -> None:
 def test_report_is_safe(name: str) -> None:
     """Whatever a query or a run is called, the report has as many lines and columns as it should."""
     golden = queries(query(name, expected_doc_ids=("d",)))
-    side = Side(run_id=name, rows=[row(name, hit(1, "c", "d"))])
+    side = StoredRun(run_id=name, rows=(row(name, hit(1, "c", "d")),))
     lines = kebab_report.report_md(compare.compare(side, side, golden)).split("\n")
     assert len(lines) == 32
     assert lines[30].count("|") == 6
