@@ -67,12 +67,13 @@ def test_other_numbers_are_defined_in_full() -> None:
     """The metrics of labels, of `evaluate` and of the systems are all defined, with no empty field."""
     assert set(EVALUATED) == {*evaluate.AT_CUTOFF, "judged", "unjudged", "map"}
     assert tuple(KEBAB) == kebab.METRICS
-    assert {name for name, told in KEBAB.items() if told.direction == "lower"} == kebab.LOWER_IS_BETTER
+    assert {name for name, definition in KEBAB.items() if definition.direction == "lower"} == kebab.LOWER_IS_BETTER
     assert {*metrics.MEANS.values(), *compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED
-    for name, told in HELLOWORLD.items():
-        assert told.direction == compare.DIRECTIONS.get(name, "higher")
-    assert {name for name, told in SUBSTRATE.items() if told.direction == "lower"} == set(gate.LOWER)
-    for told in (*EVALUATED.values(), *KEBAB.values(), *HELLOWORLD.values(), *SUBSTRATE.values()):
-        assert all((told.summary, told.formula, told.null, told.also, told.source))
+    for name, definition in HELLOWORLD.items():
+        assert definition.direction == compare.DIRECTIONS.get(name, "higher")
+    for name, definition in SUBSTRATE.items():
+        assert definition.direction == gate.direction_of(name)
+    for definition in (*EVALUATED.values(), *KEBAB.values(), *HELLOWORLD.values(), *SUBSTRATE.values()):
+        assert all((definition.summary, definition.formula, definition.null, definition.also, definition.source))
     for metric in LABEL_METRICS.values():
         assert all((metric.question, metric.formula, metric.null, metric.also, metric.source))

@@ -50,7 +50,7 @@ def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> N
         OSError: when the file cannot be written.
     """
     if form == "trec":
-        trec.write_run(target, ((name, trec.falling(doc_ids)) for name, doc_ids in lists.items() if doc_ids))
+        trec.write_run(target, ((name, doc_ids) for name, doc_ids in lists.items() if doc_ids))
         return
     with write_whole(target) as stream:
         for name, doc_ids in lists.items():

@@ -210,6 +210,11 @@ def test_twice(lists: str, judged: str) -> None:
         evaluate([Ranking(query, ["a"], 0) for query in lists], [QueryGrades(query, {"a": 1}) for query in judged])
 
 
+def write_scores(path: Path, run: Mapping[str, Mapping[str, float]]) -> Path:
+    """Write a run of documents with scores; their ranks say nothing."""
+    return write(path, *(f"{name} Q0 {doc_id} 1 {score!r} t" for name in run for doc_id, score in run[name].items()))
+
+
 def write(path: Path, *lines: str) -> Path:
     """Write lines."""
     path.write_text("".join(f"{line}\n" for line in lines))
@@ -376,7 +381,7 @@ def test_agreement_with_pytrec_eval(tmp_path: Path, seed: int) -> None:
         for number in range(5, 45)
     }
     trec.write_qrels(tmp_path / "qrels", qrels.items())
-    trec.write_run(tmp_path / "run", ((query_id, scores.items()) for query_id, scores in run.items()))
+    write_scores(tmp_path / "run", run)
     cutoffs = (*CUTOFFS, 60)
     evaluation = evaluate_files(Files(qrels=tmp_path / "qrels", run=tmp_path / "run"), cutoffs=cutoffs, per_query=True)
     names = {f"{theirs}.{','.join(map(str, cutoffs))}" for theirs in SHARED.values()}
@@ -398,7 +403,7 @@ def test_near_ties_are_where_pytrec_eval_differs(tmp_path: Path) -> None:
     """The one difference in order: scores that 32-bit floats cannot tell apart are not tied here."""
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 0.900000001, "b": 0.9}}
     trec.write_qrels(tmp_path / "qrels", qrels.items())
-    trec.write_run(tmp_path / "run", [("q", run["q"].items())])
+    write_scores(tmp_path / "run", run)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
     ours = evaluate_files(Files(qrels=tmp_path / "qrels", run=tmp_path / "run"))
     assert (ours.means["mrr_at_10"].value, theirs["q"]["recip_rank"]) == (1, 1 / 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,7 +18,7 @@ from raggate.text.jsonio import printable
 from raggate.text.numbers import setting, written
 
 if TYPE_CHECKING:
-    from raggate.interop.helloworld.compare import Level, RunComparison, Thresholds
+    from raggate.interop.helloworld.compare import Level, RunComparison
     from raggate.interop.helloworld.read import RunFiles
     from raggate.models.scorecard import Scorecard
 
@@ -32,9 +32,9 @@ _LENIENT = click.option(
 )
 
 
-def _threshold(name: str, default: float, most: int, meaning: str) -> Callable[[Any], Any]:
-    flag, parameter = f"--regression-threshold-{name}", name.replace("-", "_")
-    return click.option(flag, parameter, type=FiniteRange(0, most), default=default, show_default=True, help=meaning)
+def _threshold(name: str, metric: str, default: float, most: int, meaning: str) -> Callable[[Any], Any]:
+    flag, limits = f"--regression-threshold-{name}", FiniteRange(0, most)
+    return click.option(flag, metric, type=limits, default=default, show_default=True, help=meaning)
 
 
 def _levels(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Level]:
@@ -121,9 +121,9 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
 )
 @click.option("--allow-vanished", is_flag=True, help="Let questions of A be without a row in B.")
 @click.option("--allow-regressions", is_flag=True, help="Exit 0 whatever regressed.")
-@_threshold("recall", 0.05, 1, "Largest allowed fall of recall_at_k_avg.")
-@_threshold("scope-miss", 0.10, 1, "Largest allowed rise of scope_miss_rate.")
-@_threshold("groundedness", 0.5, 5, "Largest allowed fall of groundedness_avg, in points.")
+@_threshold("recall", "recall_at_k_avg", 0.05, 1, "Largest allowed fall of recall_at_k_avg.")
+@_threshold("scope-miss", "scope_miss_rate", 0.10, 1, "Largest allowed rise of scope_miss_rate.")
+@_threshold("groundedness", "groundedness_avg", 0.5, 5, "Largest allowed fall of groundedness_avg, in points.")
 def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
     """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
 
@@ -146,7 +146,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
         warn("the means are over other questions on each side; with --golden they are over those of both")
-    return _gate(comparison, run_comparison.Thresholds(**settings), **allow)
+    return _gate(comparison, settings, **allow)
 
 
 @helloworld.command()
@@ -170,11 +170,11 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
     run = run_directory.read(directory)
     refuse_existing(out)
     mode = only_mode(run, settings["mode"])
-    results = [item.result for item in run.results if item.result.mode == mode]
+    items = [item for item in run.results if item.result.mode == mode]
+    results = [item.result for item in items]
     config = writer.run_config(run)
     cases = {case.id: case for case in run.golden.cases}
-    questions = {name: case.question for name, case in cases.items()}
-    rows = writer.to_rows(results, questions, config, full_text=settings["full_text"])
+    rows = writer.to_rows(items, config, full_text=settings["full_text"])
     if any(result.response is not None and result.response.answer is None for result in results):
         warn("the run asked for no answers: empty answers count as refusals there, and attribution is 0")
     aggregates = helloworld_metrics.aggregate_metrics(results, rows, cases)
@@ -228,7 +228,9 @@ def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, len
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
 
 
-def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regressions: bool, allow_vanished: bool) -> int:
+def _gate(
+    comparison: RunComparison, thresholds: Mapping[str, float], *, allow_regressions: bool, allow_vanished: bool
+) -> int:
     from raggate.interop.helloworld.compare import GATED, check_regressions
 
     regressions, missing = check_regressions(comparison, thresholds)
@@ -244,7 +246,7 @@ def _gate(comparison: RunComparison, thresholds: Thresholds, *, allow_regression
         return ExitCode.REGRESSION
     if regressions:
         warn("regressions are allowed")
-    if set(GATED) <= set(missing):
+    if len(missing) == len(GATED):
         warn("cannot tell: no gated mean is on both sides; with --golden means are computed from results.jsonl")
         return ExitCode.CANNOT_TELL
     if comparison.vanished and not allow_vanished:

@@ -60,8 +60,8 @@ DIRECTIONS: dict[str, Direction] = {
 }
 """The metrics that are compared, in their order, and which way is better."""
 
-GATED = ("recall_at_k_avg", "scope_miss_rate", "groundedness_avg")
-"""The metrics that have a threshold."""
+GATED = {"recall_at_k_avg": 0.05, "scope_miss_rate": 0.10, "groundedness_avg": 0.5}
+"""The largest allowed changes for the worse, absolute: shares of cases, and points of the judge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,15 +128,6 @@ class RunComparison:
     def comparable(self) -> bool:
         """Whether no invariant forbids the comparison."""
         return all(invariant.level != "error" for invariant in self.invariants)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """The largest allowed changes for the worse, absolute: shares of cases, and points of the judge."""
-
-    recall: float = 0.05
-    scope_miss: float = 0.10
-    groundedness: float = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,16 +211,17 @@ def _differ(name: str, before: Any, now: Any) -> bool:
     return bool(before != now)
 
 
-def check_regressions(comparison: RunComparison, thresholds: Thresholds) -> tuple[list[Regression], list[str]]:
+def check_regressions(
+    comparison: RunComparison, thresholds: Mapping[str, float] = GATED
+) -> tuple[list[Regression], list[str]]:
     """Apply the thresholds of their plan. Returns what fell too far, and the gated metrics that a side lacks."""
     deltas = {delta.metric: delta for delta in comparison.deltas}
-    limits = dict(zip(GATED, (thresholds.recall, thresholds.scope_miss, thresholds.groundedness), strict=True))
-    regressions = []
-    for metric, limit in limits.items():
-        delta = deltas.get(metric)
-        if delta is not None and -oriented(DIRECTIONS[metric], delta.delta) > limit + EPSILON:
-            regressions.append(Regression(delta=delta, threshold=limit))
-    return regressions, [metric for metric in limits if metric not in deltas]
+    regressions = [
+        Regression(delta=deltas[metric], threshold=thresholds[metric])
+        for metric in GATED
+        if metric in deltas and -oriented(DIRECTIONS[metric], deltas[metric].delta) > thresholds[metric] + EPSILON
+    ]
+    return regressions, [metric for metric in GATED if metric not in deltas]
 
 
 def _deltas(baseline: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[MetricDelta]:

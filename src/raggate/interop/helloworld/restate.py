@@ -24,10 +24,11 @@ def scores(run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
     Raises:
         UsageError: where their code would stop.
     """
-    results = [item.result for item in run.results if item.result.mode == mode]
-    cases = {case.id: case for case in run.golden.cases}
-    questions = {name: case.question for name, case in cases.items()}
-    return metrics.aggregate_metrics(results, to_rows(results, questions, run_config(run), full_text=full_text), cases)
+    items = [item for item in run.results if item.result.mode == mode]
+    rows = to_rows(items, run_config(run), full_text=full_text)
+    return metrics.aggregate_metrics(
+        [item.result for item in items], rows, {case.id: case for case in run.golden.cases}
+    )
 
 
 def restate(run: Run, _: Scorecard, baseline: Baseline) -> Restated:
@@ -62,8 +63,6 @@ def restate(run: Run, _: Scorecard, baseline: Baseline) -> Restated:
 def _rows(items: Sequence[LabelledResult], k: int | None) -> list[dict[str, Any]]:
     """Give the rows of their `results.jsonl`, cut as they cut them; a failed call has one too, and counts as a miss."""
     config = {"k": k} if k else {}
-    questions = {item.case.id: item.case.question for item in items}
-    rows = to_rows([item.result for item in items], questions, config)
     unheard = {
         "answer": "",
         "retrieved_chunks": [],
@@ -71,7 +70,7 @@ def _rows(items: Sequence[LabelledResult], k: int | None) -> list[dict[str, Any]
         "abstention": {"abstained": False, "hallucinated": True},
     }
     failed = [item.case.id for item in items if item.result.response is None]
-    return [*rows, *({"test_case_id": name, **unheard} for name in failed)]
+    return [*to_rows(items, config), *({"test_case_id": name, **unheard} for name in failed)]
 
 
 def _counted(theirs: str, cases: Sequence[Case]) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from raggate.config.imported import ImportedConfig
 from raggate.interop.helloworld.read import STORED_TEXT, RunFiles
 from raggate.interop.helloworld.summary import summary
-from raggate.models.run import Chunk, Response, Result, Run
+from raggate.models.run import Chunk, LabelledResult, Response, Run
 from raggate.text.files import write_file
 
 RUN_CONFIG: dict[str, Any] = {
@@ -77,21 +77,20 @@ def run_config(run: Run) -> dict[str, Any]:
 
 
 def to_rows(
-    results: Sequence[Result], questions: Mapping[str, str], config: Mapping[str, Any], *, full_text: bool = False
+    items: Iterable[LabelledResult], config: Mapping[str, Any], *, full_text: bool = False
 ) -> list[dict[str, Any]]:
     """Give the rows of `results.jsonl`: one per answered call, not scored yet; failed calls have none.
 
     Args:
-        results: the results of one mode.
-        questions: the question of each case id.
+        items: the results of one mode.
         config: the content of `config.json`.
         full_text: whether chunk texts stay whole; their scripts cut them before scoring.
     """
     settings = {key: value for key, value in config.items() if key != _COMMIT}
     return [
-        _row(result, result.response, questions[result.case_id], settings, full_text=full_text)
-        for result in results
-        if result.response is not None
+        _row(item, item.result.response, settings, full_text=full_text)
+        for item in items
+        if item.result.response is not None
     ]
 
 
@@ -181,13 +180,11 @@ def _ordered(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: row[key] for key in _ROW_KEYS if key in row}, **row}
 
 
-def _row(
-    result: Result, response: Response, question: str, config: Mapping[str, Any], *, full_text: bool
-) -> dict[str, Any]:
+def _row(item: LabelledResult, response: Response, config: Mapping[str, Any], *, full_text: bool) -> dict[str, Any]:
     steps = {step: response.latency[step] for step in _STEPS if step in response.latency}
     row: dict[str, Any] = {
-        "test_case_id": result.case_id,
-        "question": question,
+        "test_case_id": item.case.id,
+        "question": item.case.question,
         "answer": response.answer or "",
         "references": [
             {
@@ -202,7 +199,7 @@ def _row(
             _chunk(chunk, position, full_text=full_text) for position, chunk in enumerate(response.chunks, 1)
         ],
         "config": dict(config),
-        "latency": {"total_ms": response.latency.get("total_ms", result.elapsed_ms), **steps},
+        "latency": {"total_ms": response.latency.get("total_ms", item.result.elapsed_ms), **steps},
     }
     if response.coverage is not None:
         row["indexing_coverage"] = response.coverage

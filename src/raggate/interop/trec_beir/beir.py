@@ -104,36 +104,30 @@ def write_corpus(folder: Path, corpus: Iterable[Document]) -> None:
 
 
 def write_folder(
-    folder: Path,
-    *,
-    corpus: Iterable[Document],
-    queries: Mapping[str, str],
-    qrels: Mapping[str, Mapping[str, Mapping[str, int]]],
+    folder: Path, split: str, *, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]]
 ) -> None:
-    """Write a data set; the corpus is taken document by document.
+    """Write queries and the judgements of a split; there is no corpus.
 
     Args:
         folder: where to; it is made when it does not exist.
-        corpus: the documents.
+        split: the name of the file of judgements without its suffix.
         queries: text per query id.
-        qrels: grade per document per query, per split.
+        qrels: grade per document per query.
 
     Raises:
         UsageError: for ids that the format cannot hold, and judgements of queries that are not among `queries`.
         OSError: when a file cannot be written; an old one is then untouched.
     """
-    write_corpus(folder, corpus)
     with write_whole(folder / QUERIES) as stream:
         for query_id, text in queries.items():
             stream.write(_line(query_id, {"text": text, "metadata": {}}))
-    for split, by_query in qrels.items():
-        with write_whole(_split_file(folder, split)) as stream:
-            stream.write(("\t".join(HEADER) + "\n").encode())
-            for query_id, grades in by_query.items():
-                if query_id not in queries:
-                    raise UsageError(f"split {cut(split)} judges query {quoted(query_id)}, which is not there")
-                for doc_id, grade in grades.items():
-                    stream.write(b"%b\t%b\t%d\n" % (_cell(query_id), _cell(doc_id), grade))
+    with write_whole(_split_file(folder, split)) as stream:
+        stream.write(("\t".join(HEADER) + "\n").encode())
+        for query_id, grades in qrels.items():
+            if query_id not in queries:
+                raise UsageError(f"split {cut(split)} judges query {quoted(query_id)}, which is not there")
+            for doc_id, grade in grades.items():
+                stream.write(b"%b\t%b\t%d\n" % (_cell(query_id), _cell(doc_id), grade))
 
 
 def _split_file(folder: Path, split: str) -> Path:

@@ -89,7 +89,7 @@ def write_beir(graded: Graded, folder: Path, split: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".raggate-", dir=folder) as name:
         scratch = Path(name)
-        beir.write_folder(scratch, corpus=(), queries=graded.queries, qrels={split: graded.qrels})
+        beir.write_folder(scratch, split, queries=graded.queries, qrels=graded.qrels)
         (folder / "qrels").mkdir(exist_ok=True)
         for part in (Path(beir.QUERIES), Path("qrels") / f"{split}.tsv"):
             (scratch / part).replace(folder / part)

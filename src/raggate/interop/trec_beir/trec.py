@@ -126,11 +126,6 @@ def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
     return {query_id: _ranking(group, path, keep_first=keep_first) for query_id, group in groups.items()}
 
 
-def falling(doc_ids: Sequence[str]) -> list[tuple[str, float]]:
-    """Give ranked documents scores that keep their order in every tool: their number, down to 1."""
-    return [(doc_id, float(score)) for doc_id, score in zip(doc_ids, range(len(doc_ids), 0, -1), strict=True)]
-
-
 def write_qrels(path: Path, qrels: Iterable[tuple[str, Mapping[str, int]]]) -> None:
     """Write judgements, one query after the other.
 
@@ -144,28 +139,19 @@ def write_qrels(path: Path, qrels: Iterable[tuple[str, Mapping[str, int]]]) -> N
             stream.write(b"".join(b"%b 0 %b %d\n" % (query, _token(doc_id), grades[doc_id]) for doc_id in grades))
 
 
-def write_run(path: Path, run: Iterable[tuple[str, Iterable[tuple[str, float]]]], *, tag: str = "raggate") -> None:
-    """Write scored documents per query in the order that counts, ranks from 1.
-
-    Args:
-        path: the file.
-        run: per query, documents with their scores, in any order; see `falling` for documents without scores.
-        tag: the name of the run.
+def write_run(path: Path, lists: Iterable[tuple[str, Sequence[str]]]) -> None:
+    """Write different documents per query, best first. Scores fall down to 1, which keeps the order in every tool.
 
     Raises:
-        UsageError: for ids that the format cannot hold, scores that are not finite, documents that stand twice.
+        UsageError: for ids that the format cannot hold.
         OSError: when the file cannot be written; an old one is then untouched.
     """
-    name = _token(tag)
     with write_whole(path) as stream:
-        for query_id, scored in run:
-            query, entries = _token(query_id), sorted(((score, doc_id) for doc_id, score in scored), reverse=True)
-            if not all(isfinite(score) for score, _ in entries):
-                raise UsageError(f"query {quoted(query_id)} has a score that is not finite")
-            if len({doc_id for _, doc_id in entries}) != len(entries):
-                raise UsageError(f"query {quoted(query_id)} has a document twice")
-            for rank, (score, doc_id) in enumerate(entries, 1):
-                stream.write(b"%b Q0 %b %d %b %b\n" % (query, _token(doc_id), rank, repr(float(score)).encode(), name))
+        for query_id, doc_ids in lists:
+            query = _token(query_id)
+            for rank, doc_id in enumerate(doc_ids, 1):
+                score = len(doc_ids) - rank + 1
+                stream.write(b"%b Q0 %b %d %d.0 raggate\n" % (query, _token(doc_id), rank, score))
 
 
 def _token(text: str) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from helloworld_files import CONFIG, FLAT, make_row
-from raggate.interop.helloworld.compare import Side, Thresholds, check_invariants, check_regressions, compare
+from raggate.interop.helloworld.compare import Side, check_invariants, check_regressions, compare
 
 
 def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any) -> Side:
@@ -149,7 +149,7 @@ def test_flips_are_ranked() -> None:
 )
 def test_thresholds_of_the_plan(metric: str, before: float, now: float, falls: bool) -> None:
     """More than the threshold for the worse regresses, and floats do not decide the boundary."""
-    regressions, missing = check_regressions(compare(side({metric: before}), side({metric: now})), Thresholds())
+    regressions, missing = check_regressions(compare(side({metric: before}), side({metric: now})))
     assert bool(regressions) is falls
     assert len(missing) == 2
 

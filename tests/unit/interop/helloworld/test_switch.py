@@ -310,12 +310,12 @@ def test_gate_thresholds_and_invariants(tmp_path: Path) -> None:
         reader.read(write_run(tmp_path, "b", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.6})),
     ]
     sides = [run_comparison.Side(run_id=f.run_id, config=f.config, metrics=f.metrics, rows=f.rows) for f in files]
-    regressions, missing = run_comparison.check_regressions(run_comparison.compare(*sides), run_comparison.Thresholds())
+    regressions, missing = run_comparison.check_regressions(run_comparison.compare(*sides))
     assert ([comparison.delta.metric for comparison in regressions], missing) == (["recall_at_k_avg"], [])
     other = replace(sides[1], config={**sides[1].config, "judge_model": "14B"}, metrics={})
     comparison = run_comparison.compare(sides[0], other)
     assert not comparison.comparable
-    assert run_comparison.check_regressions(comparison, run_comparison.Thresholds())[1] == [
+    assert run_comparison.check_regressions(comparison)[1] == [
         "recall_at_k_avg",
         "scope_miss_rate",
         "groundedness_avg",
@@ -349,7 +349,7 @@ def test_output_run_directory(tmp_path: Path) -> None:
     run = make_run(*items, fingerprint={"k": 8})
     config = write.run_config(run)
     results = [item.result for item in items]
-    rows = write.to_rows(results, {"q1": "Q?", "q2": "Q?"}, config)
+    rows = write.to_rows(items, config)
     cases = {item.case.id: item.case for item in items}
     aggregates = helloworld_metrics.aggregate_metrics(results, rows, cases)
     files = reader.RunFiles(
@@ -384,7 +384,7 @@ def test_output_run_directory(tmp_path: Path) -> None:
     assert back.aggregates["recall_at_k_avg"] == 1.0
     assert back.aggregates["operational_metrics"]["error_rate"] == 1 / 3
     assert back.metrics["timestamp"] == "2026-01-02T03:04:05+00:00"
-    whole = write.to_rows(results, {"q1": "Q?", "q2": "Q?"}, config, full_text=True)
+    whole = write.to_rows(items, config, full_text=True)
     assert whole[0]["retrieved_chunks"][0]["text"] == "y" * 300
 
 
@@ -393,10 +393,13 @@ def test_output_round_trip_of_an_old_run(tmp_path: Path) -> None:
     run = imported(tmp_path)
     config = write.run_config(run)
     assert config == {**CONFIG, "eval_set_commit_hash": CONFIG["dataset_version"]}
-    questions = {row["test_case_id"]: row["question"] for row in ROWS}
-    rows = write.to_rows([item.result for item in run.results], questions, config)
+    rows = write.to_rows(run.results, config)
+    questions = {case.id: case.question for case in run.golden.cases}
     judged = {"groundedness", "correctness"}
-    assert rows == [{key: value for key, value in row.items() if key not in judged} for row in ROWS]
+    assert rows == [
+        {key: value for key, value in row.items() if key not in judged} | {"question": questions[row["test_case_id"]]}
+        for row in ROWS
+    ]
 
 
 def test_output_config_hash() -> None:

@@ -116,7 +116,7 @@ def test_corpus_streams_both_ways(tmp_path: Path) -> None:
             taken.append(number)
             yield Document(str(number), "text")
 
-    beir.write_folder(tmp_path, corpus=documents(), queries={}, qrels={})
+    beir.write_corpus(tmp_path, documents())
     assert taken == [0, 1, 2]
     with (tmp_path / "corpus.jsonl").open("a") as stream:
         stream.write("broken")
@@ -141,7 +141,8 @@ def test_round_trip(
     folder = tmp_path_factory.mktemp("beir")
     texts = {query_id: text for query_id, (text, _) in queries.items()}
     qrels = {query_id: grades for query_id, (_, grades) in queries.items()}
-    beir.write_folder(folder, corpus=corpus, queries=texts, qrels={"dev": qrels})
+    beir.write_corpus(folder, corpus)
+    beir.write_folder(folder, "dev", queries=texts, qrels=qrels)
     assert list(beir.iter_corpus(folder)) == corpus
     assert beir.read_queries(folder) == texts
     assert beir.read_qrels(folder, "dev") == qrels
@@ -161,6 +162,6 @@ def test_what_cannot_be_written(
 ) -> None:
     """Judgements that would be read back as something else are refused, and no half file stays."""
     with pytest.raises(UsageError, match=message):
-        beir.write_folder(tmp_path, corpus=[], queries=queries, qrels={"test": qrels})
+        beir.write_folder(tmp_path, "test", queries=queries, qrels=qrels)
     assert not list(tmp_path.glob("qrels/*"))
     assert not list(tmp_path.glob(".*"))
