@@ -64,9 +64,9 @@ def make_retrieval(letters: str = "ynn", **fields: Any) -> RetrievalJudgment:
 def make_panel(*letters: str, record: str = "r1", **fields: Any) -> list[RetrievalJudgment]:
     """Build the judgments of one query's chunks in rank order; None-like `-` leaves a rank out."""
     return [
-        make_retrieval(found, record=record, rank=rank, **fields)
-        for rank, found in enumerate(letters, 1)
-        if found != "-"
+        make_retrieval(written, record=record, rank=rank, **fields)
+        for rank, written in enumerate(letters, 1)
+        if written != "-"
     ]
 
 
@@ -88,9 +88,9 @@ def export_csv(task: Task, rows: Iterable[Mapping[str, str]]) -> bytes:
     for row in rows:
         letters = row.get("labels", "")
         yes_no = {"y": "True", "n": "False"}
-        found = dict(zip(LABELS[task], (yes_no[letter] for letter in letters), strict=False))
+        labels = dict(zip(LABELS[task], (yes_no[letter] for letter in letters), strict=False))
         plain = {name: value for name, value in row.items() if name != "labels"}
-        written.append({**DEFAULTS, "task": task, **found, **plain})
+        written.append({**DEFAULTS, "task": task, **labels, **plain})
     return to_csv(EXPORT[task], written)
 
 

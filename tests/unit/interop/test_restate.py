@@ -105,7 +105,7 @@ def test_means_over_other_questions_are_never_compared(held: Baseline, sentence:
     assert sentence in verdict.reasons[0].message
 
 
-def test_no_change_is_told_between_other_numbers_of_questions() -> None:
+def test_no_change_between_other_numbers_of_questions() -> None:
     """The row shows both means and no change, and is not judged."""
     verdict, row = judged(measured(27), buckets(50, n={"hit_at_5": 50}))
     assert row is not None

@@ -64,7 +64,7 @@ def test_one_chunk_that_tells_is_enough() -> None:
 
 
 @pytest.mark.parametrize("field", ["chunk_id", "doc_id", "vault"])
-def test_what_identifies_a_chunk_is_told_by_all(field: str) -> None:
+def test_an_identifier_counts_where_all_chunks_have_it(field: str) -> None:
     """One chunk that says where it is from speaks for itself alone: the others could be from anywhere."""
     silent = {"chunk_id": "", "doc_id": None, "vault": None}
     telling = {"chunk_id": "c1", "doc_id": "d", "vault": "work"}
@@ -73,7 +73,7 @@ def test_what_identifies_a_chunk_is_told_by_all(field: str) -> None:
     assert counts([answer(make_chunk(**telling), some)])["hybrid"][field] == [0, 1]
 
 
-def test_what_could_not_be_told_does_not_count() -> None:
+def test_fields_without_an_answer_do_not_count() -> None:
     """An answer without chunks says nothing of fields of chunks, and a failed call nothing at all."""
     failed = make_labelled(make_case(), make_result(failure=make_failure()))
     counted = counts([answer(), failed])
@@ -107,6 +107,6 @@ def test_what_is_no_count_is_none(stored: object) -> None:
     assert names(stored, {"hybrid": {"rank": [0, 100]}}) == []
 
 
-def test_a_mode_that_is_gone_is_told_elsewhere() -> None:
+def test_a_mode_that_is_gone_loses_no_field() -> None:
     """Fields are missed in the modes that are asked now; a mode that vanished is a reason of its own."""
     assert names({"vector": {"rank": [9, 9]}}, {"hybrid": {"rank": [0, 9]}}) == []

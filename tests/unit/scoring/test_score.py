@@ -205,7 +205,7 @@ def test_score_of_an_unanswerable_case() -> None:
     }
 
 
-def test_rank_is_told_beyond_the_cutoffs() -> None:
+def test_ranks_beyond_the_cutoffs() -> None:
     """The rank of the first match is told however deep it lies, and skips duplicates."""
     assert first(make_ranked([()] * 11 + [(0,)], duplicates=[3])).rank == 11
 

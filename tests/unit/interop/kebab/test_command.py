@@ -230,7 +230,7 @@ def test_what_cannot_be_measured(folder: Path) -> None:
         run("variants", "a")
 
 
-def test_what_is_told_beside(folder: Path) -> None:
+def test_warnings_beside_the_output(folder: Path) -> None:
     """Ignored keys, questions in other words and stored values that differ are told, harmless for a log."""
     golden = query("q1", query="new words", expected_chunk_ids=("c1",))
     (folder / "g.yaml").write_bytes(kebab_golden.write_golden([golden]) + b"  '::error::': 1\n")

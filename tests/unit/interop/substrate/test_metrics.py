@@ -154,7 +154,7 @@ def test_dominance_of_queries(results: list[dict[str, Any]], value: float | None
     assert headings.dominance_of_query(results, TOLD) == value
 
 
-def test_dominance_is_not_zero_when_nothing_is_told() -> None:
+def test_dominance_without_heading_data_is_null() -> None:
     """A run whose results say nothing about headings has no rate (a) or (c) and no heading-only hits, rather than 0."""
     values = metrics.score([asked([], "a"), asked(entries("a"), "a")])["bm25"]["easy"]
     assert values["heading_dominance_rate"] is None

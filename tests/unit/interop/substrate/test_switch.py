@@ -437,7 +437,7 @@ def test_baselines_directory(tmp_path: Path) -> None:
     assert run("compare", put(path, worse), directory)[0] == ExitCode.CANNOT_TELL
 
 
-def test_a_baseline_under_its_plain_key_is_found(tmp_path: Path) -> None:
+def test_a_baseline_under_its_plain_key(tmp_path: Path) -> None:
     """Item: a baseline that they stored under the key itself is used where the key can be a file name."""
     record = json.loads(json.dumps(RECORD))
     record["settings"]["embedding_model"] = "minilm"

@@ -166,7 +166,7 @@ def test_what_most_failures_said(messages: list[str], expected: str) -> None:
     )
 
 
-def test_cost_of_what_is_told() -> None:
+def test_cost_of_the_responses_that_have_one() -> None:
     """A cost is added up and averaged over the responses that tell it; one that none of them tells is not there."""
     results = [
         answered(cost={"judge_tokens": 100, "judge_cost_usd": 0.1}),

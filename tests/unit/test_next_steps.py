@@ -19,12 +19,12 @@ from raggate.reports import markdown, terminal
 from raggate.scoring.score import score
 
 SETTINGS = make_config(score={"k": [1, 5]}, invariants={"notes_exist": "off", "list_deep_enough": "off"})
-FOUND, LOST = make_chunk("c1"), make_chunk("c2", rel_path="b.md", heading_path="# B")
+GOLD, LOST = make_chunk("c1"), make_chunk("c2", rel_path="b.md", heading_path="# B")
 
 
 def run_of(cases: dict[Case, bool], **fields: Any) -> Run:
     """Measure cases, each found at rank 1 or not found."""
-    items = [make_labelled(case, make_result(case.id, FOUND if found else LOST)) for case, found in cases.items()]
+    items = [make_labelled(case, make_result(case.id, GOLD if found else LOST)) for case, found in cases.items()]
     fingerprint = {"k": 5, "modes": ["hybrid"], **fields.pop("fingerprint", {})}
     return make_run(*items, golden=make_golden(*cases), config=SETTINGS, fingerprint=fingerprint, **fields)
 
@@ -67,7 +67,7 @@ def test_a_pass_that_can_be_promoted_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["failed-before", "added"])
-def test_a_must_pass_question_is_told_whole(known: bool) -> None:
+def test_a_must_pass_question_stands_in_full(known: bool) -> None:
     """A must-pass question that fails without having broken is told with what was asked, expected and came instead."""
     must = make_case("must", question="Where is it?", must_pass=True)
     before = run_of({**ALL, must: False} if known else ALL, run_id="before")
