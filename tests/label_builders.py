@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from raggate.labels.models import LABELS, GenerationJudgment, GroundingJudgment, RetrievalJudgment, Task
+from raggate.labels.models import LABELS, Judgment, RetrievalJudgment, Task
 
 COMMON = (
     "record_uuid annotator_id task language calibration inserted_at created_at record_status response_status "
@@ -70,16 +70,14 @@ def make_panel(*letters: str, record: str = "r1", **fields: Any) -> list[Retriev
     ]
 
 
-def make_grounding(letters: str = "ynnnn", **fields: Any) -> GroundingJudgment:
+def make_grounding(letters: str = "ynnnn", **fields: Any) -> Judgment:
     """Build a judgment of an answer against its context."""
-    defaults = {"record": "r1", "answer": "It is this.", "context_set": "One."}
-    return GroundingJudgment(labels=flags("grounding", letters), **{**defaults, **fields})
+    return Judgment(task="grounding", labels=flags("grounding", letters), **{"record": "r1", **fields})
 
 
-def make_generation(letters: str = "yyynn", **fields: Any) -> GenerationJudgment:
+def make_generation(letters: str = "yyynn", **fields: Any) -> Judgment:
     """Build a judgment of an answer for a query."""
-    defaults = {"record": "r1", "query": "What is it?", "answer": "It is this."}
-    return GenerationJudgment(labels=flags("generation", letters), **{**defaults, **fields})
+    return Judgment(task="generation", labels=flags("generation", letters), **{"record": "r1", **fields})
 
 
 def export_csv(task: Task, rows: Iterable[Mapping[str, str]]) -> bytes:

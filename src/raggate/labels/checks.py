@@ -49,14 +49,7 @@ INCOMPLETE = "panel_incomplete"
 def violations(judgments: Iterable[Judgment]) -> tuple[Violation, ...]:
     """Name every breach of a constraint, in the order of the judgments."""
     return tuple(
-        Violation(
-            rule=name,
-            task=rule.task,
-            record=judgment.record,
-            place=judgment.place,
-            message=rule.message,
-            unusual=rule.unusual,
-        )
+        _violation(name, judgment, rule.message, unusual=rule.unusual)
         for judgment in judgments
         for name, rule in RULES.items()
         if judgment.task == rule.task and judgment.labels[rule.given] and judgment.labels[rule.then] is not rule.value
@@ -139,5 +132,12 @@ def incomplete(panels: Iterable[Panel]) -> tuple[Violation, ...]:
     )
 
 
-def _violation(rule: str, judgment: Judgment, message: str) -> Violation:
-    return Violation(rule=rule, task=judgment.task, record=judgment.record, place=judgment.place, message=message)
+def _violation(rule: str, judgment: Judgment, message: str, *, unusual: bool = False) -> Violation:
+    return Violation(
+        rule=rule,
+        task=judgment.task,
+        record=judgment.record,
+        place=judgment.place,
+        message=message,
+        unusual=unusual,
+    )

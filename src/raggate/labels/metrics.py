@@ -138,8 +138,6 @@ LABEL_METRICS: dict[str, LabelMetric] = {
 }
 """Every metric, in the order of the taxonomy."""
 
-LOWER_IS_BETTER = frozenset(name for name, metric in LABEL_METRICS.items() if metric.direction == "lower")
-
 _CONDITION = {"conditional_fabrication_rate": "source_cited"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from raggate.models.scorecard import MetricValue
 
@@ -58,6 +58,7 @@ class Judgment:
     """One person's (or judge's) answers to all questions of a task about one unit.
 
     Attributes:
+        task: what was judged.
         record: the id of the query example (`record_uuid`).
         annotator: who judged; None when the file does not say, or when several were consolidated.
         labels: every label of the task.
@@ -67,7 +68,7 @@ class Judgment:
         votes: how many rows stand behind it, 1 before consolidation.
     """
 
-    task: ClassVar[Task]
+    task: Task
     record: str
     labels: Mapping[str, bool]
     annotator: str | None = None
@@ -89,7 +90,7 @@ class RetrievalJudgment(Judgment):
     `rank` counts from 1. `retrieved` is how many chunks the query got, None when the file does not say.
     """
 
-    task: ClassVar[Task] = "retrieval"
+    task: Task = "retrieval"
     query: str
     chunk: str
     chunk_id: str
@@ -100,24 +101,6 @@ class RetrievalJudgment(Judgment):
     def unit(self) -> tuple[str, ...]:
         """The record and the chunk."""
         return (self.record, self.chunk_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroundingJudgment(Judgment):
-    """A judgment of an answer against the context set it was made from."""
-
-    task: ClassVar[Task] = "grounding"
-    answer: str
-    context_set: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerationJudgment(Judgment):
-    """A judgment of an answer for a query."""
-
-    task: ClassVar[Task] = "generation"
-    query: str
-    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import pytest
 
 from label_builders import flags
 from raggate.labels import metrics
-from raggate.labels.metrics import LABEL_METRICS, LOWER_IS_BETTER, answer_value, dcg, grade, retrieval_values
+from raggate.labels.metrics import LABEL_METRICS, answer_value, dcg, grade, retrieval_values
 from raggate.labels.models import LABELS, METRICS, Task
 
 D2 = 0.6309297535714574  # 1 / log2(3)
@@ -110,7 +110,7 @@ def test_names_and_directions() -> None:
         "conditional_fabrication_rate",
         "incompleteness_rate",
         "unsafe_content_rate",
-    } == LOWER_IS_BETTER
+    } == {name for name, metric in LABEL_METRICS.items() if metric.direction == "lower"}
     assert [name for name, metric in metrics.LABEL_METRICS.items() if not metric.binary] == [
         name for name in NAMES if name != "sufficiency_hit_at_k"
     ]

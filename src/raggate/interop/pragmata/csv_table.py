@@ -1,4 +1,4 @@
-"""CSV bytes -> rows with their line numbers, read strictly: what does not fit is an error that names its place."""
+"""CSV bytes -> rows with their line numbers, JSON -> a value: what does not fit is an error that names its place."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from raggate.errors import UsageError
+from raggate.text.jsonio import parse
 from raggate.text.quote import cut, quoted
 
 MAX_FIELD = 1_000_000
@@ -73,6 +75,18 @@ def refuse_conflict(line: str, place: str) -> None:
             f"{place}: a merge-conflict marker ({cut(line, limit=20)})",
             hint="Resolve the merge in this file, then commit it again.",
         )
+
+
+def parse_json(data: bytes, name: str) -> Any:
+    """Parse a JSON file without conflict markers.
+
+    Raises:
+        UsageError: naming the file, and the line where it is known.
+    """
+    text = decode(data, name)
+    for number, line in enumerate(text.split("\n"), 1):
+        refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
+    return parse(text, name)
 
 
 def read_table(data: bytes, name: str) -> Table:

@@ -37,7 +37,7 @@ def to_cases(
     cases, notes = [], []
     for name, rows in by_record.items():
         about = by_query.get(fold(rows[0].query), [])
-        documents = {chunk.chunk_id: chunk.doc_id for record in about for chunk in record.chunks}
+        documents = {chunk: document for record in about for chunk, document in record.documents.items()}
         languages = dict.fromkeys(record.language for record in about if record.language)
         grades = {judgment.chunk_id: grade(judgment.labels) for judgment in rows}
         relevant = {chunk: value for chunk, value in grades.items() if value > 0}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check_keys
-from raggate.interop.pragmata.csv_table import Row, Table, decode, read_table, refuse_conflict
+from raggate.interop.pragmata.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
 from raggate.text.jsonio import parse
 from raggate.text.quote import quoted
 
@@ -21,25 +21,12 @@ _RANK = re.compile(r"[0-9]{1,9}\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CanonicalChunk:
-    """A retrieved chunk of a canonical record; `rank` counts from 1."""
-
-    chunk_id: str
-    doc_id: str
-    rank: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CanonicalRecord:
-    """A canonical import record: a query, its answer, its chunks in file order and the context set as text."""
+    """What is kept of a canonical import record: its query, the document of each chunk id, and the language."""
 
     query: str
-    answer: str
-    chunks: tuple[CanonicalChunk, ...]
-    context_set: str
+    documents: Mapping[str, str]
     language: str | None = None
-    place: str = field(default="", compare=False)
 
 
 def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
@@ -58,7 +45,7 @@ def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
     elif ending == "jsonl":
         records = _from_lines(decode(data, name), name)
     elif ending == "json":
-        records = _from_array(decode(data, name), name)
+        records = _from_array(data, name)
     else:
         raise UsageError(f"{name}: expected a file that ends in .json, .jsonl or .csv")
     if not records:
@@ -66,10 +53,8 @@ def read_records(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
     return records
 
 
-def _from_array(text: str, name: str) -> tuple[CanonicalRecord, ...]:
-    for number, line in enumerate(text.split("\n"), 1):
-        refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
-    values = parse(text, name)
+def _from_array(data: bytes, name: str) -> tuple[CanonicalRecord, ...]:
+    values = parse_json(data, name)
     if not isinstance(values, list):
         raise UsageError(f"{name}: expected a JSON array of records")
     return tuple(_record(value, f"{name}: record {number}") for number, value in enumerate(values, 1))
@@ -133,35 +118,27 @@ def _record(value: object, place: str) -> CanonicalRecord:
     chunks = row.get("chunks")
     if not isinstance(chunks, list) or not chunks:
         raise UsageError(f"{place}: chunks: expected at least one chunk")
-    read = tuple(_chunk(chunk, f"{place}: chunk {number}") for number, chunk in enumerate(chunks, 1))
-    ids = [chunk.chunk_id for chunk in read]
-    twice = next((chunk for chunk in ids if ids.count(chunk) > 1), None)
-    if twice is not None:
-        raise UsageError(f"{place}: chunk_id {quoted(twice)} stands there twice")
+    documents: dict[str, str] = {}
+    for number, chunk in enumerate(chunks, 1):
+        chunk_id, doc_id = _chunk(chunk, f"{place}: chunk {number}")
+        if chunk_id in documents:
+            raise UsageError(f"{place}: chunk_id {quoted(chunk_id)} stands there twice")
+        documents[chunk_id] = doc_id
     language = row.get("language")
     if language is not None and not isinstance(language, str):
         raise UsageError(f"{place}: language: expected text or null")
-    return CanonicalRecord(
-        query=_text(row, "query", place),
-        answer=_text(row, "answer", place),
-        chunks=read,
-        context_set=_text(row, "context_set", place),
-        language=language,
-        place=place,
-    )
+    texts = {key: _text(row, key, place) for key in ("query", "answer", "context_set")}
+    return CanonicalRecord(query=texts["query"], documents=documents, language=language)
 
 
-def _chunk(value: object, place: str) -> CanonicalChunk:
+def _chunk(value: object, place: str) -> tuple[str, str]:
+    """Check a chunk, and give its id and that of its document."""
     row = check_keys(value, _CHUNK, place, optional=_CHUNK)
     rank = row.get("chunk_rank")
     if not isinstance(rank, int) or isinstance(rank, bool) or rank < 1:
         raise UsageError(f"{place}: chunk_rank: expected a whole number from 1")
-    return CanonicalChunk(
-        chunk_id=_text(row, "chunk_id", place),
-        doc_id=_text(row, "doc_id", place),
-        rank=rank,
-        text=_text(row, "text", place),
-    )
+    texts = {key: _text(row, key, place) for key in ("chunk_id", "doc_id", "text")}
+    return texts["chunk_id"], texts["doc_id"]
 
 
 def _text(row: Mapping[str, Any], key: str, place: str) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check_keys
-from raggate.interop.pragmata.csv_table import decode, refuse_conflict
+from raggate.interop.pragmata.csv_table import parse_json
 from raggate.labels.models import METRICS, TASKS, Interval, MetricScore, ScoreReport, ScoreSource, Task
-from raggate.text.jsonio import dumps, parse
+from raggate.text.jsonio import dumps
 
 _KINDS = ("direct_path", "annotation_export", "model_prediction")
 _METHODS = ("wilson", "bootstrap")
@@ -72,10 +72,7 @@ def read_scores(data: bytes, name: str) -> ScoreReport:
     Raises:
         UsageError: naming file and key of the first thing that is not as it should be.
     """
-    text = decode(data, name)
-    for number, line in enumerate(text.split("\n"), 1):
-        refuse_conflict(line.rstrip("\r"), f"{name}:{number}")
-    content = parse(text, name)
+    content = parse_json(data, name)
     task = content.get("task") if isinstance(content, dict) else None
     if task not in TASKS:
         raise UsageError(f"{name}: task: expected one of {', '.join(TASKS)}")

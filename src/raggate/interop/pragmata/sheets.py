@@ -7,7 +7,7 @@ for every unit, and 0 and 1. Columns beyond the needed ones are allowed in both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from raggate.errors import UsageError
@@ -16,8 +16,6 @@ from raggate.labels.models import (
     LABELS,
     TASKS,
     Discarded,
-    GenerationJudgment,
-    GroundingJudgment,
     Judgment,
     RetrievalJudgment,
     Sheet,
@@ -61,7 +59,7 @@ def read_sheet(data: bytes, name: str, *, task: Task | None = None) -> Sheet:
         if _is_discarded(row):
             discarded.append(_discarded(row, about, columns))
         else:
-            judgments.append(_READERS[about](row, columns))
+            judgments.append(_retrieval(row, columns) if about == "retrieval" else _of_answer(row, columns, about))
     return Sheet(name=name, task=about, judgments=tuple(judgments), discarded=tuple(discarded))
 
 
@@ -146,31 +144,12 @@ def _retrieval(row: Row, columns: Mapping[str, str]) -> RetrievalJudgment:
     )
 
 
-def _grounding(row: Row, columns: Mapping[str, str]) -> GroundingJudgment:
-    return GroundingJudgment(
-        record=row.text("record_uuid"),
-        labels=_labels(row, "grounding"),
-        **_origin(row),
-        answer=row.text(columns["answer"]),
-        context_set=row.text(columns["context_set"]),
-    )
-
-
-def _generation(row: Row, columns: Mapping[str, str]) -> GenerationJudgment:
-    return GenerationJudgment(
-        record=row.text("record_uuid"),
-        labels=_labels(row, "generation"),
-        **_origin(row),
-        query=row.text(columns["query"]),
-        answer=row.text(columns["answer"]),
-    )
-
-
-_READERS: dict[Task, Callable[[Row, Mapping[str, str]], Judgment]] = {
-    "retrieval": _retrieval,
-    "grounding": _grounding,
-    "generation": _generation,
-}
+def _of_answer(row: Row, columns: Mapping[str, str], task: Task) -> Judgment:
+    judgment = Judgment(task=task, record=row.text("record_uuid"), labels=_labels(row, task), **_origin(row))
+    # nothing is made of the texts, but a row that lacks one is damaged
+    for column in _COLUMNS[task]:
+        row.text(columns[column])
+    return judgment
 
 
 def _origin(row: Row) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from label_builders import to_csv
 from raggate.errors import UsageError
-from raggate.interop.pragmata.records import CanonicalChunk, CanonicalRecord, read_records
+from raggate.interop.pragmata.records import CanonicalRecord, read_records
 
 RECORD: dict[str, Any] = {
     "query": "What is it?",
@@ -24,16 +24,7 @@ RECORD: dict[str, Any] = {
     "context_set": "One.[CTX_SEP]Two.",
     "language": "en",
 }
-EXPECTED = CanonicalRecord(
-    query="What is it?",
-    answer="It is this.",
-    chunks=(
-        CanonicalChunk(chunk_id="c1", doc_id="d1", rank=1, text="One."),
-        CanonicalChunk(chunk_id="c2", doc_id="d1", rank=2, text="Two."),
-    ),
-    context_set="One.[CTX_SEP]Two.",
-    language="en",
-)
+EXPECTED = CanonicalRecord(query="What is it?", documents={"c1": "d1", "c2": "d1"}, language="en")
 FLAT = ["query", "answer", "context_set", "language", "chunk_id", "doc_id", "chunk_rank", "chunk_text"]
 
 
@@ -74,16 +65,16 @@ def test_rows_are_grouped() -> None:
     """Rows belong together by their group, or else by their texts, wherever they stand."""
     first, second = flat()
     other = {**first, "query": "Other?"}
-    assert [len(record.chunks) for record in read_records(to_csv(FLAT, [first, other, second]), "r.csv")] == [2, 1]
+    assert [len(record.documents) for record in read_records(to_csv(FLAT, [first, other, second]), "r.csv")] == [2, 1]
     grouped = [{**first, "group": "a"}, {**second, "group": "b"}]
-    assert [len(record.chunks) for record in read_records(to_csv(["group", *FLAT], grouped), "r.csv")] == [1, 1]
+    assert [len(record.documents) for record in read_records(to_csv(["group", *FLAT], grouped), "r.csv")] == [1, 1]
 
 
 def test_separators_inside_json_lines() -> None:
     """A line separator of Unicode inside a text does not end a line of JSON."""
-    record = {**RECORD, "answer": "a\u2028b\x85c"}
+    record = {**RECORD, "query": "a\u2028b\x85c"}
     data = json.dumps(record, ensure_ascii=False).encode()
-    assert read_records(data, "r.jsonl")[0].answer == "a\u2028b\x85c"
+    assert read_records(data, "r.jsonl")[0].query == "a\u2028b\x85c"
 
 
 def lines(**changes: Any) -> bytes:
