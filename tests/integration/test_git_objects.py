@@ -131,7 +131,7 @@ class TestRead:
         content = b"x" * ((1 << 20) + 1)
         source = opened(add(repository, {"big": content}))
         assert source.read("big") == content
-        monkeypatch.setattr(git_objects, "LIMITS", replace(git_objects.LIMITS, file_bytes=1 << 20))
+        monkeypatch.setattr(Objects, "limits", replace(Objects.limits, file_bytes=1 << 20))
         with pytest.raises(UsageError, match="larger than 1048576 bytes"):
             source.read("big")
 
@@ -283,7 +283,7 @@ class TestDirectory:
         self, fake: FakeGitHub, opened: Open, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, message: str
     ) -> None:
         """A directory that is too much is refused before anything of it is downloaded."""
-        monkeypatch.setattr(git_objects, "LIMITS", replace(git_objects.LIMITS, **{limit: value}))
+        monkeypatch.setattr(Objects, "limits", replace(Objects.limits, **{limit: value}))
         with pytest.raises(UsageError, match=message):
             opened().directory("vault")
         assert not fake.calls("git/get-blob")

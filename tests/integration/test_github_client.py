@@ -117,7 +117,7 @@ def test_an_artifact_without_the_token(fake: FakeGitHub, repository: Repository)
 def test_a_file_as_it_is(fake: FakeGitHub, repository: Repository) -> None:
     """The contents API gives the bytes of a file of a commit."""
     with client(fake) as github:
-        found = github.download("/repos/octo/notes/contents/raggate.yml", limit=100, accept=RAW, ref=repository.head)
+        found = github.download("/repos/octo/notes/contents/raggate.yml", limit=100, accept=RAW)
     assert found == b"version: 1\n"
 
 

@@ -83,8 +83,6 @@ def update_of(push: Push) -> Update:
         push=push,
         render=lambda pushes: "## raggate\n\n" + " → ".join(f"{one.verdict} {one.order}" for one in pushes) + "\n",
         alert=lambda url, passed: f"Lost by {push.order}, which passed at {passed.order}, see {url}",
-        mode="always",
-        notable=True,
     )
 
 
@@ -428,11 +426,11 @@ def test_reruns(stage: Stage) -> None:
 
 
 def test_only_when_there_is_something_to_tell(stage: Stage) -> None:
-    """With `on-change` no comment is begun for nothing, but one that is there is kept up to date."""
-    assert stage.publish(passed(1), mode="on-change", notable=False) == Published(state="not-needed")
+    """Where nothing is to be told no comment is begun, but one that is there is kept up to date."""
+    assert stage.publish(passed(1), begins=False) == Published(state="not-needed")
     assert not stage.repository.comments
-    assert stage.publish(failed(2), mode="on-change").state == "created"
-    assert stage.publish(passed(3), mode="on-change", notable=False).state == "updated"
+    assert stage.publish(failed(2)).state == "created"
+    assert stage.publish(passed(3), begins=False).state == "updated"
     assert newest(stage.comments()[0]) == (3, 1)
 
 
@@ -591,4 +589,4 @@ def test_a_text_that_is_too_long_is_a_bug(stage: Stage) -> None:
         stage.publish(passed(1), render=lambda _: "x" * (65_535 - lines) + "🎯")
     assert POST not in stage.operations()
     assert stage.publish(passed(1), render=lambda _: "x" * (65_534 - lines) + "🎯").state == "created"
-    assert lines <= sticky.MARKER_UNITS
+    assert lines <= marker.MARKER_UNITS

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from raggate.errors import UsageError
-from raggate.github.rest.git_objects import LIMITS
+from raggate.github.rest.git_objects import Objects
 from raggate.github.runner import event
 from raggate.inputs import local_objects
 from raggate.inputs.git_objects import Limits
@@ -65,7 +65,8 @@ def test_no_bound_in_bytes_is_missing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "row"), [(local_objects.LIMITS, "objects of git, locally"), (LIMITS, "objects of git, by GitHub's API")]
+    ("limits", "row"),
+    [(local_objects.LIMITS, "objects of git, locally"), (Objects.limits, "objects of git, by GitHub's API")],
 )
 def test_limits_of_objects(limits: Limits, row: str) -> None:
     """What is read of one directory is told as it is in the code."""

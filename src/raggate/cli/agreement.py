@@ -10,7 +10,7 @@ import click
 
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
 from raggate.errors import ExitCode
-from raggate.interop.options import FiniteRange
+from raggate.interop.options import DIRECTORY, FiniteRange
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _time(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--after", callback=_time, metavar="TIME", help="Only what was judged then or later (ISO 8601).")
 @click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")
 @click.option("--production", is_flag=True, help="Also count rows outside the calibration set, where there is one.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write report.json here.")
+@click.option("--out", type=DIRECTORY, help="Write report.json here.")
 def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any) -> int:
     """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
 

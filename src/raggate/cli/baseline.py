@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli import console
+from raggate.cli import console, options
+from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.interop.options import choice
+from raggate.models.scorecard import OVERALL
+from raggate.text import dates
 from raggate.text.escape import log_line, plain
+from raggate.text.jsonio import dumps
 from raggate.text.numbers import written
 from raggate.text.quote import cut, quoted
 
@@ -25,16 +30,6 @@ if TYPE_CHECKING:
     from raggate.models.scorecard import MetricValue
     from raggate.reports.history_table import Column
 
-_CONFIG = click.option(
-    "--config",
-    "-c",
-    "config_file",
-    type=click.Path(path_type=Path),
-    default=Path("raggate.yml"),
-    show_default=True,
-    help="The configuration file.",
-)
-
 
 @click.group()
 def baseline() -> None:
@@ -42,11 +37,11 @@ def baseline() -> None:
 
 
 @baseline.command()
-@_CONFIG
+@options.config()
 @click.option(
     "--baseline",
     "baseline_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A baseline file on disk, in place of the configured one. It needs no configuration.",
 )
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
@@ -64,13 +59,13 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
     stored = history.read(content, str(path), _cutoffs(settings), SYSTEMS)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if as_json:
-        click.echo(_json(_document(stored, now, slices=slices)), nl=False)
+        click.echo(dumps(_document(stored, now, slices=slices), pretty=True), nl=False)
         return
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
 
 
 @baseline.command()
-@_CONFIG
+@options.config()
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many versions, newest first."
 )
@@ -113,7 +108,7 @@ def log(
         drawn = plot.render_all(history_table.plots_of(past, chosen, f"Baseline of suite {settings.suite}"))
         write_file(svg, drawn.encode())
     if form == "json":
-        click.echo(_json(_logged(past, every if not wanted else chosen)), nl=False)
+        click.echo(dumps(_logged(past, every if not wanted else chosen), pretty=True), nl=False)
     elif form == "markdown":
         click.echo(history_table.render_markdown(past, chosen), nl=False)
     else:
@@ -144,12 +139,6 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
                 f"--metric {quoted(name)}: no version of {cut(history.path)} has it",
                 hint=f"Known: {', '.join(names)}.",
             )
-
-
-def _json(document: object) -> bytes:
-    from raggate.text.jsonio import dumps
-
-    return dumps(document, pretty=True)
 
 
 def _logged(history: History, columns: Sequence[Column]) -> dict[str, Any]:
@@ -192,10 +181,6 @@ def _pair(value: MetricValue) -> dict[str, Any]:
 
 
 def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
-
-    from raggate.models.scorecard import OVERALL
-    from raggate.text import dates
-
     scorecard = baseline.scorecard
     return {
         "source": baseline.source,
@@ -220,16 +205,11 @@ def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
 
 
 def _entry(entry: RatchetEntry) -> dict[str, Any]:
-    from dataclasses import asdict
-
     fields = asdict(entry)
     return {**fields, "moved": fields.pop("rebased")}
 
 
 def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:
-    from raggate.models.scorecard import OVERALL
-    from raggate.text import dates
-
     provenance, scorecard = baseline.provenance, baseline.scorecard
     yield f"{log_line(baseline.source)}: baseline of suite {log_line(scorecard.suite) or 'unknown'}"
     measured = provenance.get("measured")
@@ -269,8 +249,6 @@ def _ago(days: float) -> str:
 
 
 def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
-    from raggate.models.scorecard import OVERALL
-
     for mode, parts in baseline.scorecard.slices.items():
         for name in sorted(parts, key=lambda name: (name != OVERALL, name)):
             if name != OVERALL and not slices:

@@ -7,21 +7,13 @@ from pathlib import Path
 
 import click
 
-from raggate.cli import console
+from raggate.cli import console, options
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.options import choice
 
 
 @click.command()
-@click.option(
-    "--config",
-    "-c",
-    "config_file",
-    type=click.Path(path_type=Path),
-    default=Path("raggate.yml"),
-    show_default=True,
-    help="The configuration file, in a checkout of the default branch.",
-)
+@options.config("The configuration file, in a checkout of the default branch.")
 @click.option("--artifact", default="raggate-run", show_default=True, help="The artifact with the run directory.")
 @choice("--when", "always", "on-change", help="Comment always, or only when there is something to tell.")
 @click.option(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.text.escape import log_line
 
@@ -30,7 +31,7 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path), default=Path())
+@click.argument("directory", type=PATH, default=Path())
 @click.option(
     "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
 )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from raggate.cli.options import PATH
 from raggate.interop.options import FiniteRange
 from raggate.text.numbers import written
 
 if TYPE_CHECKING:
     from raggate.labels.models import Interval
 
-FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+FILES = click.argument("files", nargs=-1, required=True, type=PATH)
 CI = click.option(
     "--ci",
     "level",

@@ -10,8 +10,9 @@ import click
 
 from raggate.cli.agreement import agreement
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
+from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
-from raggate.interop.options import FiniteRange, choice
+from raggate.interop.options import DIRECTORY, FiniteRange, choice
 from raggate.interop.terminal import warn
 from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
@@ -69,7 +70,7 @@ labels.add_command(agreement)
 @CI
 @RESAMPLES
 @SEED
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Write <task>_scores.json here.")
+@click.option("--out", type=DIRECTORY, help="Write <task>_scores.json here.")
 def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
     """Compute the label-based metrics of one task with confidence intervals."""
     from raggate.interop.pragmata.files import read_sheets, write_report
@@ -96,7 +97,7 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
 
 
 @labels.command()
-@click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=click.Path(path_type=Path))
+@click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=PATH)
 def show(reports: tuple[Path, ...]) -> None:
     """Print stored score reports, such as retrieval_scores.json of `score --out`."""
     from raggate.interop.pragmata.files import read_report
@@ -146,11 +147,11 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 
 
 @labels.command()
-@click.argument("directory", metavar="RUN_DIRECTORY", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="RUN_DIRECTORY", type=PATH)
 @FILES
 @click.option("--k", "k", type=click.IntRange(1, 999_999), default=5, show_default=True, help="The cut-off.")
 @click.option("--mode", help="The retrieval mode to score, when the run has several.")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="RUN_DIRECTORY", help="A run to compare with.")
+@click.option("--baseline", type=PATH, metavar="RUN_DIRECTORY", help="A run to compare with.")
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )

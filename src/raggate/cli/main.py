@@ -7,21 +7,20 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from raggate import __version__
-from raggate.cli import console
+from raggate.cli import console, options
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
+from raggate.cli.options import PATH
 from raggate.errors import ExitCode
 from raggate.interop.options import choice
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
     from raggate.pipeline.request import Request
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -40,13 +39,19 @@ def run_command(arguments: Sequence[str] | None) -> int:
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)
-            click.echo("\n".join(map(log_line, shown.getvalue().splitlines())), err=True)
+            click.echo("\n".join(map(_indented, shown.getvalue().splitlines())), err=True)
             return int(ExitCode.USAGE)
         except click.Abort:
             raise KeyboardInterrupt from None
         return code if isinstance(code, int) else int(ExitCode.PASS)
 
     return console.guarded(command, environment)[0]
+
+
+def _indented(line: str) -> str:
+    """Make a line of click's harmless; what it goes on with is indented by blanks or a tab."""
+    text = line.lstrip(" \t")
+    return line.removesuffix(text).expandtabs() + log_line(text)
 
 
 @click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -63,17 +68,9 @@ def cli() -> None:
 _API = ("api-image", "api-build", "api-url")
 
 
-def _options(*names: str) -> Callable[[F], F]:
-    options: dict[str, Callable[[F], F]] = {
-        "config": click.option(
-            "--config",
-            "-c",
-            "config_file",
-            type=click.Path(path_type=Path),
-            default=Path("raggate.yml"),
-            show_default=True,
-            help="The configuration file.",
-        ),
+def _options(*names: str) -> Callable[[Any], Any]:
+    by_name: dict[str, Callable[[Any], Any]] = {
+        "config": options.config(),
         "against": click.option(
             "--against",
             metavar="REF",
@@ -82,10 +79,10 @@ def _options(*names: str) -> Callable[[F], F]:
         "baseline": click.option(
             "--baseline",
             "baseline_file",
-            type=click.Path(path_type=Path),
+            type=PATH,
             help="A baseline file in place of the configured one. --against takes one of the checkout from there.",
         ),
-        "out": click.option("--out", type=click.Path(path_type=Path), help="Where run directories go."),
+        "out": click.option("--out", type=PATH, help="Where run directories go."),
         "full-text": click.option(
             "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
         ),
@@ -95,9 +92,9 @@ def _options(*names: str) -> Callable[[F], F]:
         "api-url": click.option("--api-url", metavar="URL", help="Gate the API that runs here already."),
     }
 
-    def apply(function: F) -> F:
+    def apply(function: Any) -> Any:
         for name in reversed(names):
-            function = options[name](function)
+            function = by_name[name](function)
         return function
 
     return apply
@@ -126,8 +123,8 @@ def run(*, limit: int | None, **flags: Any) -> None:
 
 
 @cli.command()
-@click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--golden", "golden_file", type=click.Path(path_type=Path), help="Score by this golden set instead.")
+@click.argument("directory", type=PATH)
+@click.option("--golden", "golden_file", type=PATH, help="Score by this golden set instead.")
 def score(directory: Path, golden_file: Path | None) -> None:
     """Score a run directory again and rewrite its metrics.json."""
     from raggate.interop.systems import SYSTEMS
@@ -141,18 +138,18 @@ def score(directory: Path, golden_file: Path | None) -> None:
 
 
 @cli.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=PATH)
 @click.option(
     "--baseline",
     "baseline_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A baseline file or another run directory, in place of the baseline the run was held against.",
 )
 @click.option(
     "--config",
     "-c",
     "policy_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A configuration whose gate and invariants count, in place of those of the run.",
 )
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
@@ -166,7 +163,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 
 
 @cli.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=PATH)
 @choice("--format", "summary.md", "verdict.json", "metrics.json", name="name", help="Which report.")
 def report(directory: Path, name: str) -> None:
     """Render the reports of a run directory again from its data, and print one."""
@@ -177,7 +174,7 @@ def report(directory: Path, name: str) -> None:
 
 
 @cli.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=PATH)
 @_options("config", "baseline")
 @click.option("--reason", default="", metavar="TEXT", help="Why; kept in the baseline.")
 @click.option("--allow-regression", is_flag=True, help="Accept gated metrics that go down; needs a reason.")

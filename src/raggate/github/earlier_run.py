@@ -29,8 +29,8 @@ EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "merge_group"))
 """What may have started the workflow run. A pull request's own run measured a merge that is on no branch."""
 
 _QUEUE = "gh-readonly-queue"
+_SAME = eligibility.MEASURE_AGAIN
 _AGAIN = "Promote without `run-id`, which measures at the head of the branch, or name a run of that branch."
-_SAME = "Measure again at the head of the branch: promote without `run-id`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

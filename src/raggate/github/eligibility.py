@@ -20,7 +20,7 @@ from raggate.text.quote import cut
 ALLOW = "`allow-regression: true`, with a reason that says why"
 """What accepts a lower value, in a workflow."""
 
-_SAME = "Measure again at the head of the branch: promote without `run-id`."
+MEASURE_AGAIN = "Measure again at the head of the branch: promote without `run-id`."
 
 
 def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
@@ -51,13 +51,13 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     for difference, (value, expected) in differing.items():
         if value != expected:
             shown = f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
-            raise CannotTell(f"{which} cannot become the baseline: {difference}: {shown}", hint=_SAME)
+            raise CannotTell(f"{which} cannot become the baseline: {difference}: {shown}", hint=MEASURE_AGAIN)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
         raise CannotTell(
             f"{which} cannot become the baseline: it measured a checkout of "
             f"{cut(checkout.commit, limit=12)}, expected {commit[:12]}",
-            hint=_SAME,
+            hint=MEASURE_AGAIN,
         )
     if checkout.dirty is not False:
         raise CannotTell(
@@ -71,11 +71,10 @@ def configuration_hash(settings: Config) -> str:
 
     Where run directories go, what is waived, and which build of the API is measured are not part of it.
     """
-    values = settings.model_dump(mode="json", exclude={"out", "waivers"})
-    api = {key: part for key, part in values["api"].items() if key != "url"}
-    if isinstance(api.get("container"), dict):
-        api["container"] = {key: part for key, part in api["container"].items() if key not in {"image", "build"}}
-    return hashlib.sha256(dumps({**values, "api": api})).hexdigest()
+    values = settings.model_dump(
+        mode="json", exclude={"out": True, "waivers": True, "api": {"url": True, "container": {"image", "build"}}}
+    )
+    return hashlib.sha256(dumps(values)).hexdigest()
 
 
 def image_of(run: Run) -> str:

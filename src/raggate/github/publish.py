@@ -205,8 +205,7 @@ class GitHubReporter:
             push=push,
             render=render,
             alert=alert,
-            mode="on-change" if self.settings.comment == "on-change" else "always",
-            notable=outcome.notable,
+            begins=self.settings.comment != "on-change" or outcome.notable,
             # a run that could comment itself has done so, with all that only its own workspace tells
             again=not self.settings.relayed,
         )

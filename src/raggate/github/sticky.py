@@ -20,9 +20,6 @@ from raggate.github.rest.thread import Comment, Thread
 from raggate.models.publication import Push
 from raggate.text.jsonio import fields
 
-MARKER_UNITS = marker.MARKER_UNITS
-"""The most UTF-16 units that are put before what `Update.render` gives."""
-
 LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error", "internal error"))
 """Ends that are told by a comment of their own when they follow a pass. A cancelled run was somebody's own wish."""
 
@@ -41,8 +38,7 @@ class Update:
         render: gives the comment's text, without marker lines, for the pushes so far, the last of which is this one.
         alert: gives the text of the loud comment; takes the address of the one that is kept up to date, and the push
             that passed, which may be of the same commit.
-        mode: whether a comment is begun always, or only when there is something to tell.
-        notable: whether there is: a difference from the baseline, or no pass.
+        begins: whether a comment is begun where there is none yet.
         again: whether a push that is told already is told anew where verdict or text differ.
     """
 
@@ -50,8 +46,7 @@ class Update:
     push: Push
     render: Callable[[tuple[Push, ...]], str]
     alert: Callable[[str, Push], str]
-    mode: Literal["always", "on-change"]
-    notable: bool
+    begins: bool = True
     again: bool = True
 
 
@@ -148,7 +143,7 @@ class _Upsert:
             newest, state = conversation.newest
             last = conversation.comments[0] if conversation.comments else last
             if newest is None:
-                if self._update.mode == "on-change" and not self._update.notable:
+                if not self._update.begins:
                     return Published(state="not-needed")
                 self._create()
             elif _order(state) > self._update.push.order or self._is_current(state):

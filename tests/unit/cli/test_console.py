@@ -12,7 +12,7 @@ from unittest import mock
 import click
 import pytest
 
-from raggate.cli import console
+from raggate.cli import console, main
 from raggate.errors import CannotTell, Interrupted, RaggateError, UsageError
 from raggate.pipeline.result import RunResult
 
@@ -78,6 +78,15 @@ def test_the_log_of_an_error_is_fenced(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "raggate: cannot tell: no"
     assert lines[2:] == ["[", "  | one", "  | two", "]", "  Do."]
+
+
+def test_a_usage_error_is_indented(capsys: pytest.CaptureFixture[str]) -> None:
+    """What goes on in another line of a usage error stays indented, and is no command of a runner."""
+    assert main.run_command(["labels", "score", "x"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "grounding" in line] == ["        grounding,"]
+    assert main.run_command(["labels", "score", "x", "--task", "y\n  ::error::z"]) == 2
+    assert not any(line.lstrip().startswith("::error::") for line in capsys.readouterr().err.splitlines())
 
 
 def test_a_run_directory_with_a_hostile_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

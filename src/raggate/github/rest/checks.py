@@ -7,6 +7,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from raggate.errors import ExitCode
+from raggate.github.rest.exchange import encodable
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.reports.annotations import Annotation
@@ -85,7 +86,7 @@ def complete(
         GitHubError: when GitHub refuses; if it were the annotations alone, the check run is complete all the same.
         ValueError: for a summary that is too long.
     """
-    summary = _encodable(summary)
+    summary = encodable(summary)
     if len(summary) > SUMMARY_CHARACTERS:
         raise ValueError(f"a summary of {len(summary)} characters was rendered, and GitHub takes {SUMMARY_CHARACTERS}")
     path = f"{repository.path}/check-runs/{run_id}"
@@ -135,7 +136,7 @@ def _count(run: dict[str, Any]) -> int:
 def _to_json(annotation: Annotation) -> dict[str, object]:
     line = max(annotation.line or 1, 1)
     return {
-        "path": _encodable(annotation.path or ""),
+        "path": encodable(annotation.path or ""),
         "start_line": line,
         "end_line": line,
         "annotation_level": "failure" if annotation.level == "error" else annotation.level,
@@ -146,9 +147,5 @@ def _to_json(annotation: Annotation) -> dict[str, object]:
 
 
 def _cut(text: str) -> str:
-    data = _encodable(text).encode()
-    return _encodable(text) if len(data) <= _MESSAGE_BYTES else data[:_MESSAGE_BYTES].decode("utf-8", "ignore") + "…"
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    data = encodable(text).encode()
+    return encodable(text) if len(data) <= _MESSAGE_BYTES else data[:_MESSAGE_BYTES].decode("utf-8", "ignore") + "…"

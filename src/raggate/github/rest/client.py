@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from types import TracebackType
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 import httpx
 
@@ -26,18 +26,13 @@ _PER_PAGE = 100
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 
 
-class GitHub(RetryingClient):
+class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
     """GitHub's API, with one token, one request at a time. To be used as a context manager; see `RetryingClient`."""
 
     def __repr__(self) -> str:
         return f"GitHub({self._base!r})"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._connection.close()
 
     def get(self, path: str, **params: object) -> Any:
@@ -125,10 +120,8 @@ class GitHub(RetryingClient):
         )
         return self._json(request, self.perform(request))
 
-    def graphql(
-        self, query: str, variables: dict[str, object], *, find_existing: Callable[[], Any | None] | None = None
-    ) -> Any:
-        """Ask the GraphQL API and give what stands in `data`. A mutation is repeated as a POST is: see `send`.
+    def graphql(self, query: str, variables: dict[str, object]) -> Any:
+        """Ask the GraphQL API, what may be done twice, and give what stands in `data`.
 
         Raises:
             GitHubError: also for errors in the body of the answer.
@@ -140,35 +133,28 @@ class GitHub(RetryingClient):
             path="/graphql",
             content=dumps({"query": query, "variables": variables}),
             limit=MOST_JSON_BYTES,
-            repeatable=find_existing is not None or not query.lstrip().startswith("mutation"),
-            find_existing=find_existing,
             graphql=True,
         )
         answer = self.perform(request)
         reply = self._json(request, answer)
-        if answer.existing is not None:
-            return reply
         if not isinstance(reply, dict) or reply.get("errors") or not isinstance(reply.get("data"), dict):
             raise self.error(
                 request, reply_message(answer.body) or "expected `data` and no errors", status=answer.status
             )
         return reply["data"]
 
-    def download(
-        self, path: str, *, limit: int, accept: str = "application/vnd.github+json", **params: object
-    ) -> bytes:
+    def download(self, path: str, *, limit: int, accept: str = "application/vnd.github+json") -> bytes:
         """Read bytes such as an artifact's, also from where GitHub redirects to, which does not get the token.
 
         Args:
             path: below the API's base.
             limit: the most bytes that are read.
             accept: the media type that is asked for.
-            params: of the query.
 
         Raises:
             GitHubError: when GitHub refuses, does not answer in time, or sends more than `limit` bytes.
         """
-        url = self._url(path, **params)
+        url = self._url(path)
         return self.perform(Request(method="GET", url=url, path=path, accept=accept, limit=limit, leave=True)).body
 
     def _graphql_address(self) -> httpx.URL:

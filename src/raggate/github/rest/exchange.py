@@ -97,18 +97,7 @@ class Answer:
 
 
 class Connection:
-    """Connections to one API, and to where it redirects.
-
-    Args:
-        api_url: where the API is, such as `https://api.github.com`; `http` only for a server of one's own.
-        token: sent to the origin of `api_url` and nowhere else.
-        transport: carries the requests instead of the network.
-        ca_file: certificates in PEM to trust beside the usual ones.
-        clock: seconds that never go back.
-
-    Raises:
-        UsageError: when URL, token, proxy or certificates cannot be used.
-    """
+    """Connections to one API, and to where it redirects; the arguments are those of `RetryingClient`."""
 
     def __init__(
         self,
@@ -244,3 +233,8 @@ def _certificates(ca_file: Path | None) -> ssl.SSLContext:
 def address(value: object) -> str:
     """Give the address of a page that GitHub names; empty for none, for what cannot be printed and what is too long."""
     return value if isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_ADDRESS else ""
+
+
+def encodable(text: str) -> str:
+    """Give a text as JSON can hold it: surrogates become `?`."""
+    return text.encode("utf-8", "replace").decode()

@@ -19,9 +19,6 @@ MOST_ENTRIES = 50_000
 MOST_BLOB_BYTES = 100 << 20
 """What the API gives of one blob."""
 
-LIMITS = Limits(files=20_000, directory_bytes=512 << 20, file_bytes=MOST_BLOB_BYTES)
-"""What is read through the API."""
-
 _KEPT_BYTES = 64 << 20
 _HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
 
@@ -35,17 +32,14 @@ class Objects:
     Every method raises GitHubError for what is not there, cannot be read, or is not what its id says.
     """
 
+    limits = Limits(files=20_000, directory_bytes=512 << 20, file_bytes=MOST_BLOB_BYTES)
+
     def __init__(self, repository: Repository) -> None:
         self._github = repository.github
         self._base = f"{repository.path}/git"
         self._trees: dict[str, dict[str, Entry]] = {}
         self._blobs: dict[str, bytes] = {}
         self._room = _KEPT_BYTES
-
-    @property
-    def limits(self) -> Limits:
-        """Say how much may be read; see `Store`."""
-        return LIMITS
 
     def tree_of(self, commit: str) -> str:
         """Give the id of a commit's tree. This is also where a token that may not read the repository is told so."""

@@ -49,7 +49,7 @@ class Attempt:
     Args:
         method: of HTTP, in capitals.
         status: of the answer; None when there was none.
-        headers: of the answer; names in any case.
+        headers: of the answer; their names in small letters.
         body: of the answer, or its beginning. Untrusted.
         number: 1 for the first time the request was sent.
         now: seconds since 1970.
@@ -109,7 +109,7 @@ def ambiguous(attempt: Attempt) -> bool:
 def _limit(attempt: Attempt) -> Wait | None:
     if attempt.status not in _LIMITED:
         return None
-    headers = _lower(attempt.headers)
+    headers = attempt.headers
     asked = _retry_after(headers, attempt.now)
     if _SECONDARY.search(_message(attempt.body)):
         return Wait(asked or FALLBACK_S, "a secondary rate limit", asked=True)
@@ -124,7 +124,7 @@ def _limit(attempt: Attempt) -> Wait | None:
 
 def _pause(attempt: Attempt) -> Wait:
     seconds = float(attempt.number**2)
-    asked = _retry_after(_lower(attempt.headers), attempt.now) or 0.0
+    asked = _retry_after(attempt.headers, attempt.now) or 0.0
     reason = "a failed connection" if attempt.status is None else f"status {attempt.status}"
     return Wait(max(seconds, asked), reason, asked=asked > seconds)
 
@@ -142,10 +142,6 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return float(math.ceil(moment - now)) if moment > now else None
 
 
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
-
-
 def _message(body: str) -> str:
     try:
         message = fields(loads(body.encode("utf-8", "replace"))).get("message")
@@ -158,7 +154,7 @@ class RetryingClient:
     """Makes requests one after the other; knows when the last write was and how much waiting is left.
 
     Args:
-        api_url: as GITHUB_API_URL says; an Enterprise Server's has a path.
+        api_url: as GITHUB_API_URL says; an Enterprise Server's has a path. `http` only for a server of one's own.
         token: goes to the origin of `api_url` only and into no message.
         graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
         transport: carries the requests instead of the network.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from raggate.github.rest.exchange import address
+from raggate.github.rest.exchange import address, encodable
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.text.jsonio import fields
@@ -127,8 +127,7 @@ class Thread:
 
     def minimize(self, comment: Comment) -> None:
         """Fold a comment away as resolved."""
-        # it may be done twice, so there is never anything to look for
-        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"}, find_existing=lambda: None)
+        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"})
 
     def _expected(self, content: Any) -> Comment:
         comment = _comment(content)
@@ -152,7 +151,7 @@ class Thread:
 
 
 def _checked(body: str) -> str:
-    text = body.encode("utf-8", "replace").decode()
+    text = encodable(body)
     units = len(text.encode("utf-16-le")) // 2
     if units > COMMENT_UNITS:
         raise ValueError(f"a comment of {units} UTF-16 units was rendered, and GitHub takes {COMMENT_UNITS}")

@@ -26,7 +26,7 @@ def waits(
         attempt = Attempt(
             method=method,
             status=status,
-            headers=headers or {},
+            headers={name.lower(): value for name, value in (headers or {}).items()},
             body=body,
             number=number,
             now=NOW,

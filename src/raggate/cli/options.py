@@ -1,0 +1,17 @@
+"""Options that several commands of the gate have, and the kind of value that all of their files are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+PATH = click.Path(path_type=Path)
+
+
+def config(help: str = "The configuration file.") -> Callable[[Any], Any]:  # noqa: A002
+    """Make the option that names the configuration; its parameter is `config_file`."""
+    usual = Path("raggate.yml")
+    return click.option("--config", "-c", "config_file", type=PATH, default=usual, show_default=True, help=help)
