@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, sampling
 from raggate.errors import ExitCode
 from raggate.interop.options import DIRECTORY, FiniteRange
 from raggate.text.escape import log_line
@@ -51,7 +51,7 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
     from raggate.labels import agreement as agreement_metrics, agreement_rows
     from raggate.labels.models import TaskAgreement
 
-    bootstrap = {name: settings.pop(name) for name in ("level", "resamples", "seed")}
+    bootstrap = sampling(settings)
     selection = agreement_rows.Selection(**settings)
     sheets = read_sheets(files)
     agreement_rows.check_names([judgment for sheet in sheets for judgment in sheet.judgments], selection.without)
@@ -62,12 +62,12 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
         of_all = "" if len(chosen) == len(judgments) else f" of {len(judgments)}"
         click.echo(f"{task}: {len(chosen)}{of_all} judgments{_why(chosen, judgments)}")
         if chosen:
-            by_label = agreement_metrics.label_agreement(chosen, without_variation=constant, **bootstrap)
+            by_label = agreement_metrics.label_agreement(chosen, bootstrap, without_variation=constant)
             agreements.append(TaskAgreement(task=task, labels=by_label, pairs=agreement_metrics.pair_agreement(chosen)))
             _say_agreement(agreements[-1])
     if out is not None:
-        numbers = {name: bootstrap[name] for name in ("resamples", "level")}
-        click.echo(log_line(f"wrote {write_agreement(agreements, sheets, out, created_at=now(), **numbers)}"))
+        report = write_agreement(agreements, sheets, out, created_at=now(), sampling=bootstrap)
+        click.echo(log_line(f"wrote {report}"))
     return int(ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,7 @@ from raggate.interop.options import FiniteRange
 from raggate.text.numbers import written
 
 if TYPE_CHECKING:
+    from raggate.labels.intervals import Sampling
     from raggate.labels.models import Interval
 
 FILES = click.argument("files", nargs=-1, required=True, type=PATH)
@@ -31,6 +32,13 @@ RESAMPLES = click.option(
     help="How many resamples a bootstrap draws.",
 )
 SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
+
+
+def sampling(settings: dict[str, Any]) -> Sampling:
+    """Take out of the settings of a command how intervals are drawn."""
+    from raggate.labels.intervals import Sampling
+
+    return Sampling(**{name: settings.pop(name) for name in ("level", "resamples", "seed")})
 
 
 def now() -> str:

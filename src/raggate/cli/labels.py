@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli.agreement import agreement
-from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, sampling
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange, choice
@@ -80,7 +80,8 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
     judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
     if task != "retrieval" and settings["k"] is not None:
         raise UsageError(f"--k is for the task retrieval, not {task}")
-    scores = label_scores.score(judgments, **settings)
+    bootstrap = sampling(settings)
+    scores = label_scores.score(judgments, sampling=bootstrap, **settings)
     panels = checks.panels(judgments, [row for sheet in sheets for row in sheet.discarded])
     missing = checks.incomplete(panels)
     repeated = checks.repeated(judgments)
@@ -195,7 +196,8 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     if baseline is None:
         return int(ExitCode.CANNOT_TELL if _say_doubts([*doubts, *_doubts(current)]) else ExitCode.PASS)
     before = label_scores.join(judgments, result_lists(baseline, judgments, mode), **policy)
-    deltas = compare.compare(current, before, **settings)
+    bootstrap = sampling(settings)
+    deltas = compare.compare(current, before, sampling=bootstrap, **settings)
     click.echo(log_line(f"against {baseline}, over the queries both have:"))
     for delta in deltas:
         _say_delta(delta)

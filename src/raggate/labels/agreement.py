@@ -13,7 +13,7 @@ from itertools import combinations
 from math import fsum
 
 from raggate.errors import UsageError
-from raggate.labels.intervals import LEVEL, RESAMPLES, bootstrap
+from raggate.labels.intervals import DEFAULT, Sampling, bootstrap
 from raggate.labels.models import LABELS, Interval, Judgment, LabelAgreement, PairAgreement
 from raggate.text.quote import cut, quoted
 
@@ -55,12 +55,7 @@ def _alpha(counts: Sequence[Counter[Hashable]], without_variation: float | None)
 
 
 def alpha_interval(
-    units: Sequence[Unit],
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    without_variation: float | None = None,
+    units: Sequence[Unit], sampling: Sampling = DEFAULT, *, without_variation: float | None = None
 ) -> Interval | None:
     """Give the seeded percentile bootstrap interval of alpha, resampling units; see `intervals.bootstrap`.
 
@@ -73,13 +68,7 @@ def alpha_interval(
     counts = [Counter(unit) for unit in units if len(unit) > 1]
     if not counts:
         return None
-    return bootstrap(
-        len(counts),
-        lambda drawn: _alpha([counts[index] for index in drawn], without_variation),
-        level=level,
-        resamples=resamples,
-        seed=seed,
-    )
+    return bootstrap(len(counts), lambda drawn: _alpha([counts[index] for index in drawn], without_variation), sampling)
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
@@ -118,12 +107,7 @@ def percent_agreement(units: Sequence[Unit]) -> float | None:
 
 
 def label_agreement(
-    judgments: Sequence[Judgment],
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    without_variation: float | None = None,
+    judgments: Sequence[Judgment], sampling: Sampling = DEFAULT, *, without_variation: float | None = None
 ) -> tuple[LabelAgreement, ...]:
     """Give the agreement on every label of one task.
 
@@ -141,9 +125,7 @@ def label_agreement(
             LabelAgreement(
                 label=label,
                 alpha=krippendorff_alpha(units, without_variation=without_variation),
-                interval=alpha_interval(
-                    units, level=level, resamples=resamples, seed=seed, without_variation=without_variation
-                ),
+                interval=alpha_interval(units, sampling, without_variation=without_variation),
                 percent=percent_agreement(units),
                 items=sum(len(unit) > 1 for unit in units),
                 annotators=len(annotators),

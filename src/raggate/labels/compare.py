@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import fsum
 
-from raggate.labels.intervals import LEVEL, RESAMPLES, bootstrap_mean, paired
+from raggate.labels.intervals import DEFAULT, Sampling, bootstrap_mean, paired
 from raggate.labels.metrics import LABEL_METRICS
 from raggate.labels.models import Interval, Joined, LabelDelta, LabelStatus
 from raggate.models.scorecard import EPSILON, oriented
@@ -16,13 +16,7 @@ MIN_PAIRS = 10
 
 
 def compare(
-    current: Joined,
-    baseline: Joined,
-    *,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    current: Joined, baseline: Joined, *, tolerance: float = TOLERANCE, sampling: Sampling = DEFAULT
 ) -> tuple[LabelDelta, ...]:
     """Compare two runs that were joined with the same labels, metric by metric, over the queries both have.
 
@@ -35,19 +29,12 @@ def compare(
         current: the run to judge.
         baseline: what to hold it against.
         tolerance: how much worse a mean may get, on the scale of the metric.
-        level: confidence level of the interval.
-        resamples: of the bootstrap over queries.
-        seed: of the bootstrap.
+        sampling: of the bootstrap over queries.
     """
-    return tuple(
-        _delta(name, current, baseline, tolerance=tolerance, level=level, resamples=resamples, seed=seed)
-        for name in current.values
-    )
+    return tuple(_delta(name, current, baseline, tolerance, sampling) for name in current.values)
 
 
-def _delta(
-    name: str, current: Joined, baseline: Joined, *, tolerance: float, level: float, resamples: int, seed: int
-) -> LabelDelta:
+def _delta(name: str, current: Joined, baseline: Joined, tolerance: float, sampling: Sampling) -> LabelDelta:
     ours, theirs = current.values[name], baseline.values.get(name, {})
     differences = paired(ours, theirs)
     n = len(differences)
@@ -55,7 +42,7 @@ def _delta(
         had = any(value is not None for value in theirs.values())
         status: LabelStatus = "vanished" if had else "same"
         return LabelDelta(metric=name, baseline=None, current=None, delta=None, interval=None, n=0, status=status)
-    interval = bootstrap_mean(tuple(differences.values()), level=level, resamples=resamples, seed=seed)
+    interval = bootstrap_mean(tuple(differences.values()), sampling)
     delta = fsum(differences.values()) / n
     return LabelDelta(
         metric=name,

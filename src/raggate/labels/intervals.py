@@ -9,6 +9,7 @@ linear interpolation between order statistics (the definition numpy and R call t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import floor, fsum, sqrt
 from random import Random
 from statistics import NormalDist
@@ -16,7 +17,18 @@ from statistics import NormalDist
 from raggate.labels.models import Interval
 
 LEVEL = 0.95
-RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How an interval is drawn: its confidence level, between 0 and 1, how many resamples, at least 1, and a seed."""
+
+    level: float = LEVEL
+    resamples: int = 1000
+    seed: int = 0
+
+
+DEFAULT = Sampling()
 
 
 def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
@@ -43,21 +55,14 @@ def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
 
 
 def bootstrap(
-    n: int,
-    statistic: Callable[[Sequence[int]], float | None],
-    *,
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    n: int, statistic: Callable[[Sequence[int]], float | None], sampling: Sampling = DEFAULT
 ) -> Interval | None:
     """Give the percentile bootstrap interval of a statistic of n units.
 
     Args:
         n: the number of units, at least 1.
         statistic: takes the indices of a resample, and may give None where it is undefined.
-        level: the confidence level, between 0 and 1.
-        resamples: how many resamples are drawn, at least 1.
-        seed: any integer from 0.
+        sampling: level, resamples and seed.
 
     Returns:
         The interval over the resamples in which the statistic is defined; None when it never is.
@@ -65,25 +70,23 @@ def bootstrap(
     Raises:
         ValueError: for n, `resamples`, `seed` or `level` out of range.
     """
-    _check_level(level)
-    if n < 1 or resamples < 1 or seed < 0:
+    _check_level(sampling.level)
+    if n < 1 or sampling.resamples < 1 or sampling.seed < 0:
         raise ValueError("a bootstrap needs a unit, a resample and a seed from 0")
-    draw = Random(seed).random  # noqa: S311 - resampling, not cryptography
+    draw = Random(sampling.seed).random  # noqa: S311 - resampling, not cryptography
     replicates = []
-    for _ in range(resamples):
+    for _ in range(sampling.resamples):
         value = statistic([floor(draw() * n) for _ in range(n)])
         if value is not None:
             replicates.append(value)
     if not replicates:
         return None
     replicates.sort()
-    tail = (1.0 - level) / 2.0
+    tail = (1.0 - sampling.level) / 2.0
     return Interval(quantile(replicates, tail), quantile(replicates, 1.0 - tail))
 
 
-def bootstrap_mean(
-    values: Sequence[float], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> Interval:
+def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval:
     """Give the percentile bootstrap interval of a mean; see `bootstrap`.
 
     Raises:
@@ -93,15 +96,9 @@ def bootstrap_mean(
     constant = n > 0 and min(values) == max(values)
     if constant:
         # every resample has the same mean; adding and dividing would only blur it
-        _check_level(level)
+        _check_level(sampling.level)
         return Interval(values[0], values[0])
-    interval = bootstrap(
-        n,
-        lambda drawn: fsum(map(values.__getitem__, drawn)) / n,
-        level=level,
-        resamples=resamples,
-        seed=seed,
-    )
+    interval = bootstrap(n, lambda drawn: fsum(map(values.__getitem__, drawn)) / n, sampling)
     assert interval is not None  # noqa: S101 - a mean is always defined
     return interval
 

@@ -14,7 +14,7 @@ from math import fsum
 from typing import Literal, TypeVar, cast
 
 from raggate.errors import UsageError
-from raggate.labels.intervals import LEVEL, RESAMPLES, bootstrap_mean, wilson
+from raggate.labels.intervals import DEFAULT, Sampling, bootstrap_mean, wilson
 from raggate.labels.metrics import LABEL_METRICS, ChunkLabels, answer_value, retrieval_values
 from raggate.labels.models import METRICS, Joined, Judgment, LabelScores, MetricScore, RetrievalJudgment
 from raggate.models.scorecard import EPSILON, MetricValue
@@ -99,9 +99,7 @@ def score(
     *,
     k: int | None = None,
     ideal: Ideal = "retrieved",
-    level: float = LEVEL,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    sampling: Sampling = DEFAULT,
 ) -> LabelScores:
     """Consolidate the judgments of one task and compute its metrics.
 
@@ -110,9 +108,7 @@ def score(
         k: for retrieval, the K of the taxonomy's formulas: chunks stand at their ranks, a rank nobody judged counts as
             irrelevant. None infers K: the judged chunks of each query, closed up, however many these are.
         ideal: what nDCG's ideal ranking may choose from.
-        level: confidence level of the intervals.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        sampling: how intervals are drawn.
 
     Raises:
         UsageError: for no judgments, or two chunks at one rank.
@@ -132,11 +128,8 @@ def score(
     return LabelScores(
         task=task,
         n_examples=len(per_record),
-        level=level,
-        metrics={
-            name: estimate(name, tuple(by_metric.values()), level=level, resamples=resamples, seed=seed)
-            for name, by_metric in values.items()
-        },
+        level=sampling.level,
+        metrics={name: _estimate(name, tuple(by_metric.values()), sampling) for name, by_metric in values.items()},
         values=values,
         k=k if task == "retrieval" else None,
         top_k=depth,
@@ -144,9 +137,7 @@ def score(
     )
 
 
-def estimate(
-    metric: str, values: Sequence[float | None], *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = 0
-) -> MetricScore | None:
+def _estimate(metric: str, values: Sequence[float | None], sampling: Sampling) -> MetricScore | None:
     """Give the mean of a metric over the queries it applies to, with its interval; None when it applies to none.
 
     Metrics that are 0 or 1 per query have Wilson's interval, the others a percentile bootstrap over queries.
@@ -157,8 +148,8 @@ def estimate(
     n = len(applicable)
     if LABEL_METRICS[metric].binary:
         total = int(sum(applicable))
-        return MetricScore(point=total / n, interval=wilson(total, n, level=level), method="wilson", n=n)
-    interval = bootstrap_mean(applicable, level=level, resamples=resamples, seed=seed)
+        return MetricScore(point=total / n, interval=wilson(total, n, level=sampling.level), method="wilson", n=n)
+    interval = bootstrap_mean(applicable, sampling)
     return MetricScore(point=fsum(applicable) / n, interval=interval, method="bootstrap", n=n)
 
 

@@ -45,7 +45,7 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
     labels = Labels(
         matches=tuple(_matches(chunk, case) for chunk in chunks),
         heading_only=tuple(_heading_only(chunk, asked) for chunk in chunks),
-        bodiless=tuple(not _body(chunk).strip() for chunk in chunks),
+        bodiless=tuple(not body_of(chunk).strip() for chunk in chunks),
         duplicates=tuple(duplicates),
         truncated=truncated,
     )
@@ -175,15 +175,14 @@ def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
 
 def _heading_only(chunk: Chunk, asked: frozenset[str]) -> bool:
     titles = elements(chunk.heading_path)
-    return bool(asked & _words(" ".join(titles))) and not asked & _words(_body(chunk))
+    return bool(asked & _words(" ".join(titles))) and not asked & _words(body_of(chunk))
 
 
-def _body(chunk: Chunk) -> str:
+def body_of(chunk: Chunk) -> str:
     """Give the text below the heading, which chunkers repeat as the first line of the text."""
     titles = elements(chunk.heading_path)
-    text = chunk.text.lstrip()
-    first, _, rest = text.partition("\n")
-    return rest if titles and fold(first).lstrip("# ") == titles[-1] else text
+    first, _, rest = chunk.text.lstrip().partition("\n")
+    return rest if titles and fold(first).lstrip("# ") == titles[-1] else chunk.text
 
 
 def _words(text: str) -> frozenset[str]:

@@ -120,7 +120,7 @@ def find(path: FieldPath, value: object, where: str = "") -> Any:
     return value
 
 
-def find_all(path: FieldPath, value: object, where: str = "", *, limit: int) -> list[tuple[str, Any]] | None:
+def find_all(path: FieldPath, value: object, *, limit: int) -> list[tuple[str, Any]] | None:
     """Give all that a path leads to, in order, each with its place; None when the list is not there.
 
     A path without `[*]` must lead to a list, whose items are given. Behind a `[*]` everything must be there.
@@ -128,7 +128,6 @@ def find_all(path: FieldPath, value: object, where: str = "", *, limit: int) -> 
     Args:
         path: the path.
         value: where it starts.
-        where: what the start is called in messages.
         limit: the most values.
 
     Raises:
@@ -136,13 +135,12 @@ def find_all(path: FieldPath, value: object, where: str = "", *, limit: int) -> 
     """
     steps = path.steps if path.many else (*path.steps, EVERY)
     first = steps.index(EVERY)
-    start = find(FieldPath(path.written, steps[:first]), value, where)
+    before = FieldPath(path.written, steps[:first])
+    start = find(before, value)
     if start is ABSENT or start is None:
         return None
-    for step in steps[:first]:
-        where = joined(where, step)
     entries: list[tuple[str, Any]] = []
-    for item in _walk(steps[first:], start, where or "the body"):
+    for item in _walk(steps[first:], start, below("", before)):
         if len(entries) == limit:
             raise ValueError(f"{path.written}: expected at most {limit} entries, found more")
         entries.append(item)

@@ -17,6 +17,7 @@ from raggate.labels.agreement import (
     pair_agreement,
     percent_agreement,
 )
+from raggate.labels.intervals import Sampling
 from raggate.labels.models import Interval
 
 # Krippendorff (2011), section A: two observers, ten units
@@ -70,9 +71,9 @@ def test_alpha_without_variation() -> None:
 def test_alpha_interval() -> None:
     """The interval is the same for the same seed, holds the estimate and stays at or below 1."""
     units = [[value for value in column if value != "."] for column in zip(*FOUR, strict=True)]
-    interval = alpha_interval(units, seed=7)
+    interval = alpha_interval(units, Sampling(seed=7))
     assert interval is not None
-    assert interval == alpha_interval(units, seed=7)
+    assert interval == alpha_interval(units, Sampling(seed=7))
     assert interval.lower < 0.743 < interval.upper <= 1.0
 
 
@@ -137,7 +138,7 @@ def test_report() -> None:
         make_retrieval("nyn", annotator="b", rank=2),
         make_retrieval("nyn", annotator="c", rank=3),
     ]
-    topical, sufficient, misleading = label_agreement(judgments, resamples=50)
+    topical, sufficient, misleading = label_agreement(judgments, Sampling(resamples=50))
     assert (topical.alpha, topical.percent, topical.items, topical.annotators) == (1.0, 1.0, 2, 3)
     # three ones and a zero, one unit apart: 1 - 3 * 2 / 6
     assert sufficient.alpha == 0.0

@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.labels.intervals import bootstrap, bootstrap_mean, paired, quantile, wilson
+from raggate.labels.intervals import Sampling, bootstrap, bootstrap_mean, paired, quantile, wilson
 from raggate.labels.models import Interval
 
 
@@ -50,9 +50,11 @@ def test_wilson_out_of_range(successes: int, n: int, level: float) -> None:
 def test_bootstrap_draws_as_documented() -> None:
     """Seed 0 gives .844, .758, .421, .259: of two units the first resample is (1, 1), the second (0, 0)."""
     drawn: list[list[int]] = []
-    bootstrap(2, lambda indices: drawn.append(list(indices)), resamples=2, seed=0)
+    bootstrap(2, lambda indices: drawn.append(list(indices)), Sampling(resamples=2, seed=0))
     assert drawn == [[1, 1], [0, 0]]
-    assert bootstrap_mean([0.0, 1.0], resamples=2, seed=0) == Interval(pytest.approx(0.025), pytest.approx(0.975))
+    assert bootstrap_mean([0.0, 1.0], Sampling(resamples=2, seed=0)) == Interval(
+        pytest.approx(0.025), pytest.approx(0.975)
+    )
 
 
 def test_bootstrap_is_frozen() -> None:
@@ -60,18 +62,18 @@ def test_bootstrap_is_frozen() -> None:
     values = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0, 1.0]
     rng = Random(42)  # noqa: S311 - the documented generator
     means = sorted(fmean(values[int(rng.random() * 7)] for _ in range(7)) for _ in range(1000))
-    interval = bootstrap_mean(values, seed=42)
+    interval = bootstrap_mean(values, Sampling(seed=42))
     assert interval.lower == pytest.approx(means[24] + 0.975 * (means[25] - means[24]))
     assert interval.upper == pytest.approx(means[974] + 0.025 * (means[975] - means[974]))
-    assert interval == bootstrap_mean(values, seed=42)
+    assert interval == bootstrap_mean(values, Sampling(seed=42))
     spread = [index * index / 400 for index in range(20)]
-    assert bootstrap_mean(spread, seed=42) != bootstrap_mean(spread, seed=43)
+    assert bootstrap_mean(spread, Sampling(seed=42)) != bootstrap_mean(spread, Sampling(seed=43))
 
 
 def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
     """For 400 uniform values the interval is the textbook one, mean plus and minus 1.96 standard errors."""
     values = [index / 399 for index in range(400)]
-    interval = bootstrap_mean(values, resamples=4000, seed=1)
+    interval = bootstrap_mean(values, Sampling(resamples=4000, seed=1))
     error = 1.959964 * sqrt((400 * 400 - 1) / 12) / 399 / sqrt(400)
     assert interval.lower == pytest.approx(0.5 - error, abs=0.003)
     assert interval.upper == pytest.approx(0.5 + error, abs=0.003)
@@ -86,16 +88,18 @@ def test_bootstrap_of_a_constant(value: float, n: int) -> None:
 def test_bootstrap_undefined() -> None:
     """Undefined resamples are left out; when all are, there is no interval."""
     assert bootstrap(3, lambda _: None) is None
-    kept = bootstrap(2, lambda drawn: None if sum(drawn) == 1 else float(sum(drawn)), resamples=50)
+    kept = bootstrap(2, lambda drawn: None if sum(drawn) == 1 else float(sum(drawn)), Sampling(resamples=50))
     assert kept == Interval(0.0, 2.0)
 
 
-@pytest.mark.parametrize("fields", [{"n": 0}, {"resamples": 0}, {"seed": -1}, {"level": 1.5}])
-def test_bootstrap_out_of_range(fields: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    ("n", "sampling"),
+    [(0, Sampling()), (2, Sampling(resamples=0)), (2, Sampling(seed=-1)), (2, Sampling(level=1.5))],
+)
+def test_bootstrap_out_of_range(n: int, sampling: Sampling) -> None:
     """Arguments out of range are refused."""
-    n = int(fields.pop("n", 2))
     with pytest.raises(ValueError, match=r"bootstrap|level"):
-        bootstrap(n, lambda _: 0.0, **fields)
+        bootstrap(n, lambda _: 0.0, sampling)
 
 
 def test_no_values() -> None:

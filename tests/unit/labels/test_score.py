@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
 from raggate.errors import UsageError
 from raggate.labels import score
+from raggate.labels.intervals import Sampling
 from raggate.labels.models import LABELS, Interval, Judgment, RetrievalJudgment
 
 
@@ -110,7 +111,7 @@ def test_order_of_annotators_does_not_matter_without_ties(votes: list[str], data
 def test_score_inferred() -> None:
     """With K inferred, each query divides by the chunks that were judged, closed up."""
     rows = [*make_panel("ynn", "nnn", "yyn", record="a"), *make_panel("-", "-", "ynn", record="b")]
-    scores = score.score(rows, resamples=10)
+    scores = score.score(rows, sampling=Sampling(resamples=10))
     assert (scores.task, scores.n_examples, scores.k, scores.top_k, scores.unjudged) == ("retrieval", 2, None, 3, 0)
     assert scores.values["topical_precision_at_k"] == {"a": 2 / 3, "b": 1.0}
     assert scores.values["mean_reciprocal_rank_at_k"] == {"a": 1.0, "b": 1.0}
@@ -124,20 +125,20 @@ def test_score_inferred() -> None:
 def test_score_fixed() -> None:
     """With K fixed, chunks stand at their ranks, rates divide by K, and ranks nobody judged are counted."""
     rows = [*make_panel("ynn", "nnn", "yyn", record="a"), *make_panel("-", "-", "ynn", record="b", retrieved=4)]
-    scores = score.score(rows, k=4, resamples=10)
+    scores = score.score(rows, k=4, sampling=Sampling(resamples=10))
     assert (scores.k, scores.top_k) == (4, 4)
     assert scores.values["topical_precision_at_k"] == {"a": 2 / 4, "b": 1 / 4}
     assert scores.values["mean_reciprocal_rank_at_k"] == {"a": 1.0, "b": 1 / 3}
     # b lacks ranks 1, 2 and 4; a had three chunks only, and all are judged
     assert scores.unjudged == 3
-    assert score.score(rows, k=1, resamples=10).unjudged == 1
+    assert score.score(rows, k=1, sampling=Sampling(resamples=10)).unjudged == 1
 
 
 def test_score_ideal() -> None:
     """With all judged chunks as ideal, a sufficient chunk below the cut costs nDCG something."""
     rows = make_panel("ynn", "yyn")
-    assert score.score(rows, k=1, resamples=1).values["ndcg_at_k"] == {"r1": 1.0}
-    assert score.score(rows, k=1, ideal="judged", resamples=1).values["ndcg_at_k"] == {"r1": 1 / 3}
+    assert score.score(rows, k=1, sampling=Sampling(resamples=1)).values["ndcg_at_k"] == {"r1": 1.0}
+    assert score.score(rows, k=1, ideal="judged", sampling=Sampling(resamples=1)).values["ndcg_at_k"] == {"r1": 1 / 3}
 
 
 def test_score_grounding() -> None:

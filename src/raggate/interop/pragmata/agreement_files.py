@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from raggate.labels.intervals import Sampling
 from raggate.labels.models import LabelAgreement, PairAgreement, TaskAgreement
 from raggate.text.jsonio import dumps
 
@@ -15,17 +16,14 @@ FILE_NAME = "report.json"
 """How it is called there, in the directory `iaa` of an export."""
 
 
-def write_agreement(
-    tasks: Sequence[TaskAgreement], *, export_id: str, created_at: str, resamples: int, level: float
-) -> bytes:
+def write_agreement(tasks: Sequence[TaskAgreement], *, export_id: str, created_at: str, sampling: Sampling) -> bytes:
     """Write a report; a pair without any defined kappa is left out, as it has no place there.
 
     Args:
         tasks: what was found of each task.
         export_id: the export it is about.
         created_at: ISO 8601.
-        resamples: how many the bootstrap drew.
-        level: confidence level of the intervals.
+        sampling: how the intervals were drawn.
     """
     return dumps(
         {
@@ -39,8 +37,8 @@ def write_agreement(
                 }
                 for task in tasks
             ],
-            "n_bootstrap_resamples": resamples,
-            "ci_level": level,
+            "n_bootstrap_resamples": sampling.resamples,
+            "ci_level": sampling.level,
         },
         pretty=True,
     )

@@ -9,6 +9,7 @@ from raggate.errors import UsageError
 from raggate.interop import run_lists
 from raggate.interop.pragmata import agreement_files, score_files
 from raggate.interop.pragmata.sheets import META, read_sheet
+from raggate.labels.intervals import Sampling
 from raggate.labels.models import LabelScores, RetrievalJudgment, ScoreReport, ScoreSource, Sheet, Task, TaskAgreement
 from raggate.models.run import LabelledResult
 from raggate.text.anchors import fold
@@ -117,8 +118,7 @@ def write_agreement(
     directory: Path,
     *,
     created_at: str,
-    resamples: int,
-    level: float,
+    sampling: Sampling,
 ) -> Path:
     """Write `report.json` of how far annotators agree into a directory and give its path.
 
@@ -127,16 +127,13 @@ def write_agreement(
         sheets: the files it was found in.
         directory: is made where it does not exist.
         created_at: ISO 8601.
-        resamples: how many the bootstrap drew.
-        level: confidence level of the intervals.
+        sampling: how the intervals were drawn.
 
     Raises:
         UsageError: when it cannot be written.
     """
     export = export_id(sheets) or ", ".join(Path(sheet.name).as_posix() for sheet in sheets)
-    report = agreement_files.write_agreement(
-        tasks, export_id=export, created_at=created_at, resamples=resamples, level=level
-    )
+    report = agreement_files.write_agreement(tasks, export_id=export, created_at=created_at, sampling=sampling)
     return _written(directory / agreement_files.FILE_NAME, report)
 
 

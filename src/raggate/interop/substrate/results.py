@@ -26,8 +26,7 @@ from raggate.interop.substrate.golden import DEFAULT_DIFFICULTY, Document
 from raggate.interop.substrate.metrics import stem
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
-from raggate.scoring.score import label
-from raggate.text.anchors import elements, fold
+from raggate.scoring.score import body_of, label
 from raggate.text.quote import cut, quoted
 
 Row = Mapping[str, Any]
@@ -251,11 +250,4 @@ def _entry(chunk: Chunk, rank: int) -> dict[str, Any]:
 
 
 def _texts(chunk: Chunk, *, heading_only: bool) -> dict[str, Any]:
-    return {"heading_only": heading_only, "body_text": _body(chunk)[:STORED_TEXT]}
-
-
-def _body(chunk: Chunk) -> str:
-    """Give the text without the heading that chunkers repeat as its first line."""
-    first, _, rest = chunk.text.lstrip().partition("\n")
-    titles = elements(chunk.heading_path)
-    return rest if titles and fold(first).lstrip("# ") == titles[-1] else chunk.text
+    return {"heading_only": heading_only, "body_text": body_of(chunk)[:STORED_TEXT]}

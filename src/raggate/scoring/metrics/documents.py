@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Result
-from raggate.scoring.metrics.ranking import labelled
+from raggate.scoring.metrics.ranking import chunks_of, labelled
 
 Document = tuple[str | None, str]
 """A document: its vault, None where the API does not tell, and its id or path."""
@@ -28,10 +28,10 @@ def document_precision(item: LabelledResult, k: int) -> float | None:
     """
     if not labelled(item.case):
         return None
-    chunks = _chunks(item)
-    documents = list(dict.fromkeys(_document(chunk) for chunk in chunks))
+    chunks = chunks_of(item)
+    documents = list(dict.fromkeys(document_of(chunk) for chunk in chunks))
     relevant = {
-        _document(chunk)
+        document_of(chunk)
         for chunk, supports in zip(chunks, item.labels.matches, strict=True)
         if supports or _is_named(chunk, item.case)
     }
@@ -58,8 +58,8 @@ def diversity_rate(item: LabelledResult, k: int) -> float | None:
     Also: diversity_rate (substrate).
     Source: substrate's diversity rate; the inverse of duplicate_doc_rate.
     """
-    chunks = _chunks(item)[:k]
-    return len({_document(chunk) for chunk in chunks}) / len(chunks) if chunks else None
+    chunks = chunks_of(item)[:k]
+    return len({document_of(chunk) for chunk in chunks}) / len(chunks) if chunks else None
 
 
 def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, int]]:
@@ -73,7 +73,7 @@ def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, 
     documents: dict[str, set[Document]] = {}
     for result in results:
         for chunk in result.response.chunks if result.response else ():
-            document = _document(chunk)
+            document = document_of(chunk)
             extension = _EXTENSION.search(document[1])
             kind = extension[1].lower() if extension else "unknown"
             chunks[kind] = chunks.get(kind, 0) + 1
@@ -87,18 +87,15 @@ def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, 
     return dict(sorted(counts.items()))
 
 
-def _chunks(item: LabelledResult) -> tuple[Chunk, ...]:
-    return item.result.response.chunks if item.result.response else ()
-
-
-def _document(chunk: Chunk) -> Document:
+def document_of(chunk: Chunk) -> Document:
+    """Give the document of a chunk."""
     return chunk.vault, chunk.rel_path if chunk.doc_id is None else chunk.doc_id
 
 
 def _is_named(chunk: Chunk, case: Case) -> bool:
     for support in case.gold_supports:
         if support.doc_id is not None:
-            if support.doc_id == _document(chunk)[1]:
+            if support.doc_id == document_of(chunk)[1]:
                 return True
         elif support.rel_path and support.rel_path == chunk.rel_path:
             allowed = (support.vault,) if support.vault else case.vaults

@@ -7,6 +7,8 @@ else under the same name, which have names of their own here.
 from __future__ import annotations
 
 from raggate.models.run import Chunk, LabelledResult
+from raggate.scoring.metrics.documents import Document, document_of
+from raggate.scoring.metrics.ranking import chunks_of
 
 LEXICAL_SHARE = 0.7
 """From this share of the final score on, the lexical score decides a chunk's place."""
@@ -35,7 +37,7 @@ def lexical_dominance(item: LabelledResult, k: int) -> float | None:
     """
     pairs = [
         (chunk.score_lexical, chunk.score_final)
-        for chunk in _chunks(item)[:k]
+        for chunk in chunks_of(item)[:k]
         if chunk.score_lexical is not None and chunk.score_final is not None
     ]
     dominated = sum(final > 0 and lexical / final >= LEXICAL_SHARE for lexical, final in pairs)
@@ -51,20 +53,15 @@ def heading_first(item: LabelledResult, k: int) -> float | None:
     Also: heading_dominance_rate (substrate's heading_bias).
     Source: heading_dominance_rate as substrate's heading_bias has it.
     """
-    documents: dict[tuple[str | None, str], list[bool]] = {}
+    documents: dict[Document, list[bool]] = {}
     for chunk, bodiless in _bodiless_chunks(item, k):
-        name = chunk.rel_path if chunk.doc_id is None else chunk.doc_id
-        documents.setdefault((chunk.vault, name), []).append(bodiless)
+        documents.setdefault(document_of(chunk), []).append(bodiless)
     several = [chunks for chunks in documents.values() if len(chunks) > 1]
     return sum(chunks[0] for chunks in several) / len(several) if several else None
 
 
-def _chunks(item: LabelledResult) -> tuple[Chunk, ...]:
-    return item.result.response.chunks if item.result.response else ()
-
-
 def _bodiless_chunks(item: LabelledResult, k: int) -> tuple[tuple[Chunk, bool], ...]:
     """Give the first k chunks, and whether each is bodiless; none where the API returns no text at all."""
-    chunks = _chunks(item)
+    chunks = chunks_of(item)
     has_text = any(chunk.text for chunk in chunks)
     return tuple(zip(chunks, item.labels.bodiless, strict=True))[:k] if has_text else ()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log2
 
 from raggate.models.golden import Case, Support
-from raggate.models.run import LabelledResult
+from raggate.models.run import Chunk, LabelledResult
 
 Ranking = list[tuple[int, ...]]
 """Per rank, the indices of the gold supports that the chunk matches; chunks seen before hold no rank."""
@@ -16,6 +16,11 @@ def ranking(item: LabelledResult) -> Ranking:
     """Give the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
     return [supports for position, supports in enumerate(item.labels.matches) if position not in dropped]
+
+
+def chunks_of(item: LabelledResult) -> tuple[Chunk, ...]:
+    """Give the retrieved chunks; none for a failed call."""
+    return item.result.response.chunks if item.result.response else ()
 
 
 def labelled(case: Case) -> bool:

@@ -15,6 +15,7 @@ from raggate.interop.pragmata.csv_table import MAX_FIELD
 from raggate.interop.pragmata.score_files import file_name, read_scores, write_scores
 from raggate.interop.pragmata.sheets import read_sheet
 from raggate.labels import checks, score as label_scores
+from raggate.labels.intervals import Sampling
 from raggate.labels.models import (
     LABELS,
     METRICS,
@@ -131,7 +132,7 @@ def test_checklist_consolidation_constraints_panels() -> None:
 
 def test_checklist_metrics_and_report() -> None:
     """The reference's query scores as it does there, and the report has exactly their keys."""
-    scores = label_scores.score(retrieval(export_csv("retrieval", ROWS)), resamples=20)
+    scores = label_scores.score(retrieval(export_csv("retrieval", ROWS)), sampling=Sampling(resamples=20))
     ndcg = scores.metrics["ndcg_at_k"]
     assert ndcg is not None
     assert ndcg.point == pytest.approx(0.688529, abs=5e-7)
