@@ -17,7 +17,7 @@ from e2e.engine import connect, leftovers
 from project import Project, make_project
 
 FAKES = Path(__file__).parents[1] / "fakes"
-PROGRAMS = ("lying_api.py", "process_api.py")
+PROGRAMS = ("lying_api.py", "plain_http.py", "process_api.py")
 CHUNKS = 36
 WORDS = {
     "unasked-answers": "generated an answer in 24 of 24 calls (generation p50 810 ms) although only",

@@ -6,7 +6,8 @@
 - With EMBEDDER=host:port it embeds notes and questions by a call to that service, and is sick while nobody answers
   there; `lying_api.py embedder PORT` is that service.
 
-NOTE_SECONDS is what it takes to embed a note. Everything else is `process_api.py`, which must lie beside it.
+NOTE_SECONDS is what it takes to embed a note. Everything else is `process_api.py`, which must lie beside it
+with `plain_http.py`.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class SlowIndex(process_api.Index):
 class Handler(process_api.Handler):
     """Answers as it likes."""
 
-    def do_GET(self) -> None:  # noqa: N802 - the name is the base class's
+    def get(self) -> None:
         """Say that all is well, unless the embedder is away."""
         try:
             embed("health")
@@ -82,12 +83,12 @@ class Handler(process_api.Handler):
         if urlsplit(self.path).path == "/api/index/status":
             self.reply({"is_indexing": False, "status": "idle"})
         else:
-            super().do_GET()
+            super().get()
 
-    def answer(self, request: dict, query: dict[str, str]) -> None:
+    def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Embed the question, then answer it."""
         embed(request["question"])
-        super().answer(request, query)
+        super().retrieve(request, query)
 
 
 class Embedder(socketserver.StreamRequestHandler):
@@ -114,7 +115,7 @@ def main() -> None:
         EmbedderServer(("0.0.0.0", int(sys.argv[2])), Embedder).serve_forever()
     Handler.index = SlowIndex()
     address = (os.environ.get("API_HOST", "127.0.0.1"), int(os.environ["API_PORT"]))
-    process_api.Server(address, Handler).serve_forever()
+    process_api.PlainServer(address, Handler).serve_forever()
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+from plain_http import PlainHandler, PlainServer
 
 BEHAVIOUR = dict(item.partition(":")[::2] for item in os.environ.get("FAKE_BEHAVIOUR", "ok").split(","))
 SPOILED = os.environ.get("FAKE_ON", "asks")
@@ -133,15 +133,13 @@ class Index:
         return [{**chunk, "rank": rank, "score_final": 1 / rank} for rank, chunk in enumerate(found, 1)]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(PlainHandler):
     """Answers the three paths of the contract."""
 
-    protocol_version = "HTTP/1.1"
     again = False
-    wbufsize = -1  # header and body in one packet: two would wait for a delayed acknowledgement
     index: Index
 
-    def do_GET(self) -> None:
+    def get(self) -> None:
         """Answer health and index status."""
         path = urlsplit(self.path).path
         if path not in {"/api/health", "/api/index/status"}:
@@ -155,9 +153,9 @@ class Handler(BaseHTTPRequestHandler):
             busy = self.index.share() < 1 and "counts_early" not in BEHAVIOUR
             self.reply({"is_indexing": busy, "status": "indexing" if busy else "idle"})
 
-    def do_POST(self) -> None:
+    def post(self) -> None:
         """Answer a question."""
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
         TIMES[body] += 1
         url, number = urlsplit(self.path), next(ASKS)
         query = {name: values[-1].lower() for name, values in parse_qs(url.query).items()}
@@ -172,13 +170,13 @@ class Handler(BaseHTTPRequestHandler):
         elif SPOILED != "asks" or not self.spoil(number):
             try:
                 self.again = TIMES[body] > 1
-                self.answer(json.loads(body), query)
+                self.retrieve(json.loads(body), query)
             except (ValueError, AttributeError):
                 self.reply({"error": "Invalid request body"}, 400)
             self.wfile.flush()
             self.misbehave_after(next(ANSWERS))
 
-    def answer(self, request: dict, query: dict[str, str]) -> None:
+    def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Retrieve, and answer with the best hit unless only retrieval is asked for."""
         begun = time.monotonic()
         if not request.get("question"):
@@ -223,7 +221,7 @@ class Handler(BaseHTTPRequestHandler):
         elif "error_500" in BEHAVIOUR or "status" in BEHAVIOUR:
             self.reply({"error": "Failed to process RAG query"}, int(BEHAVIOUR.get("status") or 500))
         elif "garbage" in BEHAVIOUR:
-            self.send(b"<html>\x1b[31m::error::not JSON \xff</html>", 200)
+            self.answer(200, b"<html>\x1b[31m::error::not JSON \xff</html>")
         elif "wrong_schema" in BEHAVIOUR:
             self.reply([1, 2, 3])
         elif "hang" in BEHAVIOUR or 0 < int(BEHAVIOUR.get("hang_after", 0)) < number:
@@ -238,9 +236,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def stream(self, data: bytes, *, size: int, pause: float) -> None:
         """Send data without an end, in pieces, over and over."""
-        self.send_response(200)
-        self.end_headers()
-        self.close_connection = True
+        self.answer(200, None)
         for start in itertools.cycle(range(0, len(data), size)):
             self.wfile.write(data[start : start + size])
             self.wfile.flush()
@@ -248,29 +244,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, value: object, status: int = 200) -> None:
         """Send JSON."""
-        self.send(json.dumps(value).encode(), status)
-
-    def send(self, data: bytes, status: int) -> None:
-        """Send a body of known length."""
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
-        """Log to stderr, one line for each request."""
-        sys.stderr.write(format % args + "\n")
-
-
-class Server(ThreadingHTTPServer):
-    """Does not print a traceback when a client goes away."""
-
-    daemon_threads = True
-    # the default is 5, and a busy machine loses connections beyond it
-    request_queue_size = 128
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing."""
+        self.answer(status, json.dumps(value).encode())
 
 
 def main() -> None:
@@ -281,6 +255,8 @@ def main() -> None:
     if "ignore_sigterm" in BEHAVIOUR:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "children" in BEHAVIOUR:
+        import subprocess  # the others start without it
+
         child = subprocess.Popen(["sleep", str(FOREVER)], start_new_session=True)
         Path(os.environ["FAKE_PID_FILE"]).write_text(str(child.pid), encoding="ascii")
     if "noisy_log" in BEHAVIOUR:
@@ -289,7 +265,7 @@ def main() -> None:
     if "never_listens" in BEHAVIOUR:
         threading.Event().wait(FOREVER)
     Handler.index = Index()
-    Server(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()
+    PlainServer(("127.0.0.1", int(os.environ["API_PORT"])), Handler).serve_forever()
 
 
 if __name__ == "__main__":

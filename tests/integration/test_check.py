@@ -108,7 +108,7 @@ def test_api_that_cannot_be_measured(promoted: Project, behaviour: str, setting:
 @pytest.mark.parametrize("behaviour", ["die_at_start", "die_after:5"])
 def test_last_log_lines_are_shown(promoted: Project, behaviour: str) -> None:
     """When the API dies, at its start or on the way, its last log lines stand in the output and in the report."""
-    done = promoted.raggate("check", FAKE_BEHAVIOUR=behaviour)
+    done = promoted.command("check", FAKE_BEHAVIOUR=behaviour)
     lines = [line for line in done.err.splitlines() if line.startswith("  | ")]
     assert lines
     said = lines[-1].removeprefix("  | ").split()[0]
@@ -161,7 +161,7 @@ def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signa
     assert promoted.last_run() != before
     rows = (promoted.last_run() / "results.jsonl").read_text().splitlines()
     assert 0 < len(rows) < 24
-    assert promoted.raggate("compare", str(promoted.last_run())).code == 130
+    assert promoted.command("compare", str(promoted.last_run())).code == 130
     assert promoted.verdict()["verdict"] == "interrupted"
     assert processes_with(str(promoted.root)) == []
 
@@ -284,7 +284,7 @@ def test_bad_input_is_one_clear_message(project: Project, spoil: Any, message: s
 @pytest.mark.parametrize("arguments", [["chek"], ["check", "--concurency", "3"], ["compare"], ["promote", "nowhere"]])
 def test_bad_command_lines_are_usage_errors(project: Project, arguments: list[str]) -> None:
     """A wrong command line is exit 2 with one message."""
-    done = project.raggate(*arguments)
+    done = project.command(*arguments)
     assert done.code == 2
     assert done.err
     assert "Traceback" not in done.err
@@ -809,15 +809,15 @@ def test_unmeasured_run_is_not_promoted(promoted: Project) -> None:
 def test_init_writes_files_that_load(tmp_path: Path) -> None:
     """What init writes is a valid configuration and golden set, and a second init overwrites nothing."""
     project = Project(tmp_path)
-    done = project.raggate("init")
+    done = project.command("init")
     assert done.code == 0
     assert "Fill in: OWNER/raggate@REF in .github/workflows/rag-gate.yml" in done.out
     assert ".github/workflows/rag-gate.yml gates changes into `main`" in done.out
-    done = project.raggate("check")
+    done = project.command("check")
     # everything is in order but the API, which the newcomer has to name; without an engine that is what is missing
     assert done.code in {2, 3}
     assert "api.container" in done.err
-    again = project.raggate("init")
+    again = project.command("init")
     assert again.code == 2
     assert "exists already" in again.err
 
