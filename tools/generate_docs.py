@@ -68,13 +68,14 @@ def configuration_page() -> str:
     while pending:
         prefix, model = pending.pop(0)
         rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
+        meanings = described(model)
         for name, field in model.model_fields.items():
             inner = _model_in(field.annotation)
             key = f"{prefix}.{name}".lstrip(".")
             if inner is not None:
                 pending.append((key + NAMED.get(name, ""), inner))
             default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-            meaning = " ".join(described(model).get(name, "").split())
+            meaning = " ".join(meanings.get(name, "").split())
             rows.append(f"| `{key}` | {_type(field.annotation)} | {default} | {meaning} |")
         title = f"## `{prefix}`" if prefix else "## Top level"
         intro = " ".join((inspect.getdoc(model) or "").split())

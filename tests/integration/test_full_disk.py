@@ -66,9 +66,17 @@ def test_a_limit_on_the_size_of_files(project: Project) -> None:
     assert "ulimit -f" in done.stderr
 
 
-@pytest.mark.parametrize("number", sorted(disk.FULL | disk._CLOSED), ids=errno.errorcode.get)
-@pytest.mark.parametrize("name", ["golden.jsonl", "metrics.json", "verdict.json"])
-def test_each_cause_for_each_file(number: int, name: str, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+FILES = ("golden.jsonl", "metrics.json", "verdict.json")
+CAUSES = sorted(disk.FULL | disk._CLOSED)
+
+
+# each cause for one file, and each file for one cause
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [*((number, FILES[0]) for number in CAUSES), *((CAUSES[0], name) for name in FILES[1:])],
+    ids=lambda value: errno.errorcode.get(value, value),
+)
+def test_each_cause_and_each_file(number: int, name: str, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever keeps a file from being written, it ends with exit 3, the file's name and the system's words."""
 
     def fail(_: int) -> NoReturn:

@@ -112,7 +112,7 @@ def runs(draw: st.DrawFn) -> Run:
     return labelled(make_run(*items, config=SETTINGS, fingerprint=fingerprint))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(runs())
 def test_every_metric_is_the_same_from_disk(run: Run) -> None:
     """The scorecard of a run that is read, with every metric of every case, is the one it had when it was measured."""
@@ -121,14 +121,14 @@ def test_every_metric_is_the_same_from_disk(run: Run) -> None:
     assert score(stored(run), CUTOFFS) == live
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(runs())
 def test_every_finding_is_the_same_from_disk(run: Run) -> None:
     """Every invariant finds in a run that is read what it found when the run was measured."""
     assert check_answers(stored(run), STRICT) == check_answers(run, STRICT)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(runs(), runs())
 def test_every_verdict_is_the_same_from_disk(run: Run, before: Run) -> None:
     """A run that is read gets the verdict it got when it was measured, against nothing and against another run."""
