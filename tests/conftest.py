@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from project import Project
 
 # a busy machine is no failure; pytest-timeout bounds every test
-settings.register_profile("raggate", deadline=None)
+settings.register_profile("raggate", deadline=None, max_examples=50)
+settings.register_profile("long", deadline=None, max_examples=1000)
 settings.load_profile("raggate")
 
 # compiled once, not by every process that a test starts; nor need the tests themselves be rewritten for every run
@@ -34,10 +35,19 @@ def ambient() -> list[str]:
     return [name for name in os.environ if name.startswith(AMBIENT) or name in ALSO_AMBIENT]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Give one process more than there are processors: many tests wait for a process or a timeout."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish() -> None:
-    """Leave what is loaded by now out of every later collection of garbage: thousands of tests, and all modules."""
+    """Leave what is loaded by now out of every later collection of garbage: thousands of tests, and all modules.
+
+    What tests make is mostly freed without one; looking for the rest every 700 objects costs more than it frees.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
