@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -53,13 +53,19 @@ def there(fake: FakeGitHub) -> Iterator[GitHubRepository]:
         yield GitHubRepository(client, NAME)
 
 
+def fetch(there: GitHubRepository, run: int, name: str, *, since: str = "") -> Mapping[str, bytes] | None:
+    """Find an artifact of a run and download it; None where there is none."""
+    artifact = artifacts.find(there, run, name, since=since)
+    return None if artifact is None else artifacts.download(there, artifact)
+
+
 def test_the_newest_of_the_run(fake: FakeGitHub, repository: Repository, run: int, there: GitHubRepository) -> None:
     """Of the run's artifacts of the name the newest is taken, and the storage does not get the token."""
     repository.add_artifact(run, "raggate-run", packed(b"old"))
     repository.add_artifact(run, "raggate-run", packed(b"new"))
     repository.add_artifact(run, "other", packed(b"other"))
     repository.add_artifact(repository.add_run(head_sha=repository.head), "raggate-run", packed(b"another run"))
-    assert artifacts.fetch(there, run, "raggate-run") == {"config.json": b"new"}
+    assert fetch(there, run, "raggate-run") == {"config.json": b"new"}
     assert "authorization" not in fake.storage_requests[0].headers
 
 
@@ -78,13 +84,13 @@ def test_an_earlier_attempt_leaves_none(
     """An artifact that was made before the attempt started is not of that attempt."""
     run = repository.add_run(head_sha=repository.head, created_at=created)
     repository.add_artifact(run, "a", packed())
-    assert (artifacts.fetch(there, run, "a", since="2026-01-01T10:00:00Z") is not None) is taken
-    assert artifacts.fetch(there, run, "a") is not None
+    assert (fetch(there, run, "a", since="2026-01-01T10:00:00Z") is not None) is taken
+    assert fetch(there, run, "a") is not None
 
 
 def test_none(run: int, there: GitHubRepository) -> None:
     """A run without such an artifact gives nothing."""
-    assert artifacts.fetch(there, run, "raggate-run") is None
+    assert fetch(there, run, "raggate-run") is None
 
 
 @pytest.mark.parametrize("digest", ["sha256:" + "0" * 64, "md5:0"])
@@ -94,10 +100,10 @@ def test_another_digest(
     """Bytes that do not have the digest that GitHub tells are refused; an old server tells none."""
     repository.add_artifact(run, "a", packed(), digest=digest)
     if "/api/v3" in fake.api_url and artifacts_have_no_digest(there, run):
-        assert artifacts.fetch(there, run, "a") == {"config.json": b"{}"}
+        assert fetch(there, run, "a") == {"config.json": b"{}"}
         return
     with pytest.raises(CannotTell, match="digest"):
-        artifacts.fetch(there, run, "a")
+        fetch(there, run, "a")
 
 
 def artifacts_have_no_digest(there: GitHubRepository, run: int) -> bool:
@@ -109,7 +115,7 @@ def artifacts_have_no_digest(there: GitHubRepository, run: int) -> bool:
 def test_without_a_digest(repository: Repository, run: int, there: GitHubRepository) -> None:
     """An artifact without a digest is taken."""
     repository.add_artifact(run, "a", packed(), digest="")
-    assert artifacts.fetch(there, run, "a") == {"config.json": b"{}"}
+    assert fetch(there, run, "a") == {"config.json": b"{}"}
 
 
 def test_too_large(
@@ -119,7 +125,7 @@ def test_too_large(
     repository.add_artifact(run, "a", packed())
     monkeypatch.setattr(artifacts, "MOST_BYTES", 10)
     with pytest.raises(CannotTell, match="too large"):
-        artifacts.fetch(there, run, "a")
+        fetch(there, run, "a")
     assert not fake.storage_requests
 
 
@@ -130,14 +136,14 @@ def test_expired(fake: FakeGitHub, repository: Repository, run: int, there: GitH
     fake.fail_next("actions/download-artifact", status(410))
     for name in ("a", "b"):
         with pytest.raises(CannotTell, match="has expired"):
-            artifacts.fetch(there, run, name)
+            fetch(there, run, name)
 
 
 def test_a_single_file(repository: Repository, run: int, there: GitHubRepository) -> None:
     """An artifact that is one file and no archive is refused."""
     repository.add_artifact(run, "verdict.json", b'{"exit_code": 0}', content_type="application/json")
     with pytest.raises(CannotTell, match="not a zip"):
-        artifacts.fetch(there, run, "verdict.json")
+        fetch(there, run, "verdict.json")
 
 
 def test_a_token_that_may_not(fake: FakeGitHub, repository: Repository, run: int) -> None:
@@ -145,5 +151,5 @@ def test_a_token_that_may_not(fake: FakeGitHub, repository: Repository, run: int
     repository.add_artifact(run, "a", packed())
     with GitHub(api_url=fake.api_url, token=fake.token({"contents": "read"})) as github:
         with pytest.raises(GitHubError) as caught:
-            artifacts.fetch(GitHubRepository(github, NAME), run, "a")
+            fetch(GitHubRepository(github, NAME), run, "a")
         assert "actions: read" in caught.value.hint

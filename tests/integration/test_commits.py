@@ -15,11 +15,12 @@ from raggate.github.rest.commits import (
     Committed,
     Moved,
     check_file,
-    entry_at,
     update,
 )
 from raggate.github.rest.failures import GitHubError
+from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.inputs.git_objects import find
 
 NAME = "octo/notes"
 FILES = {"baselines/small.json": b'{"a": 1}\n', "baselines/other.json": b"\x00\xff"}
@@ -243,7 +244,8 @@ def test_any_other_path(stage: Stage, path: str) -> None:
     with stage.github() as github:
         there, head = GitHubRepository(github, NAME), stage.repository.head
         made = update(there, branch="main", expected_head=head, onto=head, files={path: b"1"}, message="m")
-        found = entry_at(there, commit=made.sha, path=path)
+        objects = Objects(there)
+        found = find(objects, objects.tree_of(made.sha), path)
     assert found is not None
     assert stage.repository.read(path) == b"1"
 
@@ -267,8 +269,6 @@ def test_reading(stage: Stage) -> None:
         assert there.head_of("none") is None
         found = [there.contains(one, head=new) for one in (old, new, stray, "1" * 40)]
         assert found == [True, True, False, False]
-        entry = entry_at(there, commit=new, path="baselines/small.json")
-        assert entry is not None
-        assert entry.kind == "file"
-        assert entry_at(there, commit=new, path="baselines/none.json") is None
-        assert entry_at(there, commit=new, path="README.md/none") is None
+        objects = Objects(there)
+        entries = [find(objects, objects.tree_of(new), path) for path in ("baselines/small.json", "no", "README.md/no")]
+        assert [entry and entry.kind for entry in entries] == ["file", None, None]

@@ -13,10 +13,11 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository
 from promotable import NAME, NOW, Measured, client, edited, measure, packed
 from raggate.errors import CannotTell
-from raggate.github.earlier_run import RunSelector, VerifiedRun, adopt
+from raggate.github.earlier_run import RunSelector, adopt
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.models.provenance import Evidence
+from raggate.models.run import Run
 
 DAY = "2026-01-04T00:00:00Z"
 
@@ -40,7 +41,7 @@ class Stage:
     files: dict[str, bytes] | None = None
     name: str = NAME
 
-    def adopt(self) -> VerifiedRun:
+    def adopt(self) -> tuple[Run, Evidence]:
         """Let it be adopted."""
         given = {"event": "push", "created_at": DAY, "run_started_at": DAY, "head_sha": self.measured.commit}
         run = self.repository.add_run(77, **{**given, **self.record})
@@ -82,17 +83,17 @@ def test_the_workflow_that_is_wanted(stage: Stage, ref: str) -> None:
     """The promoting workflow names the file of the gate; GitHub may tell its ref too."""
     stage.record["path"] = f".github/workflows/evals.yml{ref}"
     stage.wanted["workflow"] = "evals.yml"
-    assert stage.adopt().run.suite == "small"
+    assert stage.adopt()[0].suite == "small"
 
 
 @pytest.mark.parametrize("event", ["push", "schedule", "workflow_dispatch"])
 def test_adopted(stage: Stage, event: str) -> None:
     """A successful run of the branch is taken, with everything that vouches for it."""
     stage.record["event"] = event
-    found = stage.adopt()
-    assert found.run.suite == "small"
-    assert len(found.run.results) == 24
-    assert found.evidence == Evidence(
+    run, evidence = stage.adopt()
+    assert run.suite == "small"
+    assert len(run.results) == 24
+    assert evidence == Evidence(
         run=77,
         attempt=1,
         event=event,
@@ -107,13 +108,13 @@ def test_adopted(stage: Stage, event: str) -> None:
 def test_a_merge_queue(stage: Stage) -> None:
     """A merge group's run is taken when its commit has become the branch's."""
     stage.record |= {"event": "merge_group", "head_branch": f"gh-readonly-queue/main/pr-7-{'1' * 40}"}
-    assert stage.adopt().evidence.event == "merge_group"
+    assert stage.adopt()[1].event == "merge_group"
 
 
 def test_an_earlier_commit_of_the_branch(stage: Stage) -> None:
     """A run is taken as well when the branch has gone on since, with the same files to measure by."""
     stage.repository.add_commit({"README.md": "new"}, [stage.measured.commit], branch="main")
-    assert stage.adopt().evidence.commit == stage.measured.commit
+    assert stage.adopt()[1].commit == stage.measured.commit
 
 
 @pytest.mark.parametrize("queue", ["gh-readonly-queue/other/pr-7-1", "gh-readonly-queue/mainly/pr-7-1"])
@@ -178,7 +179,7 @@ def test_the_latest_attempt(stage: Stage) -> None:
     """The latest attempt may be named."""
     stage.repository.add_run(77, head_sha=stage.measured.commit, conclusion="failure")
     stage.wanted["attempt"] = 2
-    assert stage.adopt().evidence.attempt == 2
+    assert stage.adopt()[1].attempt == 2
 
 
 def test_a_run_under_way(stage: Stage) -> None:

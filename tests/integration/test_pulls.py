@@ -57,7 +57,7 @@ def test_the_pull_request_of_the_commit(stage: Stage, known: dict[str, Any]) -> 
 
 
 def test_what_is_told_of_it(stage: Stage) -> None:
-    """Base, head and state are those of the pull request as GitHub shows it."""
+    """Base and head are those of the pull request as GitHub shows it."""
     with GitHub(api_url=stage.fake.api_url, token=stage.fake.token({"pull-requests": "read"})) as github:
         there = GitHubRepository(github, NAME)
         found = pulls.find_all(there, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
@@ -67,7 +67,6 @@ def test_what_is_told_of_it(stage: Stage) -> None:
         base_sha=stage.base.head,
         base_ref="main",
         head_repository="mona/notes",
-        open=True,
     )
     assert found == (pull,)
 

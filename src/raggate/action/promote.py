@@ -92,8 +92,8 @@ def promote_baseline(
         if asked.run is None:
             run, evidence = _measured(inputs, event, remote, branch, runner, state, trusted)
         else:
-            earlier = earlier_run.adopt(repository, _selector(asked, inputs, event, branch, now()), trusted)
-            run, evidence = earlier.run, earlier.evidence
+            selector = _selector(asked, inputs, event, branch, now())
+            run, evidence = earlier_run.adopt(repository, selector, trusted)
         proposal = eligibility.propose(run, trusted, asked.terms(event.triggering_actor), SYSTEMS)
         context = _context(event, branch, trusted, proposal, evidence)
         change = _change(inputs, event, branch, trusted, proposal, context)

@@ -46,8 +46,7 @@ def comment(environment: Mapping[str, str], /, config_file: Path, when: str, tok
     )
     with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=console.say) as github:
         repository = Repository(github, started_by.repository)
-        shown = fork_comment.comment(repository, run, console.say, when=when, token=token, login=token_login)
-        comments = list(shown)
+        comments = list(fork_comment.comment(repository, run, console.say, when=when, token=token, login=token_login))
     for result in comments:
         verdict = results.name_of(result.outcome.code)
         click.echo(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")

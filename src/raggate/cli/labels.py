@@ -14,6 +14,7 @@ from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange, choice
 from raggate.interop.terminal import warn
+from raggate.models.scorecard import EPSILON
 from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
 
@@ -157,13 +158,7 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )
 @choice("--unjudged", "irrelevant", "skip", help="What becomes of chunks without a label.")
-@click.option(
-    "--ideal",
-    type=click.Choice(["retrieved", "judged"]),
-    default="judged",
-    show_default=True,
-    help="What the ideal ranking of nDCG may choose from.",
-)
+@choice("--ideal", "retrieved", "judged", default="judged", help="What the ideal ranking of nDCG may choose from.")
 @click.option(
     "--unjudged-limit",
     "limit",
@@ -271,7 +266,6 @@ def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[Labe
 def _failing(joined: Joined) -> str:
     """Say that more calls of labelled queries failed than a gate lets pass; empty when not."""
     from raggate.config.schema import Gate
-    from raggate.models.scorecard import EPSILON
 
     asked, limit = len(joined.values["ndcg_at_k"]), Gate().max_error_rate
     if len(joined.failed) <= limit * asked + EPSILON:

@@ -86,7 +86,7 @@ def provenance(run: Run) -> dict[str, Any]:
     }
 
 
-def proposal(
+def propose(
     run: Run,
     scorecard: Scorecard,
     present: Baseline | None,

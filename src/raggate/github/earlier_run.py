@@ -58,16 +58,8 @@ class RunSelector:
     workflow: str = workflow_files.DEFAULT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedRun:
-    """A measured run, as its artifact holds it, and what vouches for it."""
-
-    run: Run
-    evidence: Evidence
-
-
-def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> VerifiedRun:
-    """Verify a workflow run and take what it measured.
+def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> tuple[Run, Evidence]:
+    """Verify a workflow run; give what it measured, as its artifact holds it, and what vouches for that.
 
     Args:
         repository: where it must have run; the token may read actions and contents.
@@ -85,20 +77,18 @@ def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> Veri
     artifact = _artifact(repository, record, selector)
     run = _read(artifacts.download(repository, artifact), selector)
     eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
-    return VerifiedRun(
-        run=run,
-        evidence=Evidence(
-            run=selector.run,
-            attempt=_attempt(record),
-            event=str(record["event"]),
-            commit=str(record["head_sha"]),
-            url=address(record.get("html_url")),
-            adopted=True,
-            artifact=selector.artifact,
-            digest=cut(artifact.digest, limit=100),
-            image=eligibility.image_of(run),
-        ),
+    evidence = Evidence(
+        run=selector.run,
+        attempt=_attempt(record),
+        event=str(record["event"]),
+        commit=str(record["head_sha"]),
+        url=address(record.get("html_url")),
+        adopted=True,
+        artifact=selector.artifact,
+        digest=cut(artifact.digest, limit=100),
+        image=eligibility.image_of(run),
     )
+    return run, evidence
 
 
 def _record(repository: Repository, selector: RunSelector) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
-from raggate.gate import preview, waivers
+from raggate.gate import compare, preview, waivers
 from raggate.gate.other_systems import OtherSystem
-from raggate.github import bases as base_branches, note_changes, untrusted_run, workflow_files
-from raggate.github.note_changes import Vaults
+from raggate.github import bases as base_branches, untrusted_run, workflow_files
+from raggate.github.note_ids import note_ids
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.git_objects import Objects
@@ -168,7 +168,7 @@ def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
         head=pull.head_sha,
         base=pull.base_sha,
         base_ref=pull.base_ref,
-        open=pull.open,
+        open=True,
     )
 
 
@@ -239,14 +239,14 @@ def _first_run(fork: ForkRun) -> RunFailure:
 
 def _fetched(repository: Repository, fork: ForkRun) -> Mapping[str, bytes]:
     run = fork.run
-    files = artifacts.fetch(repository, run.id, fork.artifact, since=run.run_started_at)
-    if files is None:
+    artifact = artifacts.find(repository, run.id, fork.artifact, since=run.run_started_at)
+    if artifact is None:
         raise CannotTell(
             f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
             f"{quoted(fork.artifact)}, so nothing was measured",
             hint="The log of the run says why.",
         )
-    return files
+    return artifacts.download(repository, artifact)
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
@@ -279,8 +279,8 @@ def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource,
     """Say what the pull request would make of configuration, questions, baseline and notes; the last by ids alone."""
     after = load_without_notes(change, base, _HOOKS, inputs)
     before, now = (
-        Vaults(commit=str(commit), directories={name: f"{fork.prefix}{path}" for name, path in vault.items()})
+        note_ids(objects, str(commit), {name: f"{fork.prefix}{path}" for name, path in vault.items()})
         for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
     )
     changes = preview.changes(inputs, after, score.directions(inputs.config.score.k), fork.systems)
-    return replace(changes, vault=note_changes.compare(objects, before, now))
+    return replace(changes, vault=compare.note_changes(before, now))

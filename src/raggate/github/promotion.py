@@ -17,8 +17,9 @@ from raggate.github.rest import commits
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
-from raggate.inputs.git_objects import object_id
+from raggate.inputs.git_objects import find, object_id
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
@@ -137,7 +138,8 @@ def _verified_head(repository: Repository, change: Change) -> tuple[str, tuple[s
     head = repository.head_of(change.target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(change.target)} in {cut(repository.name)}")
-    entry = commits.entry_at(repository, commit=head, path=change.path)
+    objects = Objects(repository)
+    entry = find(objects, objects.tree_of(head), change.path)
     expected = None if change.present is None else object_id("blob", change.present, like=head)
     if (None if entry is None else entry.id) != expected:
         raise CannotTell(

@@ -66,12 +66,7 @@ def prefix_of(config: Path, workspace: Path) -> str:
 
 
 def remote_of(workspace: Path, repository: Repository | None) -> sources.Remote:
-    """Say where a job has its commits.
-
-    Args:
-        workspace: the directory that its checkouts lie in.
-        repository: where commits that no checkout has are read from the server; None where they are not.
-    """
+    """Say where a job has its commits: in the checkouts of its workspace and, where it is given, on GitHub."""
     if repository is None:
         return sources.Remote(workspace=workspace)
     from raggate.github.rest.git_objects import Objects

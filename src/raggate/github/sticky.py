@@ -25,8 +25,6 @@ LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error"
 
 _MOST_ROUNDS = 8
 
-CommentState = Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
@@ -61,7 +59,7 @@ class Published:
         notes: what went wrong without being in the way, one sentence each.
     """
 
-    state: CommentState
+    state: Literal["created", "updated", "unchanged", "stale", "closed", "not-needed"]
     url: str | None = None
     alert_url: str | None = None
     notes: tuple[str, ...] = ()
@@ -80,24 +78,20 @@ def publish(repository: Repository, *, number: int, update: Update, login: str |
         GitHubError: when GitHub refuses.
         ValueError: when what was rendered is too long, or the push is none that can be remembered.
     """
+    path = f"{repository.path}/pulls/{number}"
     try:
-        return _publish(repository, number, update, login)
+        pull = fields(repository.github.get(path))
+        head = pull.get("head")
+        if not isinstance(head, dict):
+            raise unexpected("a pull request", where=f"GET {path}")
+        if pull.get("state") != "open" or pull.get("merged") is True:
+            return Published(state="closed")
+        if head.get("sha") != update.push.head:
+            return Published(state="stale")
+        thread = Thread(repository, number=number, login=login, locked=pull.get("locked") is True)
+        return _Upsert(thread, update).carry_out()
     except GitHubError as error:
         raise to_write(error) from error
-
-
-def _publish(repository: Repository, number: int, update: Update, login: str | None) -> Published:
-    path = f"{repository.path}/pulls/{number}"
-    pull = fields(repository.github.get(path))
-    head = pull.get("head")
-    if not isinstance(head, dict):
-        raise unexpected("a pull request", where=f"GET {path}")
-    if pull.get("state") != "open" or pull.get("merged") is True:
-        return Published(state="closed")
-    if head.get("sha") != update.push.head:
-        return Published(state="stale")
-    thread = Thread(repository, number=number, login=login, locked=pull.get("locked") is True)
-    return _Upsert(thread, update).carry_out()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +121,6 @@ class _Upsert:
     def __init__(self, thread: Thread, update: Update) -> None:
         self._thread = thread
         self._update = update
-        self._line = marker.comment_line(update.suite)
         self._wrote: Literal["created", "updated"] | None = None
         self._made: Comment | None = None
         self._alert_made: Comment | None = None
@@ -166,7 +159,8 @@ class _Upsert:
             # a list may lag behind
             made = self._thread.read(self._made.id)
             comments += [made] if made else []
-        of_suite = [comment for comment in comments if marker.first_line(comment.body) == self._line]
+        line = marker.comment_line(self._update.suite)
+        of_suite = [comment for comment in comments if marker.first_line(comment.body) == line]
         alerts = [comment for comment in comments if marker.alert_order(comment.body, self._update.suite)]
         return _Conversation(tuple(sorted(of_suite, key=lambda comment: comment.id)), tuple(alerts))
 

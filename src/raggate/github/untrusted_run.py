@@ -11,23 +11,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.config.retrieval_modes import asked_in
+from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode
 from raggate.github.rest import artifacts
+from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Provenance
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.numbers import fixed
-
-if TYPE_CHECKING:
-    from raggate.config.schema import Config
-    from raggate.inputs.trusted import Inputs
 
 SCRATCH = "raggate-"
 """How temporary directories are named."""

@@ -24,10 +24,10 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def choice(flag: str, *values: str, help: str, name: str | None = None) -> Callable[[Any], Any]:  # noqa: A002
-    """Make an option of a few values, of which the first is the default; `name` is that of its parameter."""
-    names = (flag, name) if name else (flag,)
-    return click.option(*names, type=click.Choice(values), default=values[0], show_default=True, help=help)
+def choice(flag: str, *values: str, help: str, name: str = "", default: str = "") -> Callable[[Any], Any]:  # noqa: A002
+    """Make an option of a few values, of which the first is the default unless named; `name` is its parameter's."""
+    names, usual = (flag, name) if name else (flag,), default or values[0]
+    return click.option(*names, type=click.Choice(values), default=usual, show_default=True, help=help)
 
 
 DIRECTORY = click.Path(path_type=Path, file_okay=False)

@@ -230,7 +230,7 @@ def propose(
         if not (terms.allow_regression and terms.reason):
             hint = f"Restore the file from git, or replace it: {terms.permission}."
             raise UsageError(error.message, hint=hint) from None
-    return promote.proposal(
+    return promote.propose(
         run,
         scorecard,
         present,

@@ -21,7 +21,7 @@ from builders import (
 from raggate.config.schema import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline
-from raggate.gate.promote import Terms, proposal, provenance, refuse_unmeasured, table
+from raggate.gate.promote import Terms, propose, provenance, refuse_unmeasured, table
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Finding
 from raggate.models.promotion import BaselineCandidate, MetricChange
@@ -160,7 +160,7 @@ def run_of(lost: int, asked: int = 20, **fields: Any) -> Run:
 
 def proposed(run: Run, present: Baseline | None, terms: Terms | None = None, **rest: Any) -> BaselineCandidate:
     """Propose a run at the cut-off 5."""
-    return proposal(run, score(run, (5,)), present, GATE, terms or Terms(), **rest)
+    return propose(run, score(run, (5,)), present, GATE, terms or Terms(), **rest)
 
 
 def kept(proposal: BaselineCandidate) -> Baseline:
@@ -303,7 +303,7 @@ def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
     """A value beyond its floor can be promoted, with a note that the next check fails for it."""
     gate = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=floor)})
     run = run_of(1)
-    found = proposal(run, score(run, (5,)), None, gate, Terms())
+    found = propose(run, score(run, (5,)), None, gate, Terms())
     said = [reason.message for reason in found.reasons]
     expected = [f"hit_at_5 (hybrid) is 0.9500, beyond its floor {floor:g}, which the next check fails for"]
     assert said == (expected if told else [])
@@ -390,10 +390,10 @@ def test_metric_that_vanished_from_the_shared_cases_is_refused() -> None:
     )
     slices = {"hybrid": {name: scoring.means(cases, (5,)) for name in known.slices["hybrid"]}}
     lapsed = replace(known, cases=cases, slices=slices)
-    present = kept(proposal(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
+    present = kept(propose(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
     with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → – over 2 shared questions"):
-        proposal(make_run(*asked), lapsed, present, GATE, Terms())
-    found = proposal(make_run(*asked), lapsed, present, GATE, ALLOWED)
+        propose(make_run(*asked), lapsed, present, GATE, Terms())
+    found = propose(make_run(*asked), lapsed, present, GATE, ALLOWED)
     assert kept(found).accepted["hybrid"]["hit_at_5"] == present.accepted["hybrid"]["hit_at_5"]
 
 

@@ -318,7 +318,7 @@ def promoted(run: Run, present: Baseline | None) -> Baseline:
     scorecard = score.score(run, (5,))
     assert not present or not invariants.comparable(scorecard, present)
     terms = promote.Terms(reason="a small step", by="ada", allow_regression=True)
-    data = promote.proposal(run, scorecard, present, run.config.gate, terms).data
+    data = promote.propose(run, scorecard, present, run.config.gate, terms).data
     return baseline.read(data, "baselines/default.json", score.directions((5,)))
 
 

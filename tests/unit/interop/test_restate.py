@@ -208,13 +208,13 @@ def test_promotion_over_means_of_other_questions(held: Baseline) -> None:
     run = measured(27)
     scorecard = score.score(run, [5])
     with pytest.raises(UsageError, match="is worse than the present baseline"):
-        promote.proposal(run, scorecard, held, GATE, promote.Terms.of("", "", allow_regression=False))
+        promote.propose(run, scorecard, held, GATE, promote.Terms.of("", "", allow_regression=False))
     allowed = promote.Terms.of("a baseline of our own", "", allow_regression=True)
-    assert promote.proposal(run, scorecard, held, GATE, allowed).reasons
+    assert promote.propose(run, scorecard, held, GATE, allowed).reasons
 
 
 def test_promotion_asks_for_permission() -> None:
     """Replacing such a file by a run that is worse by its definitions needs a permission."""
     run = measured(27)
     with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 0.7000 → 0.5400"):
-        promote.proposal(run, score.score(run, [5]), notes(), GATE, promote.Terms.of("", "", allow_regression=False))
+        promote.propose(run, score.score(run, [5]), notes(), GATE, promote.Terms.of("", "", allow_regression=False))

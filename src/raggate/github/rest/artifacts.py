@@ -51,7 +51,6 @@ _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
-    NotImplementedError,
     RuntimeError,
     EOFError,
     OSError,
@@ -153,16 +152,6 @@ def download(repository: Repository, artifact: Artifact) -> Mapping[str, bytes]:
         raise
     _verify(data, artifact.digest, which)
     return unpack(data)
-
-
-def fetch(repository: Repository, run: int, name: str, *, since: str = "") -> Mapping[str, bytes] | None:
-    """Find an artifact and download it, with or without a digest; see `find` and `download`.
-
-    Returns:
-        Name, one of `FILES`, -> content. None when the run left no artifact of that name since then.
-    """
-    artifact = find(repository, run, name, since=since)
-    return None if artifact is None else download(repository, artifact)
 
 
 def unpack(data: bytes) -> Mapping[str, bytes]:

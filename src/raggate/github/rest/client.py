@@ -21,6 +21,7 @@ MOST_JSON_BYTES = 64 << 20
 
 RAW = "application/vnd.github.raw+json"
 
+MOST_ITEMS = 100_000
 _MOST_PAGES = 1000
 _PER_PAGE = 100
 _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
@@ -29,13 +30,10 @@ _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
     """GitHub's API, with one token, one request at a time. To be used as a context manager; see `RetryingClient`."""
 
-    def __repr__(self) -> str:
-        return f"GitHub({self._base!r})"
-
     def __exit__(self, *error: object) -> None:
         self._connection.close()
 
-    def get(self, path: str, **params: object) -> Any:
+    def get(self, path: str, **params: str | int | None) -> Any:
         """Read a JSON value; None when the answer is empty. A parameter that is None is left out.
 
         Args:
@@ -48,13 +46,12 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         request = Request(method="GET", url=self._url(path, **params), path=path, limit=MOST_JSON_BYTES)
         return self._json(request, self.perform(request))
 
-    def pages(self, path: str, *, key: str | None = None, most: int = 100_000, **params: object) -> Iterator[Any]:
-        """Read a list page by page, as far as the caller goes.
+    def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
+        """Read a list page by page, as far as the caller goes. One of more than `MOST_ITEMS` is an error, never cut.
 
         Args:
             path: below the API's base.
             key: where the list stands when it is wrapped in an object, such as `check_runs`.
-            most: entries that may come; a longer list is an error, never cut.
             params: of the query.
 
         Raises:
@@ -72,8 +69,8 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
                 raise self.error(request, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status)
             for item in items:
                 count += 1
-                if count > most:
-                    raise self.error(request, f"the list has more than {most} entries", status=answer.status)
+                if count > MOST_ITEMS:
+                    raise self.error(request, f"the list has more than {MOST_ITEMS} entries", status=answer.status)
                 yield item
             if not answer.next_url:
                 return
@@ -169,10 +166,10 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             )
         return url
 
-    def _url(self, path: str, **params: object) -> httpx.URL:
+    def _url(self, path: str, **params: str | int | None) -> httpx.URL:
         if not _PATH.fullmatch(path) or {"..", "."} & set(path.lower().replace("%2e", ".").split("/")):
             raise ValueError(f"not a path of the API, or not percent-encoded: {path!r}")
-        query = {name: _query_text(value) for name, value in params.items() if value is not None}
+        query = {name: value for name, value in params.items() if value is not None}
         return httpx.URL(self._base + path, params=query)
 
     def _json(self, request: Request, answer: Answer) -> Any:
@@ -190,7 +187,3 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
                 status=answer.status,
                 hint="Is GITHUB_API_URL the API's URL, and does no proxy answer in its place?",
             ) from error
-
-
-def _query_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

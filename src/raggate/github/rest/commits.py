@@ -13,7 +13,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository, sha_of
-from raggate.inputs.git_objects import Entry, find, is_id
+from raggate.inputs.git_objects import is_id
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
@@ -151,16 +151,6 @@ def _means_git(name: str) -> bool:
     # macOS ignores characters that do not show, Windows spaces and dots at the end and what follows a colon
     bare = "".join(letter for letter in name.lower() if unicodedata.category(letter) != "Cf")
     return bare.partition(":")[0].rstrip(" .") in {".git", "git~1"}
-
-
-def entry_at(repository: Repository, *, commit: str, path: str) -> Entry | None:
-    """Give what stands at a path of a commit, None for nothing.
-
-    Raises:
-        GitHubError: when the commit cannot be read.
-    """
-    objects = Objects(repository)
-    return find(objects, objects.tree_of(commit), path)
 
 
 def _parents(repository: Repository, standing: str, start: str, tree: str, objects: Objects) -> list[str]:

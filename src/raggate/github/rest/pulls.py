@@ -13,7 +13,7 @@ from raggate.github.rest.repository import Repository
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pull:
-    """A pull request as GitHub shows it now.
+    """An open pull request as GitHub shows it now.
 
     Attributes:
         number: of the pull request.
@@ -21,7 +21,6 @@ class Pull:
         base_sha: full id of the commit it is compared with.
         base_ref: name of the branch it wants to go into.
         head_repository: `owner/name`; empty when the fork was deleted.
-        open: whether it is open.
     """
 
     number: int
@@ -29,7 +28,6 @@ class Pull:
     base_sha: str
     base_ref: str
     head_repository: str
-    open: bool
 
 
 def find_all(repository: Repository, *, head_sha: str, head_repository: str, head_branch: str) -> tuple[Pull, ...]:
@@ -53,7 +51,7 @@ def find_all(repository: Repository, *, head_sha: str, head_repository: str, hea
     by_number: dict[int, Pull] = {}
     for item in _listed(repository, head_sha, head_repository, head_branch):
         pull = _pull(item, repository.name)
-        if pull is None or not pull.open or pull.head_sha != head_sha:
+        if pull is None or item.get("state") != "open" or pull.head_sha != head_sha:
             continue
         # a fork that was deleted since has no name any more; the commit still tells
         if head_repository and pull.head_repository and pull.head_repository.lower() != head_repository.lower():
@@ -86,7 +84,6 @@ def _pull(item: Any, repository: str) -> Pull | None:
             base_sha=str(base["sha"]),
             base_ref=str(base["ref"]),
             head_repository=str(origin["full_name"]) if origin else "",
-            open=item["state"] == "open",
         )
     except (KeyError, TypeError):
         return None

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from raggate.errors import UsageError
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import parse_object
 from raggate.text.quote import cut
 
 MOST_EVENT_BYTES = 32 << 20
@@ -279,13 +279,7 @@ def _payload(path: Path) -> _Part:
         raise UsageError(f"{where} cannot be read: {error}") from error
     if len(data) > MOST_EVENT_BYTES:
         raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
-    try:
-        values = loads(data)
-    except ValueError as error:
-        raise UsageError(f"{where} is no JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{where}: expected an object; found {cut(repr(values), limit=40)}")
-    return _Part(values)
+    return _Part(parse_object(data, where))
 
 
 def _is_url(text: str) -> bool:

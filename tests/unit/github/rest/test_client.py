@@ -128,10 +128,11 @@ def test_what_is_no_list(answer: object, key: str | None) -> None:
         list(github.pages("/a", key=key))
 
 
-def test_a_list_too_long_is_an_error() -> None:
+def test_a_list_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list is never cut silently."""
+    monkeypatch.setattr(module, "MOST_ITEMS", 2)
     with Fake(ok([1, 2, 3])).client() as github, pytest.raises(GitHubError, match="more than 2 entries"):
-        list(github.pages("/a", most=2))
+        list(github.pages("/a"))
 
 
 def test_waits_follow_the_table() -> None:
