@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from raggate.config.schema import Config
 from raggate.interop.kebab.golden import GoldenQuery
+from raggate.models.golden import Case
+from raggate.models.run import Result
+from raggate.models.service import Started
+from raggate.service.adapters.kebab import KebabAdapter
+from raggate.service.ask import OnResult, questions_of
 
+STUB = Path(__file__).parent / "fakes" / "kebab_stub.py"
 HEX = "0123456789abcdef" * 2
 SNAPSHOT: dict[str, Any] = {
     "config": {},
@@ -32,6 +41,41 @@ CREATE TABLE documents (doc_id TEXT PRIMARY KEY, workspace_path TEXT NOT NULL UN
 CREATE TABLE chunks (chunk_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL, text TEXT NOT NULL, heading_path_json TEXT,
   section_label TEXT, source_spans_json TEXT NOT NULL, chunker_version TEXT NOT NULL);
 """
+
+
+def ask_stand_in(
+    root: Path,
+    cases: Sequence[Case],
+    docs: Mapping[str, str],
+    behaviour: str = "",
+    *,
+    program: Mapping[str, Any] | None = None,
+    on_result: OnResult = lambda *_: None,
+    **ask: Any,
+) -> tuple[Result, ...]:
+    """Ask the stand-in for kebab's command line, as a configuration of these keys of `api.program` and `ask` says.
+
+    What it is told goes into the file `log` of the directory, the number of a child into `pid`.
+    """
+    environment = {
+        "KEBAB_STUB": behaviour,
+        "KEBAB_STUB_DOCS": json.dumps(docs),
+        "KEBAB_STUB_LOG": str(root / "log"),
+        "KEBAB_STUB_PID": str(root / "pid"),
+    }
+    run = [sys.executable, "-I", "-S", str(STUB)]
+    stand_in = {"run": run, "env": environment, "pass_env": ["LD_LIBRARY_PATH"], **(program or {})}
+    config = Config.model_validate(
+        {
+            "suite": "kb",
+            "vault": {"kb": "notes"},
+            "api": {"program": stand_in},
+            "ask": {"adapter": "kebab", "total_timeout": 20, **ask},
+        }
+    )
+    questions = questions_of(cases, config.ask.modes)
+    nothing_started = cast("Started", None)
+    return KebabAdapter(config, root, os.environ).ask(questions, nothing_started, on_result=on_result).results
 
 
 def query(query_id: str = "q1", **fields: Any) -> GoldenQuery:

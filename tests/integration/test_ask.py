@@ -38,7 +38,7 @@ class FakeStarted:
         """Say how it ended."""
         return self.how
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+    def log_tail(self) -> tuple[str, ...]:
         """Give no log."""
         return ()
 

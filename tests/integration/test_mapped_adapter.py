@@ -44,7 +44,7 @@ class Started:
         """It has not."""
         return
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+    def log_tail(self) -> tuple[str, ...]:
         """Give no log."""
         return ()
 

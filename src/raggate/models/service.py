@@ -66,7 +66,7 @@ class Started(Protocol):
     def died(self) -> ProcessExit | None:
         """Say how it ended, or None while it runs. Cheap to poll."""
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+    def log_tail(self) -> tuple[str, ...]:
         """Give the last lines of its output, oldest first. Untrusted text."""
 
 

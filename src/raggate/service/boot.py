@@ -147,8 +147,7 @@ class _Elsewhere:
     def died(self) -> ProcessExit | None:
         return None
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
-        del lines
+    def log_tail(self) -> tuple[str, ...]:
         return ()
 
 

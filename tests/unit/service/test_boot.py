@@ -63,9 +63,9 @@ class FakeApi:
         """Give the next of the scripted deaths."""
         return self.deaths.pop(0) if len(self.deaths) > 1 else self.deaths[0]
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+    def log_tail(self) -> tuple[str, ...]:
         """Give the last lines of a fixed log."""
-        return self.log[-lines:]
+        return self.log
 
     @contextmanager
     def start(self, settings: object, place: object) -> Iterator["FakeApi"]:

@@ -10,14 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import httpx
 
-from raggate.config.schema import PROGRAM_AND_ADAPTER, Config
-from raggate.config.service_settings import Readiness
+from raggate.config.schema import PROGRAM_AND_ADAPTER, Ask, Config
+from raggate.config.service_settings import Program, Readiness
 from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
@@ -26,7 +26,7 @@ from raggate.service import signals
 from raggate.service.adapters import kebab_process, kebab_wire
 from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
-from raggate.service.ask import AskResult, OnResult, questions_of
+from raggate.service.ask import AskResult, OnResult
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -36,55 +36,6 @@ BULK = 100
 
 REFUSED = 1
 """The exit code of a refusal."""
-
-
-def _nothing(*_: object) -> None:
-    """Do nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KebabSettings:
-    """How kebab is asked.
-
-    Attributes:
-        command: the words that start it.
-        config: its configuration file, handed on with `--config`.
-        root: the directory it runs in.
-        environment: all that it gets of an environment; `KEBAB_READONLY=1` is added.
-        modes: `lexical`, `vector`, `hybrid`; every question is asked in each.
-        k: how many hits are asked for, unless a case says otherwise.
-        answers: whether to ask for answers too.
-        bulk: whether retrieval is asked in bulk.
-        concurrency: processes at once.
-        timeout: seconds for one question; a bulk of n has n times as many.
-        max_bytes: how much a process may print for one question.
-        give_up_after: failures in a row after which no more is asked.
-        on_result: called with each result, from the calling thread; what it raises ends the asking.
-    """
-
-    command: tuple[str, ...] = ("kebab",)
-    config: Path | None = None
-    root: Path = field(default_factory=Path)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    modes: tuple[str, ...] = ("hybrid",)
-    k: int = 10
-    answers: bool = False
-    bulk: bool = True
-    concurrency: int = 4
-    timeout: float = 60.0
-    max_bytes: int = 8 << 20
-    give_up_after: int = 10
-    on_result: Callable[[Result], None] = _nothing
-
-
-def ask_all(cases: Sequence[Case], settings: KebabSettings) -> list[Result]:
-    """Ask every case in every mode; a case that names modes only in those of them that the settings have.
-
-    Returns:
-        One result per question, by mode and then by case. Questions that were not asked any more are failures of kind
-        `aborted`. No process is left, also when this is interrupted.
-    """
-    return _Asking(questions_of(cases, settings.modes), settings).run()
 
 
 class KebabAdapter:
@@ -102,78 +53,64 @@ class KebabAdapter:
     repeatable = False
 
     def __init__(self, config: Config, root: Path, environment: Mapping[str, str]) -> None:
-        program, ask = config.api.program, config.ask
+        program = config.api.program
         if program is None:
             raise UsageError(PROGRAM_AND_ADAPTER)
         passed = {name: environment[name] for name in program.pass_env if name in environment}
-        self._settings = KebabSettings(
-            command=tuple(program.run),
-            config=root / program.config if program.config else None,
-            root=root,
-            environment={**passed, **program.env},
-            modes=tuple(ask.modes),
-            k=ask.k,
-            answers=not ask.retrieval_only,
-            bulk=program.bulk,
-            concurrency=ask.concurrency,
-            timeout=ask.total_timeout,
-            max_bytes=ask.max_body_bytes,
-            give_up_after=ask.give_up_after,
-        )
+        self._settings = config.ask
+        self._program = program
+        self._root = root
+        self._environment = {**passed, **program.env, "KEBAB_READONLY": "1"}
 
     def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
         """Say that it is ready, as it is run for each question."""
         return IndexState(healthy=True, indexing=False)
 
     def ask(self, questions: Sequence[tuple[Case, str]], _api: Started, *, on_result: OnResult) -> AskResult:
-        """Ask these cases, each in the mode beside it."""
-        done = 0
-
-        def keep(result: Result) -> None:
-            nonlocal done
-            done += 1
-            on_result(result, done, len(questions))
-
-        results = _Asking(questions, replace(self._settings, on_result=keep)).run()
-        failures = (result.failure for result in results if result.failure is not None)
-        aborted = next((failure.message for failure in failures if failure.kind == "aborted"), None)
-        return AskResult(results=tuple(results), stopped=aborted)
+        """Ask these cases, each in the mode beside it. No process is left, also when this is interrupted."""
+        asking = _Asking(questions, self._settings, self._program, self._root, self._environment, on_result)
+        return asking.run()
 
 
-Question = tuple[str, Case]
 _Outcome = Response | Failure
 
 
+@dataclass
 class _Asking:
     """The questions of one run, and the processes that are under way."""
 
-    def __init__(self, questions: Sequence[tuple[Case, str]], settings: KebabSettings) -> None:
-        self._settings = settings
-        self._stop = threading.Event()
-        self._streak = 0
-        self._why = "not asked"
-        self._questions = [(mode, case) for case, mode in questions]
-        self._results: dict[int, Result] = {}
+    _questions: Sequence[tuple[Case, str]]
+    _settings: Ask
+    _program: Program
+    _root: Path
+    _environment: Mapping[str, str]
+    _on_result: OnResult
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _streak: int = 0
+    _why: str = "not asked"
+    _results: dict[int, Result] = field(default_factory=dict)
 
-    def run(self) -> list[Result]:
+    def run(self) -> AskResult:
         with ThreadPoolExecutor(max_workers=self._settings.concurrency) as pool:
             try:
-                searches = dict(self._take(pool.submit(partial(self._search, batch)) for batch in self._batches()))
-                if self._settings.answers:
+                searches = dict(self._take(pool.submit(self._search, batch) for batch in self._batches()))
+                if not self._settings.retrieval_only:
                     rest = [index for index in searches if index not in self._results]
-                    jobs = (pool.submit(partial(self._answer, index, *searches[index])) for index in sorted(rest))
+                    jobs = (pool.submit(self._answer, index, *searches[index]) for index in sorted(rest))
                     for index, (outcome, milliseconds) in self._take(jobs):
                         self._finish(index, outcome, milliseconds)
             finally:
                 self._stop.set()
                 pool.shutdown(cancel_futures=True)
+        indices = range(len(self._questions))
         aborted = Failure(kind="aborted", message=self._why)
-        return [self._results.get(index) or self._result(index, aborted, 0.0) for index in range(len(self._questions))]
+        results = tuple(self._results.get(index) or self._result(index, aborted, 0.0) for index in indices)
+        return AskResult(results=results, stopped=None if len(self._results) == len(indices) else self._why)
 
     def _batches(self) -> Iterator[list[int]]:
-        size = BULK if self._settings.bulk else 1
-        for mode in dict.fromkeys(mode for mode, _ in self._questions):
-            members = [index for index, (own, _) in enumerate(self._questions) if own == mode]
+        size = BULK if self._program.bulk else 1
+        for mode in dict.fromkeys(mode for _, mode in self._questions):
+            members = [index for index, (_, own) in enumerate(self._questions) if own == mode]
             yield from (members[start : start + size] for start in range(0, len(members), size))
 
     def _take(
@@ -185,7 +122,7 @@ class _Asking:
             for index, (outcome, milliseconds) in job.result():
                 if isinstance(outcome, Failure) and outcome.kind == "aborted":
                     continue
-                if isinstance(outcome, Failure) or not self._settings.answers:
+                if isinstance(outcome, Failure) or self._settings.retrieval_only:
                     self._finish(index, outcome, milliseconds)
                 yield index, (outcome, milliseconds)
 
@@ -194,13 +131,13 @@ class _Asking:
             return
         self._results[index] = result = self._result(index, outcome, milliseconds)
         self._streak = self._streak + 1 if result.failure else 0
-        self._settings.on_result(result)
+        self._on_result(result, len(self._results), len(self._questions))
         if result.failure and self._streak >= self._settings.give_up_after:
             self._why = f"gave up after {self._streak} failures in a row; the last one: {result.failure.message}"
             self._stop.set()
 
     def _result(self, index: int, outcome: _Outcome, milliseconds: float) -> Result:
-        mode, case = self._questions[index]
+        case, mode = self._questions[index]
         return Result(
             case_id=case.id,
             mode=mode,
@@ -214,16 +151,16 @@ class _Asking:
         """Ask for the hits of some questions; the time of a bulk is shared evenly."""
         start = time.monotonic()
         outcomes: list[_Outcome]
-        if self._settings.bulk:
+        if self._program.bulk:
             outcomes = self._search_bulk([self._questions[index] for index in batch])
         else:
-            outcomes = [self._search_one(self._questions[index]) for index in batch]
+            outcomes = [self._search_one(*self._questions[index]) for index in batch]
         share = (time.monotonic() - start) * 1000 / len(batch)
         return [(index, (outcome, share)) for index, outcome in zip(batch, outcomes, strict=True)]
 
-    def _search_bulk(self, questions: list[Question]) -> list[_Outcome]:
+    def _search_bulk(self, questions: Sequence[tuple[Case, str]]) -> list[_Outcome]:
         lines = [
-            dumps({"query": case.question, "mode": mode, "k": case.k or self._settings.k}) for mode, case in questions
+            dumps({"query": case.question, "mode": mode, "k": case.k or self._settings.k}) for case, mode in questions
         ]
         ended = self._run(["search", "--bulk", "--json"], b"\n".join(lines) + b"\n", len(questions))
         if isinstance(ended, Failure):
@@ -242,11 +179,10 @@ class _Asking:
             _parsed(partial(kebab_wire.parse_bulk_item, answered[place], case.question))
             if place < len(answered)
             else missing
-            for place, (_, case) in enumerate(questions)
+            for place, (case, _) in enumerate(questions)
         ]
 
-    def _search_one(self, question: Question) -> _Outcome:
-        mode, case = question
+    def _search_one(self, case: Case, mode: str) -> _Outcome:
         words = ["search", "--mode", mode, "--k", str(case.k or self._settings.k), "--json", "--", case.question]
         ended = self._run(words, b"", 1)
         if isinstance(ended, Failure):
@@ -254,7 +190,7 @@ class _Asking:
         return _failure(ended, self._settings) or _parsed(partial(kebab_wire.parse_search, ended.out))
 
     def _answer(self, index: int, retrieved: _Outcome, milliseconds: float) -> list[tuple[int, tuple[_Outcome, float]]]:
-        mode, case = self._questions[index]
+        case, mode = self._questions[index]
         response = retrieved if isinstance(retrieved, Response) else Response(chunks=())
         words = ["ask", "--k", str(case.k or self._settings.k), "--mode", mode, "--json", "--", case.question]
         ended = self._run(words, b"", 1)
@@ -266,19 +202,19 @@ class _Asking:
         return [(index, (outcome, milliseconds + ended.seconds * 1000))]
 
     def _run(self, words: Sequence[str], given: bytes, questions: int) -> Ended | Failure:
-        settings = self._settings
         if self._stop.is_set():
             return Failure(kind="aborted", message=self._why)
-        config = [] if settings.config is None else ["--config", str(settings.config)]
-        environment = {**settings.environment, "KEBAB_READONLY": "1"}
-        bounds = Bounds(seconds=settings.timeout * questions, max_bytes=settings.max_bytes * questions, stop=self._stop)
+        settings, program = self._settings, self._program
+        config = ["--config", str(self._root / program.config)] if program.config else []
+        bounds = Bounds(
+            seconds=settings.total_timeout * questions, max_bytes=settings.max_body_bytes * questions, stop=self._stop
+        )
         try:
             return kebab_process.run(
-                [*settings.command, *config, *words], given, bounds, cwd=settings.root, environment=environment
+                [*program.run, *config, *words], given, bounds, cwd=self._root, environment=self._environment
             )
         except (OSError, ValueError) as error:
-            message = f"cannot run {cut(settings.command[0])}: {error}"
-            return Failure(kind="connection", message=message)
+            return Failure(kind="connection", message=f"cannot run {cut(program.run[0])}: {error}")
 
 
 def _parsed(read: Callable[[], Response]) -> _Outcome:
@@ -296,12 +232,12 @@ def _checked(response: Response, code: int) -> Response:
     return response
 
 
-def _failure(ended: Ended, settings: KebabSettings, *, fine: tuple[int, ...] = (0,)) -> Failure | None:
+def _failure(ended: Ended, settings: Ask, *, fine: tuple[int, ...] = (0,)) -> Failure | None:
     """Say why a process failed: it was killed, it says so itself, or its exit code is none of the fine ones."""
     if ended.cut == "timeout":
-        return Failure(kind="timeout", message=f"no end within {setting(settings.timeout)} s for each question")
+        return Failure(kind="timeout", message=f"no end within {setting(settings.total_timeout)} s for each question")
     if ended.cut == "size":
-        return Failure(kind="body", message=f"it printed more than {settings.max_bytes} bytes for each question")
+        return Failure(kind="body", message=f"it printed more than {settings.max_body_bytes} bytes for each question")
     if ended.cut == "stopped":
         return Failure(kind="aborted", message="stopped")
     if ended.code in fine and (ended.code == 0 or ended.out.strip()):

@@ -98,10 +98,10 @@ class _Api:
         self._child = self._launch(self._port)
         return self._child.ended()
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+    def log_tail(self) -> tuple[str, ...]:
         """Give the last lines of its output, oldest first. Untrusted text."""
         self._child.ended()
-        return self._log.tail(lines)
+        return self._log.tail()
 
     def stay_dead(self) -> None:
         """Never start again."""

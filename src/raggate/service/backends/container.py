@@ -52,9 +52,9 @@ class _Api:
         """Say how the API or one of its services ended, or None while they run."""
         return self._api.ended() or self._made.lost()
 
-    def log_tail(self, lines: int = 20) -> tuple[str, ...]:
+    def log_tail(self) -> tuple[str, ...]:
         """Give the last lines of the API's output, oldest first. Untrusted text."""
-        return self._api.log.tail(lines)
+        return self._api.log.tail()
 
 
 def _parts(settings: ContainerBackend, workspace: Workspace) -> dict[str, Part]:

@@ -78,7 +78,7 @@ class Log:
         with self._lock:
             unfinished = bytes(self._partial) + self._redactor.held()
             kept = [*self._lines, *([_decoded(unfinished)] if unfinished else [])]
-        return tuple(kept[-lines:]) if lines > 0 else ()
+        return tuple(kept[-lines:])
 
     def _take(self, data: bytes) -> None:
         self._write(data)

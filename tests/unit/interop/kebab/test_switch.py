@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from builders import make_case
 from kebab_builders import (
     SNAPSHOT,
     answer,
+    ask_stand_in,
     hit,
     jsonl,
     query,
@@ -27,9 +26,8 @@ from kebab_builders import (
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.kebab import golden as kebab_golden, metrics
 from raggate.interop.kebab.command import kebab
-from raggate.service.adapters.kebab import KebabSettings, ask_all
 
-STUB = Path(__file__).parents[3] / "fakes" / "kebab_stub.py"
+DOCS = {"bread.md": "bread bakes forty minutes"}
 D1, D2, C1 = "aa" * 16, "bb" * 16, "cc" * 16
 GOLDEN = f"""\
 # expected_doc_ids: [] means: should refuse
@@ -105,28 +103,16 @@ def test_golden_set_against_the_index(here: Path) -> None:
         run("aggregate", "other.sqlite", "--check-ids")
 
 
-def settings(here: Path, behaviour: str = "", **fields: Any) -> KebabSettings:
-    """Give settings that drive the stand-in."""
-    environment = {
-        "KEBAB_STUB": behaviour,
-        "KEBAB_STUB_DOCS": json.dumps({"bread.md": "bread bakes forty minutes"}),
-        "KEBAB_STUB_LOG": str(here / "log"),
-    }
-    if "LD_LIBRARY_PATH" in os.environ:
-        environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
-    command_line = (sys.executable, "-I", "-S", str(STUB))
-    return KebabSettings(command=command_line, root=here, environment=environment, config=Path("kebab.toml"), **fields)
-
-
 @pytest.mark.parametrize("bulk", [True, False])
 def test_runners(here: Path, bulk: bool) -> None:
     """Item 2: search in bulk and alone, ask with its refusals, --config and read-only, drive a run of raggate's."""
     cases = [make_case("q1", question="bread?"), make_case("q2", question="war?", answerable=False)]
-    results = ask_all(cases, settings(here, bulk=bulk, answers=True, modes=("lexical",)))
+    program = {"config": "kebab.toml", "bulk": bulk}
+    results = ask_stand_in(here, cases, DOCS, program=program, retrieval_only=False, modes=["lexical"])
     assert [entry.response.grounded for entry in results if entry.response] == [True, False]
     calls = [json.loads(line) for line in (here / "log").read_text().splitlines()]
     assert {entry["readonly"] for entry in calls} == {"1"}
-    assert {tuple(entry["arguments"][:2]) for entry in calls} == {("--config", "kebab.toml")}
+    assert {tuple(entry["arguments"][:2]) for entry in calls} == {("--config", str(here / "kebab.toml"))}
     kinds = [entry["arguments"][2] for entry in calls]
     assert sorted(kinds) == (["ask"] * 2 + ["search"] if bulk else ["ask"] * 2 + ["search"] * 2)
 
@@ -137,7 +123,7 @@ def test_runners(here: Path, bulk: bool) -> None:
 )
 def test_runner_errors(here: Path, behaviour: str, message: str) -> None:
     """Item 2: error.v1 is read from stderr, and other majors of the wire schema are rejected."""
-    failure = ask_all([make_case()], settings(here, behaviour))[0].failure
+    failure = ask_stand_in(here, [make_case()], DOCS, behaviour)[0].failure
     assert failure is not None
     assert message in failure.message
 

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case
+from kebab_builders import ask_stand_in
 from raggate.models.golden import Case
 from raggate.models.run import Response, Result
 from raggate.service.adapters import kebab_process, kebab_wire
-from raggate.service.adapters.kebab import KebabSettings, ask_all
 
-STUB = Path(__file__).parents[3] / "fakes" / "kebab_stub.py"
 DOCS = {"bread.md": "Bread bakes forty minutes.", "soup.md": "Soup cooks; bread goes with it.", "tea.md": "Tea steeps."}
 
 
@@ -30,24 +29,9 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, log: Path) -> Any:
-    """Give a builder of settings: the stand-in's way to misbehave, and fields."""
-
-    def build(behaviour: str = "", **fields: Any) -> KebabSettings:
-        environment = {
-            "KEBAB_STUB": behaviour,
-            "KEBAB_STUB_DOCS": json.dumps(DOCS),
-            "KEBAB_STUB_LOG": str(log),
-            "KEBAB_STUB_PID": str(tmp_path / "pid"),
-        }
-        if "LD_LIBRARY_PATH" in os.environ:
-            environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
-        command = (sys.executable, "-I", "-S", str(STUB))
-        return KebabSettings(
-            **{"command": command, "root": tmp_path, "environment": environment, "timeout": 20.0, **fields}
-        )
-
-    return build
+def ask(tmp_path: Path) -> Any:
+    """Give what asks the stand-in: cases, its way to misbehave, and keys of the configuration."""
+    return lambda cases, *behaviour, **keys: ask_stand_in(tmp_path, cases, DOCS, *behaviour, **keys)
 
 
 def told(log: Path) -> list[dict[str, Any]]:
@@ -67,9 +51,9 @@ def response(result: Result) -> Response:
     return result.response
 
 
-def test_bulk(settings: Any, log: Path) -> None:
+def test_bulk(ask: Any, log: Path, tmp_path: Path) -> None:
     """Hits become chunks with their rank, scores and ids; the process may only read, and gets no other environment."""
-    found = ask_all(cases("How is bread baked?", "nothing here"), settings(config=Path("my.toml"), modes=("lexical",)))
+    found = ask(cases("How is bread baked?", "nothing here"), program={"config": "my.toml"}, modes=["lexical"])
     assert [result.case_id for result in found] == ["q0", "q1"]
     chunks = response(found[0]).chunks
     assert [chunk.rel_path for chunk in chunks] == ["bread.md", "soup.md"]
@@ -82,14 +66,18 @@ def test_bulk(settings: Any, log: Path) -> None:
     assert response(found[1]).chunks == ()
     assert response(found[1]).answer is None
     assert told(log) == [
-        {"arguments": ["--config", "my.toml", "search", "--bulk", "--json"], "readonly": "1", "home": None}
+        {
+            "arguments": ["--config", str(tmp_path / "my.toml"), "search", "--bulk", "--json"],
+            "readonly": "1",
+            "home": None,
+        }
     ]
 
 
-def test_bulks_of_at_most_100(settings: Any, log: Path) -> None:
+def test_bulks_of_at_most_100(ask: Any, log: Path) -> None:
     """205 questions in two modes are three processes a mode, and results stand by mode and then by case."""
     many = cases(*(f"bread {number}" for number in range(205)))
-    found = ask_all(many, settings(modes=("lexical", "hybrid"), concurrency=2))
+    found = ask(many, modes=["lexical", "hybrid"], concurrency=2)
     assert len(told(log)) == 6
     assert [(result.mode, result.case_id) for result in found] == [
         (mode, f"q{number}") for mode in ("lexical", "hybrid") for number in range(205)
@@ -97,18 +85,18 @@ def test_bulks_of_at_most_100(settings: Any, log: Path) -> None:
     assert all(result.failure is None for result in found)
 
 
-def test_single_searches_and_case_settings(settings: Any, log: Path) -> None:
+def test_single_searches_and_case_settings(ask: Any, log: Path) -> None:
     """One process a question; a case has its own k and modes, and a question that looks like an option is none."""
     asked = [*cases("--help bread", k=1), make_case("other", question="tea", modes=("vector",))]
-    found = ask_all(asked, settings(bulk=False, k=7))
+    found = ask(asked, program={"bulk": False}, k=7)
     assert [result.case_id for result in found] == ["q0"]
     assert len(response(found[0]).chunks) == 1
     assert told(log)[0]["arguments"] == ["search", "--mode", "hybrid", "--k", "1", "--json", "--", "--help bread"]
 
 
-def test_answers_and_refusals(settings: Any) -> None:
+def test_answers_and_refusals(ask: Any) -> None:
     """Exit code 1 is a refusal with its answer on standard output; a grounded answer has its citations."""
-    found = ask_all(cases("How is bread baked?", "unknowable"), settings(answers=True))
+    found = ask(cases("How is bread baked?", "unknowable"), retrieval_only=False)
     grounded, refused = map(response, found)
     assert (grounded.answer, grounded.grounded, grounded.abstained) == (DOCS["bread.md"], True, False)
     assert [(one.rel_path, one.heading_path) for one in grounded.references] == [("bread.md", "Part")]
@@ -130,9 +118,9 @@ def test_answers_and_refusals(settings: Any) -> None:
         ("huge", "body", "it printed more than 4096 bytes for each question"),
     ],
 )
-def test_what_is_no_answer(settings: Any, behaviour: str, kind: str, message: str, bulk: bool) -> None:
+def test_what_is_no_answer(ask: Any, behaviour: str, kind: str, message: str, bulk: bool) -> None:
     """Whatever goes wrong is a failure with its cause, in one printable line."""
-    found = ask_all(cases("bread"), settings(behaviour, bulk=bulk, max_bytes=4096))
+    found = ask(cases("bread"), behaviour, program={"bulk": bulk}, max_body_bytes=4096)
     assert found[0].response is None
     assert found[0].failure is not None
     assert found[0].failure.kind == kind
@@ -144,43 +132,42 @@ def test_what_is_no_answer(settings: Any, behaviour: str, kind: str, message: st
     ("behaviour", "message"),
     [("lying", "exit code 1 means a refusal"), ("bare", "ended with code 1")],
 )
-def test_refusals_that_are_none(settings: Any, behaviour: str, message: str) -> None:
+def test_refusals_that_are_none(ask: Any, behaviour: str, message: str) -> None:
     """Exit code 1 without an answer, or with one that says it is grounded, is no refusal."""
-    rules = settings(behaviour, answers=True, bulk=False)
-    found = ask_all(cases("unknowable"), rules)
+    found = ask(cases("unknowable"), behaviour, program={"bulk": False}, retrieval_only=False)
     assert found[0].failure is not None
     assert message in found[0].failure.message
 
 
 @pytest.mark.parametrize("behaviour", ["half", "late"])
-def test_a_bulk_that_failed(settings: Any, behaviour: str) -> None:
+def test_a_bulk_that_failed(ask: Any, behaviour: str) -> None:
     """Of a bulk that ends with an error no line is an answer, whether it printed half of them or all."""
-    found = ask_all(cases("bread", "tea", "soup", "bread"), settings(behaviour))
+    found = ask(cases("bread", "tea", "soup", "bread"), behaviour)
     assert [result.failure.message if result.failure else None for result in found] == [
         "kebab: io_error: disk gone (look at the log)"
     ] * 4
 
 
-def test_a_bulk_that_is_killed(settings: Any) -> None:
+def test_a_bulk_that_is_killed(ask: Any) -> None:
     """Questions answered before the time was up keep their answers; the others fail with that reason."""
-    found = ask_all(cases("bread", "tea", "soup", "bread"), settings("stuck", timeout=0.75))
+    found = ask(cases("bread", "tea", "soup", "bread"), "stuck", total_timeout=0.75)
     assert [result.failure.kind if result.failure else None for result in found] == [None, None, "timeout", "timeout"]
 
 
-def test_one_item_of_a_bulk(settings: Any) -> None:
+def test_one_item_of_a_bulk(ask: Any) -> None:
     """An item that is an error fails alone."""
-    found = ask_all(cases("bread", "tea"), settings("item_error"))
+    found = ask(cases("bread", "tea"), "item_error")
     assert [result.failure.message if result.failure else None for result in found] == [
         "kebab: invalid_input: bad mode",
         None,
     ]
 
 
-def test_items_of_other_questions(settings: Any) -> None:
+def test_items_of_other_questions(ask: Any) -> None:
     """An item whose echo is another question is not taken for this one's, and surplus items discredit all."""
-    shuffled = ask_all(cases("bread", "tea"), settings("shuffle"))
+    shuffled = ask(cases("bread", "tea"), "shuffle")
     assert all(result.failure and "the question that was asked" in result.failure.message for result in shuffled)
-    surplus = ask_all(cases("bread", "tea"), settings("surplus"))
+    surplus = ask(cases("bread", "tea"), "surplus")
     assert all(result.failure and result.failure.message == "expected 2 lines, found 3" for result in surplus)
 
 
@@ -193,9 +180,9 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
-def test_a_hang_ends_with_its_children(settings: Any, tmp_path: Path) -> None:
+def test_a_hang_ends_with_its_children(ask: Any, tmp_path: Path) -> None:
     """What does not end in time is killed together with what it started."""
-    found = ask_all(cases("bread"), settings("child", timeout=1.5))
+    found = ask(cases("bread"), "child", total_timeout=1.5)
     assert found[0].failure is not None
     assert (found[0].failure.kind, found[0].failure.message) == ("timeout", "no end within 1.5 s for each question")
     pid = int((tmp_path / "pid").read_text())
@@ -205,33 +192,33 @@ def test_a_hang_ends_with_its_children(settings: Any, tmp_path: Path) -> None:
     assert not alive(pid)
 
 
-def test_giving_up(settings: Any) -> None:
+def test_giving_up(ask: Any) -> None:
     """After so many failures in a row the rest is not asked any more, and says why."""
-    found = ask_all(cases(*"abcdef"), settings("error", bulk=False, concurrency=1, give_up_after=2))
+    found = ask(cases(*"abcdef"), "error", program={"bulk": False}, concurrency=1, give_up_after=2)
     assert [result.failure.kind for result in found if result.failure] == ["connection"] * 2 + ["aborted"] * 4
     assert found[5].failure is not None
     assert found[5].failure.message.startswith("gave up after 2 failures in a row; the last one: kebab: model_unreach")
 
 
-def test_no_command(settings: Any) -> None:
+def test_no_command(ask: Any) -> None:
     """A command that is not there, and a question no process can be given, are failures and no crash."""
-    found = ask_all(cases("bread"), settings(command=("/nowhere/kebab",)))
+    found = ask(cases("bread"), program={"run": ["/nowhere/kebab"]})
     assert found[0].failure is not None
     assert found[0].failure.message.startswith("cannot run /nowhere/kebab: ")
-    nul = ask_all(cases("a\0b"), settings(bulk=False))
+    nul = ask(cases("a\0b"), program={"bulk": False})
     assert nul[0].failure is not None
     assert "null byte" in nul[0].failure.message
 
 
-def test_interrupt(settings: Any) -> None:
+def test_interrupt(ask: Any) -> None:
     """What a listener raises ends the asking at once, with no process left."""
 
-    def interrupt(_: Result) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        ask_all(cases(*"abc"), settings("error", bulk=False, concurrency=3, on_result=interrupt))
+        ask(cases(*"abc"), "error", program={"bulk": False}, concurrency=3, on_result=interrupt)
     assert time.monotonic() - start < 10
 
 
