@@ -26,10 +26,6 @@ BUILT = "raggate.built"
 _RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
 
 
-class _BuildError(Exception):
-    pass
-
-
 def build(client: Client, settings: Build, *, key: str, workspace: Workspace) -> str:
     """Build the image and give its id.
 
@@ -68,8 +64,8 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
                 hint="The whole output is in build.log of the run directory.",
                 log=log.tail(),
             ) from None
-        except engine_errors(_BuildError) as error:
-            why = cut(error) if isinstance(error, _BuildError) else reason(error)
+        except engine_errors(event_stream.Failed) as error:
+            why = cut(error) if isinstance(error, event_stream.Failed) else reason(error)
             raise CannotTell(
                 f"{key}.build: the image could not be built: {why}",
                 hint="The whole output is in build.log of the run directory. The builder is the engine's own; a "
@@ -107,7 +103,6 @@ def _run(client: Client, settings: Build, context: Path, kept_out: list[str], ma
                 log.feed(text.encode())
             if "error" in event:
                 log.feed(f"{event['error']}\n".encode())
-                raise _BuildError(str(event["error"]).strip())
             if "ID" in (event.get("aux") or {}):
                 image = str(event["aux"]["ID"])
     return image

@@ -1,12 +1,11 @@
-"""Settings of a container -> that container: created with the hardened profile, started, log and end watched."""
+"""Settings of a container -> the hardened profile that it is created with; and it started, log and end watched."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from raggate.config.service_settings import Contained
@@ -24,91 +23,40 @@ _HEALTH_SECONDS = 0.5
 _LAYER = "rw,noexec,nosuid,nodev,mode=1777"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A container to be: who it is, what it runs and where.
+def hardened(client: Client, settings: Contained, image: str, *, internal: bool) -> dict[str, Any]:
+    """Give what the host is told of a container, but for its network, ports and volumes.
 
-    Attributes:
-        name: its host name in the network, and what messages call it.
-        full_name: its name at the engine.
-        image: id of the image.
-        command: words in place of the image's; empty to keep those.
-        environment: variables beside the image's own.
-        network: name of the network.
-        internal: whether that network leads nowhere else.
-        mounts: volumes, as the engine describes them.
-        at: the address of this machine at which its ports can be connected to; empty for none.
-        ports: those ports.
+    Args:
+        client: the engine.
+        settings: what it may.
+        image: id of its image.
+        internal: whether its network leads nowhere else.
     """
-
-    name: str
-    full_name: str
-    image: str
-    command: tuple[str, ...]
-    environment: dict[str, str]
-    network: str
-    internal: bool
-    mounts: Sequence[Any] = ()
-    at: str = ""
-    ports: tuple[int, ...] = ()
-
-
-def create(client: Client, settings: Contained, plan: Plan, labels: Mapping[str, str]) -> str:
-    """Create a container and return its id.
-
-    Raises:
-        CannotTell: when the engine refuses.
-    """
-    endpoint = client.create_endpoint_config(aliases=[plan.name])
-    try:
-        host_config = _profile(client, settings, plan)
-        with signals.deferred():
-            made = client.create_container(
-                plan.image,
-                command=list(plan.command) or None,
-                name=plan.full_name,
-                environment=plan.environment,
-                labels=dict(labels),
-                ports=list(plan.ports) or None,
-                user=settings.user,
-                host_config=host_config,
-                networking_config=client.create_networking_config({plan.network: endpoint}),
-                use_config_proxy=False,
-            )
-    except engine_errors() as error:
-        raise CannotTell(f"the container {plan.name!r} could not be created: {reason(error)}") from None
-    return str(made["Id"])
-
-
-def _profile(client: Client, settings: Contained, plan: Plan) -> Any:
     import docker
 
     writable = list(settings.tmpfs)
     if settings.read_only:
         # an image may declare volumes, which would be writable and as large as the disk
-        writable += [path for path in declared_volumes(client, plan.image) if path not in writable]
-    return client.create_host_config(
-        network_mode=plan.network,
-        mounts=list(plan.mounts),
-        port_bindings={port: (plan.at, port) for port in plan.ports} or None,
-        cap_drop=["ALL"],
-        cap_add=list(settings.cap_add) or None,
-        security_opt=["no-new-privileges:true"],
-        read_only=settings.read_only,
-        tmpfs=dict.fromkeys(writable, _LAYER),
-        pids_limit=settings.pids,
-        mem_limit=settings.memory_bytes,
-        memswap_limit=settings.memory_bytes,
-        nano_cpus=int(settings.cpus * 1e9),
-        oom_score_adj=500,
-        init=True,
-        ipc_mode="private",
-        ulimits=[docker.types.Ulimit(name="core", soft=0, hard=0)],
-        dns=list(NO_RESOLVER) if plan.internal else None,
-        dns_opt=list(IMPATIENT) if plan.internal else None,
-        log_config=docker.types.LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
-        restart_policy={"Name": "no"},
-    )
+        writable += [path for path in declared_volumes(client, image) if path not in writable]
+    return {
+        "cap_drop": ["ALL"],
+        "cap_add": list(settings.cap_add) or None,
+        "security_opt": ["no-new-privileges:true"],
+        "read_only": settings.read_only,
+        "tmpfs": dict.fromkeys(writable, _LAYER),
+        "pids_limit": settings.pids,
+        "mem_limit": settings.memory_bytes,
+        "memswap_limit": settings.memory_bytes,
+        "nano_cpus": int(settings.cpus * 1e9),
+        "oom_score_adj": 500,
+        "init": True,
+        "ipc_mode": "private",
+        "ulimits": [docker.types.Ulimit(name="core", soft=0, hard=0)],
+        "dns": list(NO_RESOLVER) if internal else None,
+        "dns_opt": list(IMPATIENT) if internal else None,
+        "log_config": docker.types.LogConfig(type="json-file", config={"max-size": "16m", "max-file": "2"}),
+        "restart_policy": {"Name": "no"},
+    }
 
 
 class Running:

@@ -21,6 +21,10 @@ class Late(Exception):
     """The time is over, or nothing was heard for too long."""
 
 
+class Failed(Exception):
+    """The engine said, in an event, what went wrong. Untrusted text."""
+
+
 def events(
     client: Client, call: Callable[[], Iterable[Any]], *, end: float, silence: float = math.inf
 ) -> Iterator[Any]:
@@ -34,6 +38,7 @@ def events(
 
     Raises:
         Late: when it is not over in time.
+        Failed: after the event that says so.
     """
     import requests
     import urllib3
@@ -53,6 +58,8 @@ def events(
         for event in call():
             signals.check()
             yield event
+            if "error" in event:
+                raise Failed(str(event["error"]).strip())
             if time.monotonic() >= end:
                 raise Late
             _wait_at_most(responses[-1], left())

@@ -16,7 +16,7 @@ from raggate.errors import CannotTell
 from raggate.models.service import ProcessExit, Workspace
 from raggate.service import signals
 from raggate.service.backends import builds, contained, engine, images, networking, surroundings
-from raggate.service.backends.contained import Plan, Running
+from raggate.service.backends.contained import Running
 from raggate.service.backends.engine import Client
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log
@@ -168,34 +168,52 @@ class Group:
         Raises:
             CannotTell: when the engine refuses.
         """
-        self._network = networking.create(
-            self.client, self.name("net"), self.labels, internal=internal, published=published
-        )
-        self._internal = internal
+        self._network, self._internal = self.name("net"), internal
+        networking.create(self.client, self._network, self.labels, internal=internal, published=published)
         networking.join(self.client, self._network, self.own)
 
-    def started(self, name: str, image: str, mounts: Sequence[Any] = (), **published: Any) -> Running:
-        """Start a container; `published` is `at` and `ports` of its plan.
+    def started(
+        self, name: str, image: str, mounts: Sequence[Any] = (), *, at: str = "", ports: tuple[int, ...] = ()
+    ) -> Running:
+        """Create a container, which the others know by its name, and start it.
+
+        Args:
+            name: of the part.
+            image: id of its image.
+            mounts: volumes, as the engine describes them.
+            at: the address of this machine at which its ports can be connected to; empty for none.
+            ports: those ports.
 
         Raises:
             CannotTell: when the engine cannot.
         """
-        member = self.parts[name]
-        plan = Plan(
-            name=name,
-            full_name=self.name(name),
-            image=image,
-            command=member.command,
-            environment=member.environment,
-            network=self._network,
-            internal=self._internal,
-            mounts=mounts,
-            **published,
-        )
-        container = contained.create(self.client, member.settings, plan, self.labels)
+        member, client = self.parts[name], self.client
+        endpoint = client.create_endpoint_config(aliases=[name])
+        try:
+            host_config = client.create_host_config(
+                network_mode=self._network,
+                mounts=list(mounts),
+                port_bindings={port: (at, port) for port in ports} or None,
+                **contained.hardened(client, member.settings, image, internal=self._internal),
+            )
+            with signals.deferred():
+                made = client.create_container(
+                    image,
+                    command=list(member.command) or None,
+                    name=self.name(name),
+                    environment=member.environment,
+                    labels=self.labels,
+                    ports=list(ports) or None,
+                    user=member.settings.user,
+                    host_config=host_config,
+                    networking_config=client.create_networking_config({self._network: endpoint}),
+                    use_config_proxy=False,
+                )
+        except engine.engine_errors() as error:
+            raise CannotTell(f"the container {name!r} could not be created: {engine.reason(error)}") from None
         return Running(
-            self.client,
-            container,
+            client,
+            str(made["Id"]),
             name=name,
             settings=member.settings,
             log=self.logs[name],

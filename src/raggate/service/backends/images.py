@@ -21,10 +21,6 @@ _SILENCE = 120.0
 _LAST_PORT = 65_535
 
 
-class _PullError(Exception):
-    pass
-
-
 def obtain(client: Client, settings: Contained, *, key: str, workspace: Workspace) -> str:
     """Give the id of the image.
 
@@ -124,8 +120,8 @@ def _pull(client: Client, name: str, key: str, say: Callable[[str], None]) -> No
                 f"was not finished after {setting(_PULL_SECONDS)} s",
                 hint="Does its registry answer? Try again later, or pull it in a step before.",
             ) from None
-        except engine_errors(_PullError) as error:
-            why = cut(error) if isinstance(error, _PullError) else reason(error)
+        except engine_errors(event_stream.Failed) as error:
+            why = cut(error) if isinstance(error, event_stream.Failed) else reason(error)
         else:
             return
         if (problem := pull_errors.lasting(name, why)) is not None:
@@ -144,14 +140,13 @@ def _pull_once(client: Client, name: str, end: float) -> None:
 
     repository, tag = docker.utils.parse_repository_tag(name)
     # empty credentials, and not none: none would make the library look for some
-    for event in event_stream.events(
+    for _ in event_stream.events(
         client,
         lambda: client.pull(repository, tag=tag or "latest", stream=True, decode=True, auth_config={}),
         end=end,
         silence=_SILENCE,
     ):
-        if "error" in event:
-            raise _PullError(str(event["error"]))
+        continue
 
 
 def _pause(attempt: int) -> None:

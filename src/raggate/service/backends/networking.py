@@ -23,8 +23,8 @@ and every one would be waited for twice five seconds."""
 _NO_TRANSLATION = {"com.docker.network.bridge.enable_ip_masquerade": "false"}
 
 
-def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool, published: bool = False) -> str:
-    """Create a network and return its name.
+def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool, published: bool) -> None:
+    """Create a network.
 
     Args:
         client: the engine.
@@ -49,7 +49,6 @@ def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bo
             )
     except engine_errors() as error:
         raise CannotTell(f"no network could be created for the API: {reason(error)}") from None
-    return name
 
 
 def check_reachable(own: Own, host: str, platform: str = sys.platform) -> None:
