@@ -136,9 +136,8 @@ def bring_up(place: Workspace):
         api = Api(command=settings, ready=Readiness(timeout=timeout, settle=settle))
         adapter = AskAdapter(Ask(), list(place.vaults))
         said: list[str] = []
-        return boot.up(
-            api, place, index_state=adapter.index_state, expected=Expected(documents=expected), say=said.append
-        ), said
+        told = dataclasses.replace(place, say=said.append)
+        return boot.up(api, told, index_state=adapter.index_state, expected=Expected(documents=expected)), said
 
     return up
 
@@ -212,11 +211,11 @@ class TestBoot:
             assert "2 of 3 documents" in said[-1]
             assert "incomplete" in said[-1]
 
-    def test_a_wrong_health_path(self, place, settings):
+    def test_a_wrong_health_path(self, place, settings, monkeypatch):
         """A health path that is not there is given up before the timeout."""
         api = Api(command=settings(), ready=Readiness(timeout=60, health_path="/healthz"))
         adapter = AskAdapter(Ask(), list(place.vaults))
-        pace = boot.Pace(patience=0.3)
+        monkeypatch.setattr(boot, "_PATIENCE", 0.3)
         with (
             pytest.raises(CannotTell, match="GET /healthz answers 404"),
             boot.up(
@@ -224,8 +223,6 @@ class TestBoot:
                 place,
                 index_state=adapter.index_state,
                 expected=Expected(documents=3),
-                say=lambda _: None,
-                pace=pace,
             ),
         ):
             pass

@@ -113,7 +113,6 @@ def _ask(
         workspace,
         index_state=adapter.index_state,
         expected=_expected(inputs, before),
-        say=workspace.say,
         max_body_bytes=settings.ask.max_body_bytes,
     )
     with _redacted_errors(secrets), ready as api, request.progress() as progress:

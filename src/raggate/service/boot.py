@@ -28,28 +28,14 @@ from raggate.text.quote import cut, quoted
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 
+_POLL = 0.1  # seconds, as all of these: from one look to the next
+_WATCH = 0.05  # from one check that the process lives to the next, also during a look
+_REQUEST = 10.0  # for one HTTP request of a look
+_PATIENCE = 5.0  # with a status that does not get better by waiting, such as 404
+_NEWS = 5.0  # from one progress message to the next
 _TELLING = 0.5
 _LISTENING = 2.0
 _OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """Seconds between and within the looks at an API that comes up.
-
-    Attributes:
-        poll: from one look to the next.
-        watch: from one check that the process lives to the next, also during a look.
-        request: for one HTTP request of a look.
-        patience: how long a path may answer with a status that does not get better by waiting, such as 404.
-        news: from one progress message to the next.
-    """
-
-    poll: float = 0.1
-    watch: float = 0.05
-    request: float = 10.0
-    patience: float = 5.0
-    news: float = 5.0
 
 
 @contextmanager
@@ -59,25 +45,21 @@ def up(
     *,
     index_state: Probe,
     expected: Expected,
-    say: Callable[[str], None],
     max_body_bytes: int = MAX_BODY_BYTES,
     start: Start | None = None,
     transport: httpx.BaseTransport | None = None,
-    pace: Pace = Pace(),
     clock: Clock = MACHINE_CLOCK,
 ) -> Iterator[Started]:
     """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
 
     Args:
         api: the settings; with `url` nothing is started or stopped, and with `program` nothing is waited for either.
-        workspace: where a backend works.
+        workspace: where a backend works, and what takes progress messages.
         index_state: asks the API how its index stands.
         expected: what a complete index holds.
-        say: takes progress messages, each one harmless line.
         max_body_bytes: the largest answer that is read.
         start: starts the API, in place of the backend that the settings choose.
         transport: carries the requests, in place of a connection.
-        pace: how often to look.
         clock: how time passes.
 
     Raises:
@@ -89,8 +71,8 @@ def up(
         yield _Elsewhere("")
         return
     with ExitStack() as stack:
-        started = stack.enter_context(_start(api, workspace, say, start))
-        wait = _Wait(started, api, index_state, expected, say, pace, clock)
+        started = stack.enter_context(_start(api, workspace, start))
+        wait = _Wait(started, api, index_state, expected, workspace.say, clock)
         state = wait.until_ready(transport, max_body_bytes)
         if state is not None and (state.documents or 0) > expected.documents:
             # only then, as a large vault takes long to count
@@ -100,14 +82,14 @@ def up(
 
 
 @contextmanager
-def _start(api: Api, workspace: Workspace, say: Callable[[str], None], start: Start | None) -> Iterator[Started]:
+def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Started]:
     if api.url is not None:
         _check_elsewhere(api.url, workspace)
-        say(f"waiting for the API at {api.url}")
+        workspace.say(f"waiting for the API at {api.url}")
         yield _Elsewhere(api.url)
         return
     name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
-    say(f"starting the API ({name})")
+    workspace.say(f"starting the API ({name})")
     with (start or BACKENDS[name])(settings, workspace) as started:
         yield started
 
@@ -169,7 +151,6 @@ class _Wait:
     _index_state: Probe
     _expected: Expected
     _say: Callable[[str], None]
-    _pace: Pace
     _clock: Clock
     _last: _Look | None = None
     _hopeless_since: float | None = None
@@ -189,10 +170,8 @@ class _Wait:
         growth = self._growth
         # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
         inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
-        wire = Wire(
-            inner, deadline=self._deadline, seconds=self._pace.request, max_bytes=max_body_bytes, now=self._clock.now
-        )
-        news = self._begun + self._pace.news
+        wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=max_body_bytes, now=self._clock.now)
+        news = self._begun + _NEWS
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
             while True:
                 self._looked = self._clock.now()
@@ -206,8 +185,8 @@ class _Wait:
                 self._give_up_if_hopeless(look, now)
                 if now >= news:
                     self._say(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}")
-                    news = now + self._pace.news
-                self._pause(now + self._pace.poll)
+                    news = now + _NEWS
+                self._pause(now + _POLL)
         self._announce()
         return self._last.state if self._last else None
 
@@ -229,11 +208,11 @@ class _Wait:
         threading.Thread(target=look, name="look at the API", daemon=True).start()
         while True:
             try:
-                look_or_error = self._clock.take(box, self._pace.watch)
+                look_or_error = self._clock.take(box, _WATCH)
             except queue.Empty:
                 if self._clock.now() - self._looked > _TELLING:
                     self._last = _Look(wire.exchange, error=httpx.ReadTimeout("not yet"))
-                self._check(late=2 * self._pace.watch)
+                self._check(late=2 * _WATCH)
                 if self._started.base_url != base_url:
                     return _Look(Exchange(), error=httpx.ConnectError("it moves to another port"))
             else:
@@ -247,7 +226,7 @@ class _Wait:
             left = min(end, self._deadline) - self._clock.now()
             if left <= 0:
                 break
-            self._clock.sleep(min(left, self._pace.watch))
+            self._clock.sleep(min(left, _WATCH))
         self._check()
 
     def _check(self, late: float = 0.0) -> None:
@@ -270,10 +249,9 @@ class _Wait:
             self._hopeless_since = None
             return
         self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
-        if now - self._hopeless_since >= self._pace.patience:
+        if now - self._hopeless_since >= _PATIENCE:
             raise CannotTell(
-                f"the API cannot become ready: {look.exchange.answer()}, and has done so for "
-                f"{setting(self._pace.patience)} s",
+                f"the API cannot become ready: {look.exchange.answer()}, and has done so for {setting(_PATIENCE)} s",
                 hint=f"Is `api.ready.health_path` ({cut(self._ready.health_path)}) a path of this API? "
                 f"`api.ready.index_path` can be null.",
                 log=self._started.log_tail(),

@@ -27,6 +27,8 @@ class Growth:
     An index that was never seen to grow and holds all that is expected is final at the second look. Any other has to
     stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done.
 
+    `grew` tells whether two looks saw different numbers.
+
     Args:
         expected: what a complete index holds.
         settle: seconds for which one that grew, or is not known to be complete, must not change.
@@ -37,12 +39,7 @@ class Growth:
         self._settle = settle
         self._seen: tuple[int | None, ...] | None = None
         self._since = 0.0
-        self._grew = False
-
-    @property
-    def grew(self) -> bool:
-        """Whether two looks saw different numbers."""
-        return self._grew
+        self.grew = False
 
     def finished(self, state: IndexState | None, now: float) -> bool:
         """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
@@ -51,10 +48,10 @@ class Growth:
             return False
         numbers = (state.documents, state.chunks, state.empty)
         if numbers != self._seen:
-            self._grew |= self._seen is not None
+            self.grew |= self._seen is not None
             self._seen, self._since = numbers, now
             return False
-        return (self._complete(state) and not self._grew) or now - self._since >= self._settle
+        return (self._complete(state) and not self.grew) or now - self._since >= self._settle
 
     def _complete(self, state: IndexState) -> bool:
         if state.documents is None:

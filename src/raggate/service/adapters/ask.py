@@ -91,9 +91,9 @@ class AskAdapter:
         """Ask one question for the index coverage alone; a failure is told, not raised."""
         content = jsonio.dumps({"question": _PROBE.question, "k": _PROBE.k, "mode": self._settings.modes[0]})
         limit, seconds = self._settings.max_body_bytes, self._settings.total_timeout
-        url = f"{_PATH}?debug=true&retrieval_only=true"
+        url, headers = f"{_PATH}?debug=true&retrieval_only=true", {"Content-Type": "application/json"}
         try:
-            status, body = fetch(client, "POST", url, content=content, limit=limit, seconds=seconds)
+            status, body = fetch(client, "POST", url, headers=headers, content=content, limit=limit, seconds=seconds)
         except httpx.TimeoutException:
             return {}, f"POST {_PATH}: no answer in time"
         if status != 200:

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
-from raggate.service.adapters.health import is_unhealthy
 from raggate.text import jsonio
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
+UNHEALTHY = frozenset(
+    {
+        "degraded",
+        "down",
+        "error",
+        "fail",
+        "failed",
+        "initializing",
+        "loading",
+        "maintenance",
+        "not_ready",
+        "out_of_service",
+        "starting",
+        "stopping",
+        "unavailable",
+        "unhealthy",
+    }
+)
+"""The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""
+
 _NOT_OFFERED = frozenset((404, 405, 501))
-HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
 
 
 def health_problem(client: httpx.Client, path: str) -> str:
@@ -22,7 +42,7 @@ def health_problem(client: httpx.Client, path: str) -> str:
     if status != 200:
         return f"GET {path}: {status_text(status, body)}"
     health = _mapping(body).get("status")
-    return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if is_unhealthy(health) else ""
+    return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if _is_unhealthy(health) else ""
 
 
 def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
@@ -34,6 +54,13 @@ def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
     if type(is_indexing) is not bool:
         return False, f"GET {path}: the API does not tell is_indexing"
     return is_indexing, ""
+
+
+def _is_unhealthy(status: object) -> bool:
+    # everything else is the API's own way to say yes: `ok`, `UP`, `pass`, a number, nothing at all
+    if isinstance(status, str):
+        return status.strip().lower().replace(" ", "_").replace("-", "_") in UNHEALTHY
+    return status is False
 
 
 def _mapping(body: bytes) -> dict[str, Any]:
@@ -55,6 +82,7 @@ def fetch(
     method: str,
     path: str,
     *,
+    headers: Mapping[str, str] | None = None,
     content: bytes | None = None,
     limit: int = 64 << 10,
     seconds: float = 10.0,
@@ -64,7 +92,7 @@ def fetch(
     Raises:
         httpx.HTTPError: when there is no answer, or none within `seconds`.
     """
-    headers = HEADERS if content is None else {**HEADERS, "Content-Type": "application/json"}
+    headers = {**_HEADERS, **(headers or {})}
     deadline = time.monotonic() + seconds
     pieces = bytearray()
     with client.stream(method, path, content=content, headers=headers, follow_redirects=False) as response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -17,9 +16,10 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
-from raggate.service.adapters.ask_index import HEADERS, status_text
+from raggate.service.adapters.ask_index import fetch, status_text
+from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
-from raggate.service.adapters.mapped_response import holds, load, prefixes, read, whole
+from raggate.service.adapters.mapped_response import holds, prefixes, read, whole
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
 from raggate.text.quote import quoted
 
@@ -27,7 +27,6 @@ MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
 
 _STATE_BYTES = 1 << 20  # of a body that tells health or index
-_STATE_SECONDS = 10.0
 _SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 
 
@@ -87,7 +86,8 @@ class MappedAdapter:
             ValueError: when something is missing or of another kind: where, what was expected and found, which case.
         """
         try:
-            return read(load(body), self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
+            root = parsed(body, "the body: ")
+            return read(root, self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
         except ValueError as error:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 
@@ -116,7 +116,7 @@ class MappedAdapter:
         status, body = self._fetch(client, "GET", path)
         if status != 200:
             return f"GET {path}: {status_text(status, body)}"
-        if health is None or health.healthy is None or holds(health.healthy, load(body)):
+        if health is None or health.healthy is None or holds(health.healthy, parsed(body, "the body: ")):
             return ""
         return f"GET {path}: {health.healthy.path} does not say that it is healthy"
 
@@ -126,7 +126,7 @@ class MappedAdapter:
         if status != 200:
             detail = f"{index.method} {index.path}: {status_text(status, body)}"
             return IndexState(healthy=True, indexing=True, detail=detail)
-        root = load(body)
+        root = parsed(body, "the body: ")
         return IndexState(
             healthy=True,
             indexing=index.indexing is not None and bool(holds(index.indexing, root)),
@@ -144,18 +144,11 @@ class MappedAdapter:
         Raises:
             httpx.HTTPError: when there is no answer, none in time, or a larger one.
         """
-        headers = {**HEADERS, **self._headers(self._settings.k, self._settings.modes[0])}
-        deadline = time.monotonic() + _STATE_SECONDS
-        pieces = bytearray()
-        with client.stream(method, url, headers=headers, follow_redirects=False) as response:
-            # never unpacked: a compressed body, which was not asked for, could grow a thousandfold
-            for piece in response.iter_raw():
-                pieces += piece
-                if len(pieces) > _STATE_BYTES:
-                    raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
-                if time.monotonic() >= deadline:
-                    raise httpx.ReadTimeout("the body is not complete in time")
-            return response.status_code, bytes(pieces)
+        headers = self._headers(self._settings.k, self._settings.modes[0])
+        status, body = fetch(client, method, url, headers=headers, limit=_STATE_BYTES + 1)
+        if len(body) > _STATE_BYTES:
+            raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
+        return status, body
 
 
 def _secrets(mapped: Mapped, environment: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, names
 from raggate.models.run import Chunk, Reference, Response
-from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import anchors, jsonio
@@ -25,11 +24,6 @@ _UNITS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _MARKED = re.compile(r"\s*#{1,6}(?:\s|$)")
 
 Prefixes = tuple[tuple[str, str | None], ...]
-
-
-def load(body: bytes) -> Any:
-    """Parse a body, as `json_fields.parsed` does."""
-    return parsed(body, "the body: ")
 
 
 def prefixes(written: str | None, vault_names: Sequence[str]) -> Prefixes:

@@ -19,7 +19,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import AskAdapter
-from raggate.service.adapters.health import UNHEALTHY
+from raggate.service.adapters.ask_index import UNHEALTHY
 from raggate.text.escape import log_line
 
 ROOT = Path(__file__).parents[4]
