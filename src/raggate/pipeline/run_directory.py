@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,13 +17,13 @@ from raggate.config.schema import Config
 from raggate.config.values import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.comparison import from_stored, to_stored
+from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
-from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
+from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import result_rows
 from raggate.reports import MeasuredRun, render_all
 from raggate.text import disk
@@ -36,19 +37,14 @@ CONTEXT_FILE = "aside.json"
 """What reports tell beside the run: see `ReportContext`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredContext:
-    places: Mapping[str, SourceLine] = field(default_factory=dict)
-    preview: Preview | None = None
-    first_run: bool = False
-    waivers_settled: bool = False
-
+_CONTEXT_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
+"""Fields of a context whose keys in the file have other names."""
 
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 
 _HINT = "Is this a run directory?"
-_CONTEXT = TypeAdapter(_StoredContext)
+_CONTEXT = TypeAdapter(ReportContext)
 _PROVENANCE = TypeAdapter(Provenance)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 
@@ -155,18 +151,10 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
 
 def write_context(directory: Path, context: ReportContext) -> None:
     """Write `aside.json`, what reports tell that is not of the run itself."""
-    preview = context.preview
-    stored = {
-        "places": context.source_lines,
-        "preview": preview
-        and {
-            **asdict(preview),
-            "rows": [to_stored(delta) for delta in preview.rows],
-            "vault": [str(change) for change in preview.vault],
-        },
-        "first_run": context.first_run,
-        "waivers_settled": context.expired_waivers_resolved,
-    }
+    stored = {_CONTEXT_KEYS.get(name, name): value for name, value in asdict(context).items()}
+    if context.preview is not None:
+        stored["preview"]["rows"] = [to_stored(delta) for delta in context.preview.rows]
+        stored["preview"]["vault"] = [str(change) for change in context.preview.vault]
     write_atomic(directory / CONTEXT_FILE, dumps(stored, pretty=True))
 
 
@@ -179,20 +167,17 @@ def read_context(directory: Path) -> ReportContext:
     path = directory / CONTEXT_FILE
     if not path.exists():
         return ReportContext()
+    stored = parse_object(read_file(path, _HINT), str(path))
     try:
-        stored = _CONTEXT.validate_python(_with_fields(parse_object(read_file(path, _HINT), str(path))))
+        return _CONTEXT.validate_python(_with_fields(stored))
     except ValidationError as error:
-        raise UsageError(f"{path}: {_first(error)}") from None
-    return ReportContext(
-        source_lines=stored.places,
-        preview=stored.preview,
-        first_run=stored.first_run,
-        expired_waivers_resolved=stored.waivers_settled,
-    )
+        raise UsageError(f"{path}: {_first(error, _CONTEXT_KEYS | STORED_KEYS)}") from None
 
 
-def _with_fields(context: JsonObject) -> JsonObject:
-    """Give a stored context whose rows and notes have the names of the fields of a delta and a note's change."""
+def _with_fields(stored: JsonObject) -> JsonObject:
+    """Give a stored context whose keys, also in rows and notes of its preview, are the names of the fields."""
+    fields = {key: name for name, key in _CONTEXT_KEYS.items()}
+    context = {fields.get(key, key): value for key, value in stored.items()}
     preview = context.get("preview")
     if not isinstance(preview, dict):
         return context
@@ -282,10 +267,11 @@ def _configuration(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenan
         raise UsageError(f"the configuration stored with run {cut(run_id)} cannot be read: {_first(error)}") from None
 
 
-def _first(error: ValidationError) -> str:
-    """Say what is wrong first, and where."""
+def _first(error: ValidationError, keys: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Say what is wrong first, and where; `keys` has what fields are called in the file, where that is another word."""
     first = error.errors(include_url=False)[0]
-    return f"{cut('.'.join(str(part) for part in first['loc']))}: {first['msg']}"
+    place = ".".join(keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
+    return f"{cut(place)}: {first['msg']}"
 
 
 def _fingerprint(stored: JsonObject) -> Fingerprint:
