@@ -180,7 +180,7 @@ def failure(settings: ContainerBackend, place: Workspace, *, timeout: float = 10
     adapter = AskAdapter(Ask(), list(place.vaults))
     with (
         pytest.raises(CannotTell) as caught,
-        boot.up(api, place, index_state=adapter.index_state, expected=Expected(documents=3)),
+        boot.up(api, place, index_state=adapter.index_state, expected=Expected(documents=3), max_body_bytes=1 << 20),
     ):
         pass
     return caught.value

@@ -137,7 +137,8 @@ def bring_up(place: Workspace):
         adapter = AskAdapter(Ask(), list(place.vaults))
         said: list[str] = []
         told = dataclasses.replace(place, say=said.append)
-        return boot.up(api, told, index_state=adapter.index_state, expected=Expected(documents=expected)), said
+        complete = Expected(documents=expected)
+        return boot.up(api, told, index_state=adapter.index_state, expected=complete, max_body_bytes=1 << 20), said
 
     return up
 
@@ -223,6 +224,7 @@ class TestBoot:
                 place,
                 index_state=adapter.index_state,
                 expected=Expected(documents=3),
+                max_body_bytes=1 << 20,
             ),
         ):
             pass

@@ -79,7 +79,6 @@ SPECIFIED_ELSEWHERE = {
     "gate/other_systems.py",
     "gate/row_status.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
-    "pipeline/error_log.py",
     "pipeline/partial_run.py",
     "pipeline/rerun.py",
     "pipeline/result.py",

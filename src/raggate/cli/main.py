@@ -182,6 +182,7 @@ def report(directory: Path, name: str) -> None:
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     """Make a run directory the baseline of its suite."""
+    from raggate.gate.promote import table
     from raggate.pipeline import rerun
 
     terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "by")}
@@ -191,7 +192,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     click.echo(
         log_line(f"{console.short_path(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}")
     )
-    click.echo("\n".join(rerun.promotion_lines(proposal)))
+    click.echo("\n".join(table(proposal)))
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
     click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")

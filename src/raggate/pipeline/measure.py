@@ -25,7 +25,6 @@ from raggate.models.run import Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import run_directory
-from raggate.pipeline.error_log import ErrorLog
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -79,7 +78,8 @@ def measure(
                 finished = _finished(run, answers.results, begin, inputs.vault, stopped=stopped, log=log)
                 return directory, finished, _write(directory, finished, request, settings)
         except KeyboardInterrupt:
-            progress = f"interrupted after {len(answers.results)} of {_questions(inputs)} questions"
+            questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
+            progress = f"interrupted after {len(answers.results)} of {len(questions)} questions"
             partial = _finished(answers.noted_in(blank), answers.results, begin, inputs.vault, stopped=progress)
             partial = replace(partial, interrupted=True)
             _write(directory, partial, request, settings)
@@ -116,12 +116,12 @@ def _ask(
         max_body_bytes=settings.ask.max_body_bytes,
     )
     with _redacted_errors(secrets), ready as api, request.progress() as progress:
-        errors, redacted = ErrorLog(api), _redactor(secrets, inputs.vault)
+        redacted = _redactor(secrets, inputs.vault)
 
         def keep(result: Result, done: int, total: int) -> None:
-            errors.take(result)
+            answers.note_failure(result, api)
             answers.results.append(redacted(result))
-            progress.advance(done, total, errors.failed)
+            progress.advance(done, total, answers.failed)
 
         questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
         asked = adapter.ask(questions, api, on_result=keep)
@@ -130,7 +130,7 @@ def _ask(
             answers.repeated = _ask_again(inputs, adapter, api, asked.results)
         stopped = asked.stopped or suite.ended_early(api)
         if not stopped:
-            return None, _redacted(errors.lines, secrets)
+            return None, _redacted(answers.log, secrets)
         return redact.redact_cut(stopped, secrets), _redacted(api.log_tail(), secrets)
 
 
@@ -180,11 +180,6 @@ def _workspace(
         secrets=secrets,
         identified=identified,
     )
-
-
-def _questions(inputs: Inputs) -> int:
-    """Count what is asked, every mode by itself."""
-    return sum(asked_in(case.modes, mode) for case in inputs.golden.cases for mode in inputs.config.ask.modes)
 
 
 def _secrets(request: Request, settings: Config) -> tuple[str, ...]:

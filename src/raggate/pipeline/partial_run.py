@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 
 from raggate.models.provenance import exact_image
 from raggate.models.run import Result, Run
+from raggate.models.service import Started
 from raggate.scoring.repeats import KEY, Repeated
+
+SERVER_ERROR = 500
+"""The first HTTP status that says that the API itself failed."""
+
+_CATCH_UP = 0.1
+"""Seconds, once in a run, in which what was logged before the answer arrives behind it."""
 
 
 @dataclass(slots=True)
@@ -14,12 +22,23 @@ class PartialRun:
     """The answers of a run so far, and what was learnt of the API on the way.
 
     `results` are in the order they came in, `images` what names the image that the API ran from, and `repeated` how a
-    few questions came out that were asked twice, once they were.
+    few questions came out that were asked twice, once they were. `failed` calls failed so far; `log` are the API's last
+    lines when it first said that it had failed, untrusted text.
     """
 
     results: list[Result] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
     repeated: Repeated | None = None
+    failed: int = 0
+    log: tuple[str, ...] = ()
+
+    def note_failure(self, result: Result, api: Started) -> None:
+        """Look whether a result is a failure, as soon as it is there: later ones push others out of the last lines."""
+        failure = result.failure
+        self.failed += failure is not None
+        if not self.log and failure is not None and (failure.status or 0) >= SERVER_ERROR:
+            time.sleep(_CATCH_UP)
+            self.log = api.log_tail()
 
     def noted_in(self, run: Run) -> Run:
         """Note image and repeats in a run. What they were does not make runs incomparable."""

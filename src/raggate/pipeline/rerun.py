@@ -189,11 +189,6 @@ def _policy(request: Request, run: Run) -> RunConfig:
     return settings
 
 
-def promotion_lines(proposal: BaselineCandidate) -> list[str]:
-    """Say what a promotion changes, for a terminal."""
-    return promote.table(proposal)
-
-
 def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
     """Evaluate a run as before, and rewrite its reports. A verdict is not replaced by one that lets more through.
 

@@ -21,7 +21,7 @@ from raggate.service.backends import BACKENDS, Start
 from raggate.service.boot_hints import check_size, why_it_ended
 from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.growth import Expected, Growth
-from raggate.service.transport import MAX_BODY_BYTES, Exchange, Wire
+from raggate.service.transport import Exchange, Wire
 from raggate.text.numbers import fixed, setting
 from raggate.text.quote import cut, quoted
 
@@ -45,7 +45,7 @@ def up(
     *,
     index_state: Probe,
     expected: Expected,
-    max_body_bytes: int = MAX_BODY_BYTES,
+    max_body_bytes: int,
     start: Start | None = None,
     transport: httpx.BaseTransport | None = None,
     clock: Clock = MACHINE_CLOCK,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
 
 from raggate.text.quote import cut
-
-MAX_BODY_BYTES = 1 << 20
-"""The largest body that is read where nothing else is said."""
 
 _EXCERPT_BYTES = 2000
 _TEMPORARY = frozenset((408, 425, 429))
@@ -56,14 +52,14 @@ class Wire(httpx.BaseTransport):
         *,
         deadline: float,
         seconds: float,
-        max_bytes: int = MAX_BODY_BYTES,
-        now: Callable[[], float] = time.monotonic,
+        max_bytes: int,
+        now: Callable[[], float],
     ) -> None:
         self._inner = inner
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._deadline = deadline
         self._seconds = seconds
-        self._now = now
+        self.now = now
         self.exchange = Exchange()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -75,14 +71,14 @@ class Wire(httpx.BaseTransport):
         exchange = self.exchange
         exchange.request = cut(f"{request.method} {request.url.path}")
         exchange.status, exchange.excerpt = None, b""
-        now = self._now()
+        now = self.now()
         end = min(now + self._seconds, self._deadline)
         request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), max(end - now, 0.01))
         response = self._inner.handle_request(request)
         exchange.status = response.status_code
         # undone by the client, a compression would grow beyond what is counted here; raggate asks for none
         headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
-        body = _Body(response, exchange, end, self._max_bytes, self._now)
+        body = _Body(self, response, exchange, end)
         return httpx.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
 
     def close(self) -> None:
@@ -91,26 +87,23 @@ class Wire(httpx.BaseTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    def __init__(
-        self, response: httpx.Response, exchange: Exchange, end: float, max_bytes: int, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, wire: Wire, response: httpx.Response, exchange: Exchange, end: float) -> None:
         if not isinstance(response.stream, httpx.SyncByteStream):
             raise TypeError("expected a response of a synchronous transport")
         self._response = response
         self._stream = response.stream
+        self._wire = wire
         self._exchange = exchange
         self._end = end
-        self._now = now
-        self._max_bytes = max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
         for piece in self._stream:
             size += len(piece)
             self._exchange.excerpt += piece[: max(_EXCERPT_BYTES - len(self._exchange.excerpt), 0)]
-            if size > self._max_bytes:
-                raise httpx.ReadError(f"the body is larger than {self._max_bytes} bytes (ask.max_body_bytes)")
-            if self._now() >= self._end:
+            if size > self._wire.max_bytes:
+                raise httpx.ReadError(f"the body is larger than {self._wire.max_bytes} bytes (ask.max_body_bytes)")
+            if self._wire.now() >= self._end:
                 raise httpx.ReadTimeout("the body is not complete in time")
             yield piece
 

@@ -93,6 +93,7 @@ class Script:
 
 
 FIVE = Expected(documents=5, chunks=9)
+LIMIT = 1 << 20
 
 
 def asking(client: httpx.Client, ready: Readiness) -> IndexState:
@@ -147,6 +148,7 @@ def bring_up(place: Workspace, clock: FakeClock) -> Callable[..., "Outcome"]:
                 replace(place, say=said.append),
                 index_state=index_state,
                 expected=expected,
+                max_body_bytes=LIMIT,
                 start=fake.start,
                 transport=httpx.MockTransport(respond) if respond else None,
                 clock=clock,
@@ -440,7 +442,7 @@ def test_a_hanging_look_is_left_on_a_real_clock(place: Workspace) -> None:
         return DONE
 
     settings = Api(command=CommandBackend(run=["x"]), ready=Readiness(timeout=0.05))
-    wait = boot.up(settings, place, index_state=hang, expected=FIVE, start=FakeApi().start)
+    wait = boot.up(settings, place, index_state=hang, expected=FIVE, max_body_bytes=LIMIT, start=FakeApi().start)
     try:
         with pytest.raises(CannotTell, match="has not answered"), wait:
             pass
@@ -518,7 +520,7 @@ def test_localhost_inside_a_container(tmp_path: Path, host: str) -> None:
         api = Api(url=f"http://{host}:{taken.getsockname()[1]}")
     with (
         pytest.raises(UsageError, match="is the container that raggate runs in") as caught,
-        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, clock=FakeClock()),
+        boot.up(api, place, index_state=Script(state(5)), expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()),
     ):
         pass
     assert "service's name" in caught.value.hint
@@ -532,7 +534,7 @@ def test_localhost_where_something_listens(tmp_path: Path, *, in_action: bool) -
     looks = Script(state(5))
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         api = Api(url=f"http://127.0.0.1:{server.getsockname()[1]}")
-        with boot.up(api, place, index_state=looks, expected=FIVE, clock=FakeClock()) as started:
+        with boot.up(api, place, index_state=looks, expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()) as started:
             assert started.base_url == api.url
     assert looks.count
 
@@ -543,5 +545,5 @@ def test_localhost_outside_the_action(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         api = Api(url=f"http://127.0.0.1:{taken.getsockname()[1]}")
     looks = Script(httpx.ConnectError("refused"), state(5))
-    with boot.up(api, place, index_state=looks, expected=FIVE, clock=FakeClock()):
+    with boot.up(api, place, index_state=looks, expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()):
         assert looks.count == 3

@@ -188,7 +188,7 @@ def _build(group: ProcessGroup, plan: _Plan, timeout: float, log: Log) -> None:
                 hint="Raise `api.command.build_timeout`, or build before raggate runs.",
                 log=log.tail(),
             )
-        if not child.succeeded():
+        if ended.code != 0:
             raise CannotTell(
                 f"{step} {ended.message}", hint="The whole output is in build.log of the run directory.", log=log.tail()
             )

@@ -91,18 +91,14 @@ def opened(parts: Mapping[str, Part], workspace: Workspace) -> Iterator[Group]:
         if not workspace.in_action:  # there the post step sweeps
             engine.sweep_dead(client, workspace.say)
         logs = {name: stack.enter_context(Log(workspace.out / f"{name}.log", workspace.secrets)) for name in parts}
-        stack.enter_context(_undone(workspace, labels))
+        stack.callback(_undo, workspace, {engine.INSTANCE: labels[engine.INSTANCE]})
         yield Group(client=client, own=own, parts=parts, workspace=workspace, labels=labels, logs=logs)
 
 
-@contextmanager
-def _undone(workspace: Workspace, labels: Mapping[str, str]) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        # by label and not by what is remembered: a call that was cut off may have had its effect
-        with signals.deferred():
-            engine.tear_down(workspace.environment, {engine.INSTANCE: labels[engine.INSTANCE]}, workspace.say)
+def _undo(workspace: Workspace, wanted: Mapping[str, str]) -> None:
+    # by label and not by what is remembered: a call that was cut off may have had its effect
+    with signals.deferred():
+        engine.tear_down(workspace.environment, wanted, workspace.say)
 
 
 @dataclass(kw_only=True)

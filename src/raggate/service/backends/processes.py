@@ -157,10 +157,6 @@ class ManagedProcess:
             time.sleep(_POLL)
         return self.ended()
 
-    def succeeded(self) -> bool:
-        """Tell whether it has ended with code 0."""
-        return self._code() == 0
-
     def reap(self) -> None:
         """Collect it after it was killed, so that no zombie stays."""
         with contextlib.suppress(subprocess.TimeoutExpired):
