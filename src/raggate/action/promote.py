@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,18 +44,129 @@ STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetBranch:
-    """Where a promotion goes: the configuration in the checkout, and the branch at the commit it is at."""
+class _Promotion:
+    """One step that promotes: what it was asked for, and the branch it goes to at the commit that is at.
 
-    workspace: Path
+    `config` is the configuration in the checkout.
+    """
+
+    inputs: Mapping[str, str]
+    event: Event
+    runner: Runner
+    state: StepState
+    remote: sources.Remote
     config: Path
-    prefix: str
     target: str
     head: str
 
-    def path(self, settings: Config) -> str:
-        """Give the path of the baseline in the repository."""
-        return posixpath.normpath(self.prefix + settings.baseline_path)
+    def check_checkout(self) -> None:
+        there = sources.head(self.config.parent, sources.Remote(workspace=self.runner.workspace)).commit
+        if there != self.head:
+            raise CannotTell(
+                f"the checkout is at {cut(there, limit=12)}, and {cut(self.target)} is at {self.head[:12]}: "
+                "only the head of the branch is promoted",
+                hint="Somebody may have pushed meanwhile. Start the workflow again.",
+            )
+
+    def trusted(self) -> AbstractContextManager[Inputs]:
+        """Open what the head of the branch holds; the place of its baseline is checked at once."""
+
+        def check(settings: Config, name: str) -> None:
+            check_names(settings, name)
+            commits.check_file(self._baseline_path(settings))
+
+        source = InputSource(
+            root=self.config.parent, config_name=self.config.name, against=self.head, remote=self.remote
+        )
+        adjust = Overrides(suite=self.inputs["suite"] or None).apply
+        return load_trusted(source, ConfigHooks(adjust=adjust, check=check))
+
+    def measure(self, trusted: Inputs) -> tuple[Run, Evidence]:
+        """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
+        request = steps.request_of(self.inputs, self.runner, self.state, against=self.head, remote=self.remote)
+        result = pipeline.run(request)
+        console.show_run(result)
+        run = run_directory.read(result.directory)
+        eligibility.check_measured(run, trusted, self.head, "this run")
+        evidence = Evidence(
+            run=self.event.run_id,
+            attempt=self.event.attempt,
+            event=self.event.name,
+            commit=self.head,
+            url=self.event.run_url,
+            image=eligibility.image_of(run),
+        )
+        return run, evidence
+
+    def selector(self, asked: PromoteInputs, now: datetime) -> earlier_run.RunSelector:
+        return earlier_run.RunSelector(
+            target=self.target,
+            head=self.head,
+            run=asked.run or 0,
+            attempt=asked.attempt,
+            artifact=self.inputs["artifact"],
+            workflow=self.inputs["workflow"],
+            max_age_days=asked.max_age_days,
+            now=now.isoformat(),
+        )
+
+    def context(self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence) -> report.PromotionContext:
+        settings = trusted.config
+        links = Links(
+            server=self.event.server_url,
+            repository=self.event.repository,
+            commit=self.head,
+            head=self.head,
+            prefix=prefix_of(self.config, self.runner.workspace),
+            run=self.event.run_url,
+        )
+        written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
+        return report.PromotionContext(
+            target=self.target,
+            evidence=evidence,
+            links=links,
+            hashes={
+                "golden set": trusted.golden.hash,
+                "vault": trusted.vault.hash,
+                "configuration": eligibility.configuration_hash(settings),
+            },
+            accepted=written.accepted,
+            opened=False,
+        )
+
+    def change(self, trusted: Inputs, proposal: BaselineCandidate, context: report.PromotionContext) -> Change:
+        path = self._baseline_path(trusted.config)
+        commits.check_file(path, proposal.data)
+        provenance, evidence = proposal.provenance, context.evidence
+        lines = [
+            f"Reason: {provenance.get('reason')}",
+            f"Promoted by: {provenance.get('promoted_by')}",
+            f"Measured at: {evidence.commit}",
+            f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
+        ]
+
+        def body(commit: commits.Committed) -> str:
+            return self.page(proposal, replace(_signed(context, commit), opened=True))
+
+        return Change(
+            suite=trusted.config.suite,
+            target=self.target,
+            head=self.head,
+            path=path,
+            present=trusted.baseline.data if trusted.baseline is not None else None,
+            data=proposal.data,
+            title=_inert(report.title(proposal)),
+            message="\n".join(_inert(line) for line in lines),
+            body=body,
+            order=(self.event.run_id, self.event.attempt),
+        )
+
+    def page(self, proposal: BaselineCandidate, context: report.PromotionContext) -> str:
+        """Render what people read, without the token."""
+        return redact(report.render(proposal, context), (self.inputs["github-token"],))
+
+    def _baseline_path(self, settings: Config) -> str:
+        return posixpath.normpath(prefix_of(self.config, self.runner.workspace) + settings.baseline_path)
 
 
 def promote_baseline(
@@ -83,34 +195,34 @@ def promote_baseline(
     asked = PromoteInputs.of(inputs)
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: promote` needs it")
-    branch = _target(inputs, event, repository, runner)
+    step = _promotion(inputs, event, repository, runner, state)
     if asked.run is None:
-        _check_checkout(branch)
-    remote = remote_of(runner.workspace, repository)
+        step.check_checkout()
     # opened first, so that what is wrong with them is told before anything is measured
-    with load_trusted(_source(branch, remote), _hooks(inputs, branch)) as trusted:
+    with step.trusted() as trusted:
         if asked.run is None:
-            run, evidence = _measured(inputs, event, remote, branch, runner, state, trusted)
+            run, evidence = step.measure(trusted)
         else:
-            selector = _selector(asked, inputs, event, branch, now())
-            run, evidence = earlier_run.adopt(repository, selector, trusted)
+            run, evidence = earlier_run.adopt(repository, step.selector(asked, now()), trusted)
         proposal = eligibility.propose(run, trusted, asked.terms(event.triggering_actor), SYSTEMS)
-        context = _context(event, branch, trusted, proposal, evidence)
-        change = _change(inputs, event, branch, trusted, proposal, context)
+        context = step.context(trusted, proposal, evidence)
+        change = step.change(trusted, proposal, context)
     if asked.dry_run:
-        state.summary = f"> [!NOTE]\n> A dry run: nothing was written.\n\n{_page(inputs, proposal, context)}"
+        state.summary = f"> [!NOTE]\n> A dry run: nothing was written.\n\n{step.page(proposal, context)}"
         return int(ExitCode.PASS)
     result = (promotion.commit_directly if asked.direct else promotion.propose)(repository, change)
     _report(result, change, state, context.links)
-    state.summary += _page(inputs, proposal, _signed(context, result.commit))
+    state.summary += step.page(proposal, _signed(context, result.commit))
     return int(ExitCode.PASS)
 
 
-def _target(inputs: Mapping[str, str], event: Event, repository: Repository, runner: Runner) -> TargetBranch:
+def _promotion(
+    inputs: Mapping[str, str], event: Event, repository: Repository, runner: Runner, state: StepState
+) -> _Promotion:
     """Find the branch and the commit it is at, on which alone a baseline is promoted.
 
     Raises:
-        UsageError: for an event or a branch that must not promote, or a configuration outside the workspace.
+        UsageError: for an event or a branch that must not promote.
         CannotTell: for a branch that is not there.
     """
     if event.name not in STARTED_BY:
@@ -124,154 +236,24 @@ def _target(inputs: Mapping[str, str], event: Event, repository: Repository, run
             f"this workflow was started on {quoted(event.head_ref)}; a baseline is promoted on {quoted(target)} only",
             hint=f"Choose the branch {cut(target)} where the workflow is started.",
         )
-    config = runner.workspace / inputs["config"]
-    if not config.resolve().is_relative_to(runner.workspace.resolve()):
-        raise UsageError(f"input 'config': {quoted(inputs['config'])} lies outside the workspace")
     head = repository.head_of(target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(target)} in {event.repository}")
-    return TargetBranch(
-        workspace=runner.workspace, config=config, prefix=prefix_of(config, runner.workspace), target=target, head=head
-    )
-
-
-def _check_checkout(branch: TargetBranch) -> None:
-    """See that the checkout is the head of the branch.
-
-    Raises:
-        CannotTell: naming both.
-    """
-    there = sources.head(branch.config.parent, sources.Remote(workspace=branch.workspace)).commit
-    if there != branch.head:
-        raise CannotTell(
-            f"the checkout is at {cut(there, limit=12)}, and {cut(branch.target)} is at {branch.head[:12]}: "
-            "only the head of the branch is promoted",
-            hint="Somebody may have pushed meanwhile. Start the workflow again.",
-        )
-
-
-def _measured(
-    inputs: Mapping[str, str],
-    event: Event,
-    remote: sources.Remote,
-    branch: TargetBranch,
-    runner: Runner,
-    state: StepState,
-    trusted: Inputs,
-) -> tuple[Run, Evidence]:
-    """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
-    request = steps.request_of(inputs, runner, state, against=branch.head, remote=remote)
-    result = pipeline.run(request)
-    console.show_run(result)
-    run = run_directory.read(result.directory)
-    eligibility.check_measured(run, trusted, branch.head, "this run")
-    evidence = Evidence(
-        run=event.run_id,
-        attempt=event.attempt,
-        event=event.name,
-        commit=branch.head,
-        url=event.run_url,
-        image=eligibility.image_of(run),
-    )
-    return run, evidence
-
-
-def _source(branch: TargetBranch, remote: sources.Remote) -> InputSource:
-    return InputSource(root=branch.config.parent, config_name=branch.config.name, against=branch.head, remote=remote)
-
-
-def _hooks(inputs: Mapping[str, str], branch: TargetBranch) -> ConfigHooks:
-    def check(settings: Config, name: str) -> None:
-        check_names(settings, name)
-        commits.check_file(branch.path(settings))
-
-    return ConfigHooks(adjust=Overrides(suite=inputs["suite"] or None).apply, check=check)
-
-
-def _selector(
-    asked: PromoteInputs, inputs: Mapping[str, str], event: Event, branch: TargetBranch, now: datetime
-) -> earlier_run.RunSelector:
-    return earlier_run.RunSelector(
-        target=branch.target,
-        head=branch.head,
-        run=asked.run or 0,
-        attempt=asked.attempt,
-        artifact=inputs["artifact"],
-        workflow=inputs["workflow"],
-        max_age_days=asked.max_age_days,
-        now=now.isoformat(),
-    )
-
-
-def _context(
-    event: Event, branch: TargetBranch, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence
-) -> report.PromotionContext:
-    settings = trusted.config
-    links = Links(
-        server=event.server_url,
-        repository=event.repository,
-        commit=branch.head,
-        head=branch.head,
-        prefix=branch.prefix,
-        run=event.run_url,
-    )
-    written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
-    return report.PromotionContext(
-        target=branch.target,
-        evidence=evidence,
-        links=links,
-        hashes={
-            "golden set": trusted.golden.hash,
-            "vault": trusted.vault.hash,
-            "configuration": eligibility.configuration_hash(settings),
-        },
-        accepted=written.accepted,
-    )
-
-
-def _change(
-    inputs: Mapping[str, str],
-    event: Event,
-    branch: TargetBranch,
-    trusted: Inputs,
-    proposal: BaselineCandidate,
-    context: report.PromotionContext,
-) -> Change:
-    path = branch.path(trusted.config)
-    commits.check_file(path, proposal.data)
-    provenance, evidence = proposal.provenance, context.evidence
-    lines = [
-        f"Reason: {provenance.get('reason')}",
-        f"Promoted by: {provenance.get('promoted_by')}",
-        f"Measured at: {evidence.commit}",
-        f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
-    ]
-
-    def body(commit: commits.Committed) -> str:
-        signed = replace(_signed(context, commit), opened=True)
-        return redact(report.render(proposal, signed), (inputs["github-token"],))
-
-    return Change(
-        suite=trusted.config.suite,
-        target=branch.target,
-        head=branch.head,
-        path=path,
-        present=trusted.baseline.data if trusted.baseline is not None else None,
-        data=proposal.data,
-        title=_inert(report.title(proposal)),
-        message="\n".join(_inert(line) for line in lines),
-        body=body,
-        order=(event.run_id, event.attempt),
+    return _Promotion(
+        inputs=inputs,
+        event=event,
+        runner=runner,
+        state=state,
+        remote=remote_of(runner.workspace, repository),
+        config=runner.workspace / inputs["config"],
+        target=target,
+        head=head,
     )
 
 
 def _signed(context: report.PromotionContext, commit: commits.Committed | None) -> report.PromotionContext:
     unsigned = "" if commit is None or commit.verified else commit.reason
-    return replace(context, unsigned=unsigned, opened=False)
-
-
-def _page(inputs: Mapping[str, str], proposal: BaselineCandidate, context: report.PromotionContext) -> str:
-    return redact(report.render(proposal, replace(context, opened=False)), (inputs["github-token"],))
+    return replace(context, unsigned=unsigned)
 
 
 def _report(result: PullRequestResult, change: Change, state: StepState, links: Links) -> None:

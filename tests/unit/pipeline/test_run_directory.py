@@ -28,12 +28,13 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, Score
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.comparison import NoteChange
+from raggate.models.comparison import NoteChange, to_stored
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, ReportContext, SourceLine
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
+from raggate.text.jsonio import dumps
 
 LONG = "A long introduction. " * 20 + "Here stands the gold snippet."
 CASES = (
@@ -435,6 +436,22 @@ def test_hostile_note_changes(tmp_path: Path, notes: object) -> None:
     (tmp_path / run_directory.CONTEXT_FILE).write_text(json.dumps({"preview": {"vault": notes}}))
     with pytest.raises(UsageError, match=f"{run_directory.CONTEXT_FILE}: .*vault"):
         run_directory.read_context(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("stored", "place"),
+    [
+        ({"preview": {"rows": [to_stored(make_delta()) | {"lost": "two"}]}}, "preview.rows.0.lost: "),
+        ({"places": {"q1": {"path": "a.md", "line": "x"}}}, "places.q1.line: "),
+        ({"waivers_settled": "maybe"}, "waivers_settled: "),
+    ],
+)
+def test_an_error_beside_the_run_names_the_key_of_the_file(tmp_path: Path, stored: object, place: str) -> None:
+    """What cannot be read is named as it stands in the file, whatever the program calls it."""
+    (tmp_path / run_directory.CONTEXT_FILE).write_bytes(dumps(stored))
+    with pytest.raises(UsageError) as caught:
+        run_directory.read_context(tmp_path)
+    assert place in caught.value.message
 
 
 def test_trusted_configuration(tmp_path: Path) -> None:
