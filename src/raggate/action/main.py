@@ -101,7 +101,6 @@ def _run(runner: Runner, state: StepState) -> int:
 
 
 def _perform(runner: Runner, state: StepState) -> int:
-    """Do what the inputs ask for."""
     # before anything is said of the inputs, and also when the token is not a valid one
     for command in commands.mask(step_inputs.tokens(runner.environment)):
         print(command, flush=True)  # noqa: T201 - a log command

@@ -110,7 +110,6 @@ class MappedAdapter:
         return self._index(client, self._mapped.index)
 
     def _health_problem(self, client: httpx.Client, ready: Readiness) -> str:
-        """Say why the API is not healthy, or nothing when it is."""
         health = self._mapped.health
         path = ready.health_path if health is None else health.path
         status, body = self._fetch(client, "GET", path)

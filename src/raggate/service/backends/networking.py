@@ -19,7 +19,6 @@ IMPATIENT = ("timeout:1", "attempts:1")
 """How a container without egress asks for names: the engine's resolver never answers for those that it does not know,
 and every one would be waited for twice five seconds."""
 
-
 _NO_TRANSLATION = {"com.docker.network.bridge.enable_ip_masquerade": "false"}
 
 
