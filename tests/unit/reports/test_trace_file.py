@@ -127,8 +127,9 @@ def test_hostile_content_is_one_line_of_json(text: str, score: float | None) -> 
 def test_the_reader_of_substrate_takes_it(tmp_path: Path) -> None:
     """A trace of raggate is read as a trace of substrate, and makes its rows."""
     path = tmp_path / "trace.jsonl"
-    path.write_text(trace_file.render(make_run(make_labelled(CASE, make_result("q1", make_chunk())))), encoding="utf-8")
+    written = trace_file.render(make_run(make_labelled(CASE, make_result("q1", make_chunk()))))
+    path.write_text(written, encoding="utf-8")
+    assert (json.loads(written)["source_channel_ranks"], json.loads(written)["hit"]) == ({"fused_rank": 1}, True)
     (line,) = trace.read_trace(path)
-    assert (line.mode, line.node_id, line.ranks) == ("hybrid", "c1", {"fused_rank": 1})
-    assert line.extra["hit"] is True
+    assert (line.mode, line.node_id) == ("hybrid", "c1")
     assert trace.to_rows((line,))[0]["results"][0]["heading_only"] is False
