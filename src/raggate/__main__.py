@@ -13,7 +13,8 @@ def main() -> NoReturn:
     signals.install()
     try:
         # takes long enough to be interrupted
-        from raggate.cli import main as cli
+        with signals.unwrapped():
+            from raggate.cli import main as cli
     except KeyboardInterrupt:
         sys.stderr.write("raggate: interrupted\n")
         sys.exit(130)

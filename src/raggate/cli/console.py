@@ -51,7 +51,8 @@ def guarded(
         The exit code, and the error where one decided it; None for a bug and an interrupt.
     """
     try:
-        return work(), None
+        with signals.unwrapped():
+            return work(), None
     except RaggateError as error:
         expected = error
     except KeyboardInterrupt:

@@ -280,7 +280,7 @@ def evaluate(
     Memory holds query ids, and judgements only as far as their order differs from that of the lists.
 
     Args:
-        rankings: one list per query; see `formats.trec.iter_run` and `formats.rankings.iter_lists`.
+        rankings: one list per query; see `trec_beir.trec.iter_run` and `trec_beir.rankings.iter_lists`.
         judgements: one group per query.
         cutoffs: the values of k, each from 1 to 100,000.
         per_query: keep the values of every query.

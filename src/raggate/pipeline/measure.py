@@ -31,7 +31,7 @@ from raggate.pipeline.result import RunFailed
 from raggate.reports import MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
-from raggate.service import ask as suite, boot, build_context
+from raggate.service import ask as suite, boot, build_context, signals
 from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
 from raggate.text import deadlines, redact
@@ -284,7 +284,8 @@ def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
         RunFailed: for that end, with the waivers that stand.
     """
     try:
-        yield
+        with signals.unwrapped():
+            yield
     except KeyboardInterrupt:
         hint = f"What was done so far is in {_display_path(directory)}."
         error = Interrupted("interrupted before there was a verdict", hint=hint)

@@ -57,6 +57,21 @@ def deferred() -> Iterator[list[int]]:
             signal.raise_signal(number)
 
 
+@contextlib.contextmanager
+def unwrapped() -> Iterator[None]:
+    """Raise an interrupt as what it is.
+
+    Before Python 3.12 one that comes while a class is made is the cause of a RuntimeError:
+    https://github.com/python/cpython/issues/77757.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from None
+        raise
+
+
 def over() -> None:
     """Let no signal change the exit code any more: it is known, and only the interpreter is left to shut down.
 

@@ -35,6 +35,19 @@ def test_a_swallowed_interrupt_is_raised_again(number: signal.Signals) -> None:
             signals.check()
 
 
+def test_an_interrupt_is_not_hidden_in_another_error() -> None:
+    """One that comes while a class is made is an interrupt, whatever Python makes of it; other errors stay."""
+
+    class Interrupting:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), signals.unwrapped():
+        type("Made", (), {"field": Interrupting()})
+    with pytest.raises(RuntimeError, match="other"), signals.unwrapped():
+        raise RuntimeError("other")
+
+
 def test_a_new_start_has_no_memory() -> None:
     """Installed anew, nothing has come yet."""
     signals.install()
