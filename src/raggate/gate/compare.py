@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from raggate.config.retrieval_modes import asked_in
@@ -14,7 +14,7 @@ from raggate.models.baseline import Baseline, Restated
 from raggate.models.case_hash import first_part
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard, improvement
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(("chunks", "fields", "golden", "notes", "repeated", "vault"))
@@ -99,7 +99,7 @@ def _paired(
                 others.setdefault((new.mode, name), []).append((old, new))
     for mode, name, metric, stored in _all_rows(scorecard, baseline):
         pairs = members.get((mode, name), [])
-        row = _over_pairs(mode, name, metric, stored, pairs)
+        row = _over_pairs((mode, name, metric), stored, pairs)
         if name not in scorecard.slices.get(mode, {}):
             # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
             row = replace(row, baseline=stored)
@@ -115,42 +115,34 @@ def _paired(
         yield row
 
 
-def _over_pairs(
-    mode: str, name: str, metric: str, like: MetricValue, pairs: Sequence[tuple[CaseScore, CaseScore]]
-) -> Delta:
+def _over_pairs(place: tuple[str, str, str], like: MetricValue, pairs: Sequence[tuple[CaseScore, CaseScore]]) -> Delta:
     """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
-    both = [(old.values.get(metric), new.values.get(metric)) for old, new in pairs]
-    shared = [(was, now) for was, now in both if was is not None and now is not None]
-    had = [was for was, _ in both if was is not None]
-    before = _mean([was if now is not None or not shared else None for was, now in both], like)
+    both = [(old.values.get(place[2]), new.values.get(place[2])) for old, new in pairs]
+    changes = [
+        (new.case_id, improvement(like.direction, was, now))
+        for (_, new), (was, now) in zip(pairs, both, strict=True)
+        if was is not None and now is not None
+    ]
+    had = sum(was is not None for was, _ in both)
+    before = _mean([was if now is not None or not changes else None for was, now in both], like)
     after = _mean([now if was is not None or not had else None for was, now in both], like)
-    changes = [improvement(like.direction, was, now) for was, now in shared]
-    row = _delta(mode, name, metric, before, after)
-    regressed = sum(change < -EPSILON for change in changes)
+    fell = tuple(case for case, change in changes if change < -EPSILON)
     return replace(
-        row,
-        regressed=regressed,
-        improved=sum(change > EPSILON for change in changes),
+        Delta.between(place, before, after),
+        regressed=len(fell),
+        improved=sum(change > EPSILON for _, change in changes),
         binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
-        unpaired=len(had) - len(shared),
-        fell=tuple(_fallen(pairs, metric, like.direction)) if regressed else (),
+        unpaired=had - len(changes),
+        fell=fell,
     )
-
-
-def _fallen(pairs: Sequence[tuple[CaseScore, CaseScore]], metric: str, direction: Direction) -> Iterator[str]:
-    """Name the cases whose value of a metric got worse."""
-    for old, new in pairs:
-        was, now = old.values.get(metric), new.values.get(metric)
-        if was is not None and now is not None and improvement(direction, was, now) < -EPSILON:
-            yield new.case_id
 
 
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
     for mode, name, metric, stored in _all_rows(scorecard, theirs.baseline):
-        own = scorecard.slices.get(mode, {}).get(name, {}).get(metric) or _nothing(stored)
+        own = scorecard.slices.get(mode, {}).get(name, {}).get(metric) or stored.without_cases()
         restated = theirs.current.get(mode, {}).get(name, {}).get(metric)
         # what raggate does not measure in this run, such as answers that were not asked for, is no loss by other terms
-        row = _delta(mode, name, metric, stored, restated if restated and own.n else own)
+        row = Delta.between((mode, name, metric), stored, restated if restated and own.n else own)
         if restated and own.n and name == OVERALL:
             row = replace(row, full_run=own)
         # means over other numbers of questions say nothing of each other
@@ -168,23 +160,13 @@ def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, s
             known = baseline.scorecard.slices.get(mode, {}).get(name, {})
             for metric, current in metrics.items():
                 if metric not in known:
-                    yield mode, name, metric, _nothing(current)
-
-
-def _delta(mode: str, name: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
-    known = before.value is not None and after.value is not None
-    delta = after.value - before.value if known else None  # type: ignore[operator]
-    return Delta(mode=mode, slice=name, metric=metric, baseline=before, current=after, delta=delta)
+                    yield mode, name, metric, current.without_cases()
 
 
 def _mean(values: Sequence[float | None], like: MetricValue) -> MetricValue:
     known = [value for value in values if value is not None]
     mean = sum(known) / len(known) if known else None
     return MetricValue(value=mean, n=len(known), unscored=len(values) - len(known), direction=like.direction)
-
-
-def _nothing(like: MetricValue) -> MetricValue:
-    return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
 
 
 def _golden_changes(

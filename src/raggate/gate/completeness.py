@@ -22,6 +22,16 @@ def failed_too_often(operations: Operations, gate: Gate) -> bool:
     return operations.failed > gate.max_error_rate * operations.calls + EPSILON
 
 
+def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present baseline") -> str:
+    """Say that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
+    baseline = comparison.baseline
+    if baseline is None or not baseline.paired or comparison.incomparable:
+        return ""
+    cases = len({case.case_id for case in baseline.scorecard.cases})
+    few = comparison.compared < gate.min_overlap * cases - EPSILON
+    return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
+
+
 def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
     """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
 
@@ -57,9 +67,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
             yield Reason(code="fewer-cases", message=message)
     for message in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
         yield Reason(code="vanished", message=message)
-    for row in _thinned(rows):
-        if _too_thin(row.delta, gate):
-            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    yield from _thinned(rows, gate, much=True)
     for message in lost_fields(comparison, gate):
         yield Reason(code="field-vanished", message=message)
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
@@ -205,9 +213,7 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
 def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Name the metrics that apply to somewhat fewer cases than in the baseline, and those new since it."""
     whole = new_modes(comparison)
-    for row in _thinned(rows):
-        if not _too_thin(row.delta, gate):
-            yield Reason(code="fewer-scored", message=_thinning(row.delta))
+    yield from _thinned(rows, gate, much=False)
     for row in rows:
         others = row.delta.uncompared
         if others is None or row.allowed is None or row.delta.slice != OVERALL:
@@ -262,11 +268,6 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             yield Reason(code="other-denominator", message=message)
 
 
-def _too_thin(delta: Delta, gate: Gate) -> bool:
-    now, was = _scored(delta)
-    return now < gate.min_overlap * was - EPSILON
-
-
 def _scored(delta: Delta) -> tuple[int, int]:
     """Say to how many cases of the baseline a metric applies now, and to how many it did, relabelled ones included."""
     others = delta.uncompared
@@ -305,19 +306,13 @@ def fewer_cases(comparison: Comparison) -> Iterator[str]:
             yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
 
 
-def _thinned(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    """Give the rows of all cases whose metric applies to fewer of them than in the baseline."""
-    return [
-        row
-        for row in rows
-        if row.gated and row.delta.slice == OVERALL and row.status != "vanished"
-        for now, was in [_scored(row.delta)]
-        if 0 < now < was
-    ]
-
-
-def _thinning(delta: Delta) -> str:
-    now, was = _scored(delta)
-    if delta.unpaired or delta.uncompared is not None:
-        return f"{wording.name(delta)} applies to {now} of the {was} cases it applied to before"
-    return f"{wording.name(delta)} applies to {wording.count(now, 'case')}, in the baseline to {delta.baseline.n}"
+def _thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[Reason]:
+    """Name the metrics over all cases that apply to fewer of them than in the baseline: to much fewer, or not."""
+    for delta in (row.delta for row in rows if row.gated and row.status != "vanished"):
+        now, was = _scored(delta)
+        too_thin = now < gate.min_overlap * was - EPSILON
+        if delta.slice == OVERALL and 0 < now < was and too_thin == much:
+            over = f"{wording.count(now, 'case')}, in the baseline to {delta.baseline.n}"
+            if delta.unpaired or delta.uncompared is not None:
+                over = f"{now} of the {was} cases it applied to before"
+            yield Reason(code="fewer-scored", message=f"{wording.name(delta)} applies to {over}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from raggate.gate.causes import Asked, cause, of_chunk, place, unmatched
 from raggate.models.comparison import Comparison, Flip
+from raggate.models.fingerprint import notes_of
 from raggate.models.golden import Case, Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -30,7 +32,7 @@ def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: 
     """
     items = {(item.result.mode, item.case.id): item for item in run.results}
     left = {key for key, item in items.items() if _aborted(item)} if run.stopped is not None else set()
-    notes = _notes(run)
+    notes = notes_of(run.fingerprint)
     flips = []
     for old, new in pairs:
         if (new.mode, new.case_id) in left:
@@ -62,7 +64,7 @@ def find_fallen(
     broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     changed = frozenset(comparison.golden.relabelled)
     lost = missed or {}
-    notes = _notes(run)
+    notes = notes_of(run.fingerprint)
     wanted = {**fell, **lost}
     return tuple(
         sorted(
@@ -85,27 +87,7 @@ def _fallen(item: LabelledResult, old: CaseScore | None, new: CaseScore, metric:
     grouped = family(metric) == RECALL_ALL
     after = new.rank_all if grouped else new.rank
     before = None if old is None else old.rank_all if grouped else old.rank
-    supports = _wanted(item, metric, after)
-    return Flip(
-        case_id=new.case_id,
-        mode=new.mode,
-        kind="fell",
-        metric=metric,
-        question=item.case.question,
-        gold=_gold(item.case, supports),
-        before=before,
-        after=after,
-        why=cause(Asked(item=item, metric=metric, before=before, after=after, notes=notes)),
-        displaced_by=None if metric in ABSTENTION else _displaced(item, before),
-        must_pass=item.case.must_pass,
-        support=supports[0] if supports else None,
-    )
-
-
-def _notes(run: Run) -> Collection[str]:
-    """Name the notes of the vaults; none where a run does not tell them."""
-    notes = run.fingerprint.get("notes")
-    return notes if isinstance(notes, Mapping) else ()
+    return _described("fell", Asked(item=item, metric=metric, before=before, after=after, notes=notes))
 
 
 def _aborted(item: LabelledResult) -> bool:
@@ -136,19 +118,24 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, no
         was, now = old.values.get(metric) == 0, new.values.get(metric) == 0
     if was == now:
         return None
-    broke = was
-    supports = _wanted(item, metric, after)
+    asked = Asked(item=item, metric=metric, before=before, after=after, notes=notes)
+    return _described("broke" if was else "fixed", asked)
+
+
+def _described(kind: Literal["broke", "fixed", "fell"], asked: Asked) -> Flip:
+    case, item, metric = asked.item.case, asked.item, asked.metric
+    supports = _wanted(item, metric, asked.after)
     return Flip(
         case_id=case.id,
-        mode=new.mode,
-        kind="broke" if broke else "fixed",
+        mode=item.result.mode,
+        kind=kind,
         metric=metric,
         question=case.question,
         gold=_gold(case, supports),
-        before=before,
-        after=after,
-        why=cause(Asked(item=item, metric=metric, before=before, after=after, notes=notes)) if broke else "",
-        displaced_by=_displaced(item, before) if broke and metric not in ABSTENTION else None,
+        before=asked.before,
+        after=asked.after,
+        why="" if kind == "fixed" else cause(asked),
+        displaced_by=None if kind == "fixed" or metric in ABSTENTION else _displaced(item, asked.before),
         must_pass=case.must_pass,
         support=supports[0] if supports else None,
     )

@@ -75,11 +75,6 @@ def _answered(run: Run) -> Iterator[tuple[str, LabelledResult, Any]]:
             yield f"{item.case.id} ({item.result.mode})", item, item.result.response
 
 
-def _notes(run: Run) -> dict[str, str]:
-    """Give the notes of the vault the run was asked of, `vault/rel_path` to hash."""
-    return notes_of(run.fingerprint)
-
-
 def _ranks_contiguous(run: Run) -> Iterator[str]:
     for place, _item, response in _answered(run):
         ranks = [chunk.rank for chunk in response.chunks if chunk.rank is not None]
@@ -153,7 +148,7 @@ def _vaults_known(run: Run) -> Iterator[str]:
 def _holders(run: Run) -> dict[str, set[str]]:
     """Give the vaults that hold a note of a path."""
     holders: dict[str, set[str]] = {}
-    for note in _notes(run):
+    for note in notes_of(run.fingerprint):
         vault, _, path = note.partition("/")
         holders.setdefault(path, set()).add(vault)
     return holders
@@ -167,7 +162,7 @@ def _vault_known(run: Run) -> bool:
 def _notes_exist(run: Run) -> Iterator[str]:
     if not _vault_known(run):
         return
-    notes = _notes(run)
+    notes = notes_of(run.fingerprint)
     paths = {note.split("/", 1)[1] for note in notes}
     for place, _item, response in _answered(run):
         for chunk in response.chunks:
@@ -215,15 +210,18 @@ def _abstained_is_empty(run: Run) -> Iterator[str]:
             yield f"{place}: abstains, but cites {len(response.references)} place(s)"
 
 
+def _of_index(run: Run, key: str) -> Iterator[Any]:
+    """Give what answers say of their index under a key, as far as they do."""
+    for _place, _item, response in _answered(run):
+        if response.coverage and key in response.coverage:
+            yield response.coverage[key]
+
+
 def _index_complete(run: Run) -> Iterator[str]:
     if not _vault_known(run):
         return
-    counts = {
-        str(response.coverage["docs_processed"])
-        for _, _item, response in _answered(run)
-        if response.coverage and "docs_processed" in response.coverage
-    }
-    expected = len(_notes(run))
+    counts = set(map(str, _of_index(run, "docs_processed")))
+    expected = len(notes_of(run.fingerprint))
     for count in sorted(counts - {str(expected)}):
         yield (
             f"the index holds {count} of the vault's {expected} notes with text; if it was still growing, "
@@ -232,30 +230,17 @@ def _index_complete(run: Run) -> Iterator[str]:
 
 
 def _index_constant(run: Run) -> Iterator[str]:
-    versions = {
-        str(response.coverage["index_version"])
-        for _, _item, response in _answered(run)
-        if response.coverage and "index_version" in response.coverage
-    }
+    versions = set(map(str, _of_index(run, "index_version")))
     if len(versions) > 1:
         yield f"index versions {', '.join(sorted(versions))} in one run"
     for key, noun in (("docs_processed", "documents"), ("chunks_embedded", "chunks")):
-        counts = {
-            response.coverage[key]
-            for _, _item, response in _answered(run)
-            if response.coverage and type(response.coverage.get(key)) is int
-        }
+        counts = {count for count in _of_index(run, key) if type(count) is int}
         if len(counts) > 1:
             yield f"{min(counts)} to {max(counts)} {noun} in one run; if it was still growing, raise api.ready.settle"
 
 
 def _no_empty_documents(run: Run) -> Iterator[str]:
-    counts = {
-        str(response.coverage["docs_with_0_chunks"])
-        for _, _item, response in _answered(run)
-        if response.coverage and response.coverage.get("docs_with_0_chunks")
-    }
-    for count in sorted(counts):
+    for count in sorted({str(count) for count in _of_index(run, "docs_with_0_chunks") if count}):
         yield f"{count} indexed document(s) without chunks"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from raggate.errors import ExitCode
 from raggate.gate import wording
 from raggate.models.comparison import Comparison
 from raggate.models.verdict import Preview, Reason, Verdict
@@ -31,7 +30,6 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         return replace(
             decided,
             outcome="cannot tell",
-            exit_code=ExitCode.CANNOT_TELL,
             sentences=(headline,),
             reasons=tuple(breaks),
             warnings=warnings,

@@ -14,7 +14,7 @@ from raggate.gate.other_systems import OtherSystem
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden
-from raggate.models.scorecard import OVERALL, Direction, MetricValue, Scorecard
+from raggate.models.scorecard import OVERALL, Direction, Scorecard
 from raggate.models.verdict import Preview
 from raggate.text.quote import cut
 
@@ -77,18 +77,13 @@ def golden_changes(before: Golden, now: Golden) -> GoldenChanges:
 def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
     """Set the metrics of the change's own questions and notes beside those that counted, each over all its cases."""
     return tuple(
-        _row(mode, metric, before, now)
+        Delta.between((mode, OVERALL, metric), before, now)
         for mode, slices in change.slices.items()
         for metric, now in sorted(slices.get(OVERALL, {}).items())
         if metric in DEFAULT_GATED
         for before in [counted.slices.get(mode, {}).get(OVERALL, {}).get(metric)]
         if before is not None and (before.n or now.n)
     )
-
-
-def _row(mode: str, metric: str, before: MetricValue, now: MetricValue) -> Delta:
-    delta = now.value - before.value if now.value is not None and before.value is not None else None
-    return Delta(mode=mode, slice=OVERALL, metric=metric, baseline=before, current=now, delta=delta)
 
 
 def _filed(case: Case) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
@@ -193,9 +193,8 @@ def replacements(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
         old, new = (side.get(mode, {}).get(OVERALL, {}) for side in (stored, now))
         for metric in dict.fromkeys((*old, *new)):
             if gate.rule(metric) is not None:
-                before = old.get(metric) or _nothing(new[metric])
-                after = new.get(metric) or _nothing(before)
-                means = _means(mode, metric, before, after)
+                before = old.get(metric) or new[metric].without_cases()
+                means = Delta.between((mode, OVERALL, metric), before, new.get(metric) or before.without_cases())
                 row = _replacement(means, paired.get((mode, metric)), comparison, gate)
                 yield replace(row, sunk=ratchet.sinks(row, comparison, gate))
 
@@ -213,29 +212,9 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
     part = replace(whole, change=paired, shared=True)
     if paired.delta is None:
         return part if part.vanished and paired.baseline.n else whole
-    few = _little_overlap(comparison, gate) or paired.current.n < gate.min_overlap * before.n - EPSILON
+    few = completeness.little_overlap(comparison, gate) or paired.current.n < gate.min_overlap * before.n - EPSILON
     # a loss over the few that are shared is one all the same
     return whole if few and (whole.down or not part.down) else part
-
-
-def _little_overlap(comparison: Comparison, gate: Gate) -> str:
-    """Say that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
-    present_baseline = comparison.baseline
-    if present_baseline is None or not present_baseline.paired or comparison.incomparable:
-        return ""
-    cases = len({case.case_id for case in present_baseline.scorecard.cases})
-    if comparison.compared >= gate.min_overlap * cases - EPSILON:
-        return ""
-    return f"only {comparison.compared} of the present baseline's {cases} cases are still the same"
-
-
-def _means(mode: str, metric: str, before: MetricValue, after: MetricValue) -> Delta:
-    delta = None if before.value is None or after.value is None else after.value - before.value
-    return Delta(mode=mode, slice=OVERALL, metric=metric, baseline=before, current=after, delta=delta)
-
-
-def _nothing(like: MetricValue) -> MetricValue:
-    return MetricValue(value=None, n=0, unscored=0, direction=like.direction)
 
 
 def _not_asked(run: Run) -> Iterator[str]:
@@ -298,7 +277,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
-    few = _little_overlap(comparison, gate)
+    few = completeness.little_overlap(comparison, gate)
     if few:
         yield Reason(code="little-overlap", message=few)
     for cause in comparison.incomparable:

@@ -146,7 +146,7 @@ def _step(
         return _begun(_lowered(entry, row, lost, promotion), row, promotion, changed)
     if not row.shared:
         # nor does it show that anything was won back, unless the value is the best there was
-        return entry if _worse(value, entry.best, row) else _begun(entry, row, promotion, changed)
+        return entry if _behind(value, entry.best, row) > EPSILON else _begun(entry, row, promotion, changed)
     if lost > EPSILON:
         return replace(entry, drops=entry.drops + lost)
     # noise of floats is no gain: promoting one run twice must change nothing
@@ -154,7 +154,7 @@ def _step(
     if left > EPSILON:
         return replace(entry, drops=left)
     # a best value that nobody was asked about stays what everything later is measured by
-    held = _worse(value, entry.best, row) and not row.sunk
+    held = _behind(value, entry.best, row) > EPSILON and not row.sunk
     return replace(entry, drops=0.0) if held else _begun(entry, row, promotion, changed)
 
 
@@ -170,7 +170,7 @@ def _begun(entry: RatchetEntry, row: MetricChange, promotion: Promotion, changed
     """Begin at the new value; where that is worse than what was accepted, other questions are why, and it is said."""
     value = row.after.value or 0.0
     moved = entry.rebased
-    if _worse(value, entry.best, row):
+    if _behind(value, entry.best, row) > EPSILON:
         moved = AcceptedDrop(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
     return replace(entry, best=value, drops=0.0, since=promotion.on, rebased=moved)
 
@@ -179,10 +179,6 @@ def _changes(golden: GoldenChanges) -> str:
     counts = {"added": golden.added, "removed": golden.removed, "changed": golden.relabelled}
     parts = ", ".join(f"{len(names)} {word}" for word, names in counts.items() if names)
     return f"other questions: {parts}" if parts else "other questions"
-
-
-def _worse(value: float, than: float, row: MetricChange) -> bool:
-    return _behind(value, than, row) > EPSILON
 
 
 def _behind(value: float, than: float, row: MetricChange) -> float:

@@ -27,7 +27,8 @@ def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
         return GatedMetric(delta=delta, status=status, allowed=None, floor=floor, gated=False)
     status = _status(delta, rule, floor)
     # a limit is for all cases already, and what has vanished is told as that
-    by_others = status not in {"worse", "below floor", "vanished"} and _fall_short(delta, rule)
+    proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
+    by_others = status not in {"worse", "below floor", "vanished"} and proven > (rule.tolerance or 0.0) + EPSILON
     return GatedMetric(
         delta=delta,
         status="worse" if by_others else status,
@@ -36,11 +37,6 @@ def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
         gated=True,
         by_others=by_others,
     )
-
-
-def _fall_short(delta: Delta, rule: Rule) -> bool:
-    """Say whether the cases that could not be compared take the metric beyond its tolerance, and not by chance."""
-    return delta.uncompared is not None and delta.uncompared.proven > (rule.tolerance or 0.0) + EPSILON
 
 
 def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:

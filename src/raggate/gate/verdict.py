@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from raggate.config.schema import Gate
-from raggate.errors import ExitCode
 from raggate.gate import behaviour, completeness, ratchet, waivers, wording
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison, Finding
@@ -23,18 +22,10 @@ from raggate.models.metric_names import (
     at_depth,
     family,
 )
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore
+from raggate.models.scorecard import OVERALL, CaseScore
 from raggate.models.verdict import GatedMetric, Reason, Verdict, VerdictKind
 from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
-
-_EXIT_CODES: dict[VerdictKind, ExitCode] = {
-    "pass": ExitCode.PASS,
-    "regression": ExitCode.REGRESSION,
-    "cannot tell": ExitCode.CANNOT_TELL,
-    "invariant broken": ExitCode.INVARIANT,
-    "interrupted": ExitCode.INTERRUPTED,
-}
 
 
 def decide(
@@ -63,7 +54,11 @@ def decide(
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
     rows = tuple(_excuse(classify_row(delta, gate), gate, waived) for delta in comparison.deltas)
-    complaints = _complaints(comparison, rows, gate, waived)
+    complaints = [
+        *_must_pass(comparison, gate, waived),
+        *_worse(rows, gate, waived),
+        *_creep(comparison, rows, gate, waived),
+    ]
     statuses = _used(comparison, complaints, waived, stopped)
     complaints += _left_over(statuses, settled=expired_waivers_resolved)
     warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
@@ -72,12 +67,12 @@ def decide(
         ("invariant broken", list(_finding_reasons(findings, "error"))),
         ("cannot tell", list(completeness.smaller_index(comparison, same_chunker=True))),
         ("regression", [item.reason for item in complaints if item.red]),
-        ("cannot tell", _incomplete_unless_cut_short(comparison, rows, gate, stopped)),
+        # a run that was cut short lacks cases and slices for that reason alone
+        ("cannot tell", list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []),
     )
     outcome, reasons = _first(clauses, interrupted=interrupted)
     return Verdict(
         outcome=outcome,
-        exit_code=_EXIT_CODES[outcome],
         sentences=wording.headline(outcome, reasons, comparison, warnings),
         reasons=tuple(reasons),
         warnings=tuple(warnings),
@@ -86,13 +81,6 @@ def decide(
         fell=_fell(complaints),
         missed=dict(item.missed for item in complaints if item.missed is not None),
     )
-
-
-def _incomplete_unless_cut_short(
-    comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate, stopped: str | None
-) -> list[Reason]:
-    # a run that was cut short lacks cases and slices for that reason alone
-    return list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []
 
 
 def _fell(complaints: Sequence[_Complaint]) -> dict[tuple[str, str], str]:
@@ -145,13 +133,9 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
     for cause in comparison.incomparable:
         yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
     yield from completeness.other_denominators(comparison, gate)
-    if comparison.baseline is not None and comparison.baseline.paired and not (comparison.incomparable or stopped):
-        known = len({case.case_id for case in comparison.baseline.scorecard.cases})
-        if comparison.compared < gate.min_overlap * known - EPSILON:
-            yield Reason(
-                code="little-overlap",
-                message=f"only {comparison.compared} of the baseline's {known} cases are still the same",
-            )
+    few = "" if stopped else completeness.little_overlap(comparison, gate, "the baseline")
+    if few:
+        yield Reason(code="little-overlap", message=few)
 
 
 def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
@@ -192,16 +176,6 @@ class _Complaint:
     missed: tuple[tuple[str, str], str] | None = None
 
 
-def _complaints(
-    comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus]
-) -> list[_Complaint]:
-    return [
-        *_must_pass(comparison, gate, waived),
-        *_worse(rows, gate, waived),
-        *_creep(comparison, rows, gate, waived),
-    ]
-
-
 def _used(
     comparison: Comparison, complaints: Sequence[_Complaint], waived: Sequence[WaiverStatus], stopped: str | None
 ) -> tuple[WaiverStatus, ...]:
@@ -236,9 +210,7 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus
             excused.add((case.mode, case.case_id))
             complaint = _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
             yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
-    left_out = [("got worse", *item) for item in waivers.worsened(waived, comparison, gate)]
-    left_out += [("is beyond a floor or ceiling", *item) for item in waivers.limited(waived, comparison, gate)]
-    for verb, case, waiver in left_out:
+    for case, waiver, verb in waivers.left_out(waived, comparison, gate):
         if (case.mode, case.case_id) not in excused:
             excused.add((case.mode, case.case_id))
             message = f"question {case.case_id} ({case.mode}) {verb} and is left out of the means"

@@ -22,19 +22,12 @@ def waiver_statuses(waivers: Sequence[Waiver], at: str) -> tuple[WaiverStatus, .
         waivers: those of the configuration that counts.
         at: when the run started, ISO 8601.
     """
-    return tuple(_status(waiver, days_until(waiver.expires, at)) for waiver in waivers)
-
-
-def _status(waiver: Waiver, left: int | None) -> WaiverStatus:
-    return WaiverStatus(
-        metric=waiver.metric,
-        case=waiver.case,
-        mode=waiver.mode,
-        owner=waiver.owner,
-        reason=waiver.reason,
-        expires=waiver.expires,
-        state="active" if left is not None and left >= 0 else "expired",
-        days_left=left,
+    return tuple(
+        WaiverStatus(
+            **waiver.model_dump(), state="active" if left is not None and left >= 0 else "expired", days_left=left
+        )
+        for waiver in waivers
+        for left in [days_until(waiver.expires, at)]
     )
 
 
@@ -55,31 +48,25 @@ def excused(waived: Sequence[WaiverStatus], scorecard: Scorecard) -> frozenset[t
     )
 
 
-def worsened(
+def left_out(
     waived: Sequence[WaiverStatus], comparison: Comparison, gate: Gate
-) -> Iterator[tuple[CaseScore, WaiverStatus]]:
-    """Find the waived cases with a gated metric that is worse than in the baseline, each with its waiver."""
+) -> Iterator[tuple[CaseScore, WaiverStatus, str]]:
+    """Find the waived cases that would count against the run, each with its waiver, and how it would.
+
+    Those with a gated metric that is worse than in the baseline come first, then those that a floor or ceiling counts.
+    """
     baseline = comparison.baseline
-    if baseline is None or comparison.incomparable:
+    if baseline is None or comparison.incomparable or not baseline.paired:
         return
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
-    for case in comparison.scorecard.cases:
-        waiver = for_case(waived, case.case_id, case.mode)
+    cases = [(case, for_case(waived, case.case_id, case.mode)) for case in comparison.scorecard.cases]
+    for case, waiver in cases:
         old = before.get((case.mode, case.case_id))
         if waiver is not None and old is not None and _worse(old, case, comparison, gate):
-            yield case, waiver
-
-
-def limited(
-    waived: Sequence[WaiverStatus], comparison: Comparison, gate: Gate
-) -> Iterator[tuple[CaseScore, WaiverStatus]]:
-    """Find the waived cases that a floor or ceiling would count against the run, each with its waiver."""
-    if comparison.baseline is None or comparison.incomparable or not comparison.baseline.paired:
-        return
-    for case in comparison.scorecard.cases:
-        waiver = for_case(waived, case.case_id, case.mode)
+            yield case, waiver, "got worse"
+    for case, waiver in cases:
         if waiver is not None and _beyond(case, comparison, gate):
-            yield case, waiver
+            yield case, waiver, "is beyond a floor or ceiling"
 
 
 def _beyond(case: CaseScore, comparison: Comparison, gate: Gate) -> bool:

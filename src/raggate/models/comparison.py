@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
@@ -61,6 +61,13 @@ class Delta:
     full_run: MetricValue | None = None
     uncompared: Uncompared | None = None
     fell: tuple[str, ...] = ()
+
+    @classmethod
+    def between(cls, place: tuple[str, str, str], before: MetricValue, after: MetricValue) -> Self:
+        """Set two values of a metric beside each other; `place` is its mode, slice and name."""
+        mode, slice_name, metric = place
+        delta = None if before.value is None or after.value is None else after.value - before.value
+        return cls(mode=mode, slice=slice_name, metric=metric, baseline=before, current=after, delta=delta)
 
     @property
     def gain(self) -> float:

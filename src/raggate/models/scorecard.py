@@ -39,6 +39,10 @@ class MetricValue:
     unscored: int
     direction: Direction
 
+    def without_cases(self) -> MetricValue:
+        """Give the same metric over no case at all."""
+        return MetricValue(value=None, n=0, unscored=0, direction=self.direction)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseScore:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from raggate.errors import ExitCode
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
@@ -49,6 +50,14 @@ class Reason:
 
 VerdictKind = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
 
+EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "regression": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "invariant broken": ExitCode.INVARIANT,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -60,7 +69,6 @@ class Verdict:
     """
 
     outcome: VerdictKind
-    exit_code: int
     sentences: tuple[str, ...]
     reasons: tuple[Reason, ...] = ()
     warnings: tuple[Reason, ...] = ()
@@ -68,6 +76,11 @@ class Verdict:
     waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the process ends with."""
+        return EXIT_CODES[self.outcome]
 
     @property
     def headline(self) -> str:

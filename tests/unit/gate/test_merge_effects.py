@@ -11,10 +11,10 @@ from raggate.models.verdict import Preview, Reason, Verdict, VerdictKind
 BROKEN = Preview(breaks=("golden.jsonl:3: key 'id' is missing",))
 
 
-def verdict(outcome: VerdictKind = "pass", code: int = 0) -> Verdict:
+def verdict(outcome: VerdictKind = "pass") -> Verdict:
     """Build a verdict; one that is no pass has a reason."""
     reasons = () if outcome == "pass" else (Reason(code="worse", message="hit_at_5 fell"),)
-    return Verdict(outcome=outcome, exit_code=code, sentences=("What was decided.",), reasons=reasons)
+    return Verdict(outcome=outcome, sentences=("What was decided.",), reasons=reasons)
 
 
 def test_a_pass_that_would_break_the_gate_is_none() -> None:
@@ -33,7 +33,7 @@ def test_a_pass_that_would_break_the_gate_is_none() -> None:
 )
 def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     """What was decided of the API stays as it is, and the reason is told after its own."""
-    found = foreseen(verdict(outcome, code), BROKEN, make_comparison())
+    found = foreseen(verdict(outcome), BROKEN, make_comparison())
     assert (found.outcome, found.exit_code, found.headline) == (outcome, code, "What was decided.")
     assert [reason.code for reason in found.reasons] == ["worse", "breaks-gate"]
 

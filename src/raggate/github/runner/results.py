@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from raggate.errors import ExitCode, RaggateError
+from raggate.errors import RaggateError, UsageError
+from raggate.models.verdict import EXIT_CODES
 from raggate.text.escape import markdown as safe
 from raggate.text.jsonio import fields, loads
 
@@ -16,19 +17,15 @@ KILLED = (
     "What it had started was removed.\n"
 )
 
-_NAMES = {
-    ExitCode.PASS: "pass",
-    ExitCode.REGRESSION: "regression",
-    ExitCode.USAGE: "usage error",
-    ExitCode.CANNOT_TELL: "cannot tell",
-    ExitCode.INVARIANT: "invariant broken",
-    ExitCode.INTERRUPTED: "interrupted",
+_NAMES: Mapping[int, str] = {
+    UsageError.exit_code: UsageError.label,
+    **{code: outcome for outcome, code in EXIT_CODES.items()},
 }
 
 
 def name_of(code: int) -> str:
     """Name an exit code as the verdict of the step."""
-    return next((name for known, name in _NAMES.items() if known == code), "internal error")
+    return _NAMES.get(code, "internal error")
 
 
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
