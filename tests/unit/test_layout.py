@@ -74,10 +74,6 @@ SINKS = (
 TESTS = Path(__file__).parents[1]
 DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
-    # through what uses them: baseline and verdict, and the tests of the other systems
-    "gate/bare_metrics.py",
-    "gate/other_systems.py",
-    "gate/row_status.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/partial_run.py",
     "pipeline/rerun.py",

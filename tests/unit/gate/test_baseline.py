@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case_score, make_metric, make_run, make_scorecard
+from builders import make_case_score, make_metric, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
-from raggate.reports import metrics_file
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
 PROVENANCE = {"run_id": "run-1", "measured": "2026-01-02T03:04:05Z", "checkout": {"commit": "abc", "branch": "main"}}
@@ -32,15 +31,6 @@ SCORECARD = make_scorecard(
     make_case_score("q1", {"hit_at_5": 1.0, "wrong_rate": 0.1 + 0.2}, mode="bm25"),
     fingerprint={"k": 5, "adapter": "ask", "notes": {"work/b.md": "2", "work/a.md": "1"}},
 )
-# the shape substrate writes, without anything of raggate's own
-BARE = {
-    "by_retriever": {
-        "hybrid": {
-            "by_difficulty": {"hard": {"hit_at_5": 0.5, "mrr_at_5": 0.25, "count": 2}},
-            "overall": {"hit_at_5": 0.92, "mrr_at_5": 0.78, "count": 40},
-        }
-    }
-}
 
 
 def read(value: object) -> Baseline:
@@ -254,46 +244,6 @@ class TestAccepted:
             read(whole)
 
 
-class TestBareMetricsFile:
-    """A metrics file with `by_retriever`, of which only the means can be compared."""
-
-    def test_of_another_tool(self) -> None:
-        """Substrate's shape is read: means per retriever and slice, all counted cases scored."""
-        held = read(BARE)
-        assert not held.paired
-        assert held.scorecard.slices == {
-            "hybrid": {
-                OVERALL: {"hit_at_5": make_metric(0.92, 40), "mrr_at_5": make_metric(0.78, 40)},
-                "difficulty=hard": {"hit_at_5": make_metric(0.5, 2), "mrr_at_5": make_metric(0.25, 2)},
-            }
-        }
-        assert held.scorecard.counts == {"hybrid": {OVERALL: 40, "difficulty=hard": 2}}
-        assert (held.scorecard.suite, held.scorecard.run_id, held.scorecard.fingerprint) == ("", "", {})
-
-    def test_raggates_own(self) -> None:
-        """What raggate writes as metrics.json reads back as the same means, with n and what was not scored."""
-        scorecard = replace(SCORECARD, cases=())
-        held = read(metrics_file.render(make_run(), scorecard).encode()).scorecard
-        assert (held.suite, held.run_id, held.counts) == ("default", "run-1", scorecard.counts)
-        for mode, slices in scorecard.slices.items():
-            for name, values in slices.items():
-                for metric, value in values.items():
-                    again = held.slices[mode][name][metric]
-                    assert (again.n, again.unscored, again.direction) == (value.n, value.unscored, value.direction)
-                    assert again.value == (None if value.value is None else pytest.approx(value.value, abs=5e-5))
-
-    def test_null(self) -> None:
-        """A metric that is null applies to no case, whatever the count says."""
-        bucket = {"hit_at_5": None, "count": 3}
-        held = read({"by_retriever": {"bm25": {"overall": bucket}}})
-        assert held.scorecard.slices["bm25"][OVERALL]["hit_at_5"] == make_metric(None, 0, unscored=3)
-
-    def test_unknown_metrics_are_ignored(self) -> None:
-        """A key that is no known metric is left out, whatever it holds."""
-        held = read({"by_retriever": {"bm25": {"overall": {"count": 3, "elo": "high"}}}})
-        assert held.scorecard.slices == {"bm25": {OVERALL: {}}}
-
-
 def damaged(*path: str | int, value: object) -> Any:
     """Give the stored scorecard with one value replaced."""
     whole = inner = stored()
@@ -301,11 +251,6 @@ def damaged(*path: str | int, value: object) -> Any:
         inner = inner[part]
     inner[path[-1]] = value
     return whole
-
-
-def bare(**overall: object) -> Any:
-    """Give a bare metrics file with one bucket."""
-    return {"by_retriever": {"bm25": {"overall": {"count": 3, **overall}}}}
 
 
 NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics file with 'by_retriever'"
@@ -355,27 +300,6 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
             damaged("cases", 0, value=stored()["cases"][1]),
             "damaged at cases: 'q1' (hybrid) stands twice",
             id="case-twice-after-a-merge",
-        ),
-        pytest.param({"by_retriever": []}, "not a metrics file: by_retriever: ", id="no-retrievers"),
-        pytest.param(
-            {"by_retriever": {"bm25": 1}}, "not a metrics file: by_retriever.bm25: ", id="retriever-no-object"
-        ),
-        pytest.param(
-            {"by_retriever": {"bm25": {"by_tag": 1}}}, "not a metrics file: by_retriever.bm25.by_tag: ", id="no-slices"
-        ),
-        pytest.param(
-            {"by_retriever": {"bm25": {"by_tag": {"x": {}}}}},
-            "not a metrics file: by_retriever.bm25.by_tag.x.count: ",
-            id="no-count",
-        ),
-        pytest.param(bare(count=-1), "not a metrics file: by_retriever.bm25.overall.count: ", id="negative-count"),
-        pytest.param(bare(hit_at_5="0.5"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="text"),
-        pytest.param(bare(hit_at_5="nan"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="bare-nan"),
-        pytest.param(bare(n=3), "not a metrics file: by_retriever.bm25.overall.n: ", id="n-no-object"),
-        pytest.param(
-            bare(hit_at_5=1, n={"hit_at_5": "3"}),
-            "not a metrics file: by_retriever.bm25.overall.n.hit_at_5: ",
-            id="n-as-text",
         ),
     ],
 )
@@ -439,15 +363,6 @@ def test_any_json(value: object) -> None:
 def test_any_json_in_any_place(path: tuple[str | int, ...], value: object) -> None:
     """Whatever stands in one place of a baseline, it is read or refused, never a crash."""
     reads_or_refuses(damaged(*path, value=value))
-
-
-@given(st.sampled_from([(), ("bm25",), ("bm25", "overall"), ("bm25", "overall", "hit_at_5"), ("bm25", "by_tag")]), JSON)
-def test_any_json_in_a_bare_metrics_file(path: tuple[str, ...], value: object) -> None:
-    """Whatever stands in one place of a metrics file, it is read or refused, never a crash."""
-    inner: Any = value
-    for part in reversed(path):
-        inner = {"count": 3, part: inner} if part == "hit_at_5" else {part: inner}
-    reads_or_refuses({"by_retriever": inner})
 
 
 @given(st.binary(max_size=50))
