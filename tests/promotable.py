@@ -15,7 +15,7 @@ from typing import Any
 from fakes.github_api import FakeGitHub, Repository
 from project import Project, make_project
 from raggate.github.rest.client import GitHub
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
+from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.trusted_inputs import check_names
 
 NAME = "octo/notes"
@@ -49,7 +49,7 @@ class Measured:
     def inputs(self) -> Iterator[Inputs]:
         """Open the trusted inputs of the head."""
         where = InputSource(root=self.project.root, config_name="raggate.yml", against=self.commit)
-        with load_trusted(where, ConfigHooks(adjust=lambda settings: settings, check=check_names)) as found:
+        with load_trusted(where, check_names) as found:
             yield found
 
 

@@ -24,7 +24,7 @@ from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
 from raggate.inputs import sources
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
+from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.interop.systems import SYSTEMS
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.provenance import Evidence
@@ -71,15 +71,15 @@ class _Promotion:
     def trusted(self) -> AbstractContextManager[Inputs]:
         """Open what the head of the branch holds; the place of its baseline is checked at once."""
 
-        def check(settings: Config, name: str) -> None:
-            check_names(settings, name)
-            commits.check_file(self._baseline_path(settings))
+        def accept(settings: Config, name: str) -> Config:
+            changed = check_names(Overrides(suite=self.inputs["suite"] or None).apply(settings), name)
+            commits.check_file(self._baseline_path(changed))
+            return changed
 
         source = InputSource(
             root=self.config.parent, config_name=self.config.name, against=self.head, remote=self.remote
         )
-        adjust = Overrides(suite=self.inputs["suite"] or None).apply
-        return load_trusted(source, ConfigHooks(adjust=adjust, check=check))
+        return load_trusted(source, accept)
 
     def measure(self, trusted: Inputs) -> tuple[Run, Evidence]:
         """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""

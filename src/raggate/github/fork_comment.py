@@ -27,7 +27,7 @@ from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
 from raggate.inputs import sources, suite_names
 from raggate.inputs.committed import Commit
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, has_configuration, load_trusted, load_without_notes
+from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.verdict import Preview, ReportContext, Review
@@ -36,9 +36,6 @@ from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
 from raggate.text.quote import cut, quoted
-
-_HOOKS = ConfigHooks(adjust=lambda settings: settings, check=check_names)
-
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
 
@@ -185,10 +182,10 @@ def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOut
     """
     trusted: schema.Config | None = None
 
-    def known(settings: schema.Config) -> schema.Config:
+    def accept(settings: schema.Config, name: str) -> schema.Config:
         nonlocal trusted
         trusted = settings
-        return settings
+        return check_names(settings, name)
 
     def without_verdict(failure: RunFailure) -> StepOutcome:
         """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
@@ -205,7 +202,7 @@ def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOut
             return without_verdict(_first_run(fork))
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with (
-            load_trusted(base, replace(_HOOKS, adjust=known)) as inputs,
+            load_trusted(base, accept) as inputs,
             tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch,
         ):
             waivers.check_cases(inputs.config, inputs.golden, name)
@@ -277,7 +274,7 @@ def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> R
 
 def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
     """Say what the pull request would make of configuration, questions, baseline and notes; the last by ids alone."""
-    after = load_without_notes(change, base, _HOOKS, inputs)
+    after = load_without_notes(change, base, check_names, inputs)
     before, now = (
         note_ids(objects, str(commit), {name: f"{fork.prefix}{path}" for name, path in vault.items()})
         for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))

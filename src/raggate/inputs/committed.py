@@ -8,6 +8,8 @@ import posixpath
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from raggate.errors import UsageError
@@ -23,10 +25,11 @@ _POINTER_BYTES = 1024
 _FETCH = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
 
 
+@dataclass(frozen=True)
 class Commit:
     """The files as they are in a commit: a `raggate.inputs.sources.Source`.
 
-    Args:
+    Attributes:
         objects: the objects of its repository.
         commit: full id of the commit.
         prefix: the directory that paths are relative to: nothing, or a path in the repository that ends in `/`.
@@ -39,33 +42,21 @@ class Commit:
         UsageError: when `commit` is not a full id.
     """
 
-    def __init__(
-        self,
-        objects: Store,
-        commit: str,
-        prefix: str,
-        scratch: Path,
-        root: Path | None = None,
-        checkout: Checkout | None = None,
-    ) -> None:
-        if not is_id(commit):
-            raise UsageError(f"{quoted(commit)} is not the full id of a commit", hint=_FETCH)
-        self._objects = objects
-        self._commit = commit
-        self._prefix = prefix
-        self._scratch = scratch
-        self._root = root
-        self._checkout = checkout
-        self._top: str | None = None
+    objects: Store
+    commit: str
+    prefix: str
+    scratch: Path
+    root: Path | None = None
+    checkout: Checkout | None = None
 
-    @property
-    def commit(self) -> str | None:
-        """The full id of the commit."""
-        return self._commit
+    def __post_init__(self) -> None:
+        """Refuse what is not a full id."""
+        if not is_id(self.commit):
+            raise UsageError(f"{quoted(self.commit)} is not the full id of a commit", hint=_FETCH)
 
     def describe(self, path: str) -> str:
         """Name a file with the commit; see `Source`."""
-        return f"{path}@{self._commit[:12]}"
+        return f"{path}@{self.commit[:12]}"
 
     def read(self, path: str) -> bytes:
         """Read a file as it was committed; see `Source`.
@@ -82,7 +73,7 @@ class Commit:
             raise UsageError(
                 f"{self.describe(path)}: a symbolic link, which is not followed", hint="Name the file itself."
             )
-        limit = self._objects.limits.file_bytes
+        limit = self.objects.limits.file_bytes
         if entry.size > limit:
             raise UsageError(f"{self.describe(path)}: larger than {limit} bytes", hint=_FETCH)
         content = self._content(path, entry, limit)
@@ -99,14 +90,14 @@ class Commit:
                 content is in Git LFS, and when the files cannot be written.
         """
         # a place of its own for each path, as one may lie inside another
-        place = self._scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
+        place = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
         inner = posixpath.normpath(path)
         target = place if inner.startswith(("..", "/")) else place / inner
         entry = None if place.exists() else self._find(path)
         if entry is None or entry.kind != "tree":
             return target
         # what was broken off is never taken for complete: it gets its name at the end
-        unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=self._scratch))
+        unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=self.scratch))
         try:
             self._fill(path, unfinished / target.relative_to(place), self._listed(path, entry))
             unfinished.rename(place)
@@ -127,30 +118,32 @@ class Commit:
         Raises:
             UsageError: when a directory's content cannot be read.
         """
-        if self._root is None:
+        if self.root is None:
             return ()
         names: set[str] = set()
         for path in paths:
             entry = self._find(path)
             if entry is not None and entry.kind == "tree":
-                committed = {_joined(path, name): inner for name, inner in self._objects.walk(entry.id)}
+                committed = {_joined(path, name): inner for name, inner in self.objects.walk(entry.id)}
             else:
                 committed = {} if entry is None else {posixpath.normpath(path): entry}
-            present = working_files.present(self._root, path, self._checkout, like=self._commit)
+            present = working_files.present(self.root, path, self.checkout, like=self.commit)
             files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
             names |= present - committed.keys()
-            names |= {name for name, inner in files.items() if not working_files.same(self._root, name, inner)}
+            names |= {name for name, inner in files.items() if not working_files.same(self.root, name, inner)}
         return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
 
+    @cached_property
+    def _top(self) -> str:
+        return self.objects.tree_of(self.commit)
+
     def _find(self, path: str) -> Entry | None:
-        if self._top is None:
-            self._top = self._objects.tree_of(self._commit)
-        return find(self._objects, self._top, f"{self._prefix}{path}")
+        return find(self.objects, self._top, f"{self.prefix}{path}")
 
     def _listed(self, path: str, tree: Entry) -> Mapping[str, Entry]:
         """List a directory and see that it is not too much before anything of it is read."""
-        where, limits, entries, total = self.describe(path), self._objects.limits, dict[str, Entry](), 0
-        for name, entry in self._objects.walk(tree.id):
+        where, limits, entries, total = self.describe(path), self.objects.limits, dict[str, Entry](), 0
+        for name, entry in self.objects.walk(tree.id):
             # git has none of these but the backslash, which is a separator to some
             if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
                 raise UsageError(f"{name}: this name of a file in the commit cannot be used")
@@ -168,13 +161,13 @@ class Commit:
     def _fill(self, path: str, target: Path, entries: Mapping[str, Entry]) -> None:
         target.mkdir(parents=True, exist_ok=True)
         links = {name: entry for name, entry in entries.items() if entry.kind == "link"}
-        room = self._objects.limits.directory_bytes
+        room = self.objects.limits.directory_bytes
         for name, entry in entries.items():
             place = target / name
             if entry.kind == "module":
                 place.mkdir(parents=True)
             elif entry.kind == "file":
-                content = self._content(_joined(path, name), entry, min(room, self._objects.limits.file_bytes))
+                content = self._content(_joined(path, name), entry, min(room, self.objects.limits.file_bytes))
                 room -= len(content)
                 if name.endswith(".md"):
                     self._check_pointer(_joined(path, name), content)
@@ -192,7 +185,7 @@ class Commit:
                 raise self._link_out(_joined(path, name))
 
     def _leads_to(self, path: str, name: str, entry: Entry) -> str:
-        leads = os.fsdecode(self._objects.blob(entry, limit=_MOST_LINK_BYTES))
+        leads = os.fsdecode(self.objects.blob(entry, limit=_MOST_LINK_BYTES))
         meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
         if not leads or "\0" in leads or meant.startswith("/") or meant.split("/")[0] == "..":
             raise self._link_out(path)
@@ -204,10 +197,10 @@ class Commit:
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
         """Give what the working tree has at a path, if it has exactly what was committed; else what was."""
-        local = None if self._root is None else working_files.regular(self._root / path, entry.size)
+        local = None if self.root is None else working_files.regular(self.root / path, entry.size)
         if local is not None and object_id("blob", local, like=entry.id) == entry.id:
             return local
-        return self._objects.blob(entry, limit=limit)
+        return self.objects.blob(entry, limit=limit)
 
     def _check_pointer(self, path: str, content: bytes) -> None:
         if content.startswith(_POINTER) and len(content) <= _POINTER_BYTES:

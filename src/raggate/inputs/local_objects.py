@@ -36,6 +36,8 @@ class LocalObjects:
         purpose: completes "git is not installed, and …".
     """
 
+    limits = LIMITS
+
     def __init__(self, checkout: git.Checkout, commit: str, *, spare: Store | None = None, purpose: str) -> None:
         self._spare = spare
         self._trees: dict[str, dict[str, Entry]] = {}
@@ -51,11 +53,6 @@ class LocalObjects:
     ) -> None:
         self._hang_up()
         self._stack.close()
-
-    @property
-    def limits(self) -> Limits:
-        """Say how much may be read; see `Store`."""
-        return LIMITS
 
     def tree_of(self, commit: str) -> str:
         """Give the id of a commit's tree; see `Store`."""

@@ -34,20 +34,23 @@ class Notes:
         response = item.result.response
         everything = response.chunks if response else ()
         empty = tuple(position for position, chunk in enumerate(everything) if not has_text(chunk.text))
-        chunks = everything[:JUDGED_CHUNKS]
-        places = [self._places(chunk) for chunk in chunks]
+        placed = [
+            (position, chunk, notes)
+            for position, chunk in enumerate(everything[:JUDGED_CHUNKS])
+            if (notes := self._places(chunk))
+        ]
         labels = replace(
             item.labels,
             empty=empty,
             strange_headings=tuple(
                 position
-                for position, (chunk, notes) in enumerate(zip(chunks, places, strict=True))
-                if notes and not any(self._heading_stands(note, chunk.heading_path) for note in notes)
+                for position, chunk, notes in placed
+                if not any(self._heading_stands(note, chunk.heading_path) for note in notes)
             ),
             strange_texts=tuple(
                 position
-                for position, (chunk, notes) in enumerate(zip(chunks, places, strict=True))
-                if notes and position not in empty and not any(self._text_stands(note, chunk.text) for note in notes)
+                for position, chunk, notes in placed
+                if position not in empty and not any(self._text_stands(note, chunk.text) for note in notes)
             ),
         )
         return replace(item, labels=labels)

@@ -60,17 +60,8 @@ class Inputs:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigHooks:
-    """What is done to a configuration once it is read.
-
-    Attributes:
-        adjust: changes the configuration, or refuses it.
-        check: checks it further before anything else is read; takes it and its name for messages.
-    """
-
-    adjust: Callable[[Config], Config]
-    check: Callable[[Config, str], None]
+Accept = Callable[[Config, str], Config]
+"""Gives the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +89,7 @@ class InputSource:
 
 
 @contextmanager
-def load_trusted(where: InputSource, checks: ConfigHooks) -> Iterator[Inputs]:
+def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
     """Read and check everything a verdict rests on.
 
     Raises:
@@ -109,13 +100,14 @@ def load_trusted(where: InputSource, checks: ConfigHooks) -> Iterator[Inputs]:
             where.first_run.check_event(where.config_name)
             change = sources.WorkTree(where.root, confined=True)
 
-            def check(settings: Config, name: str) -> None:
-                checks.check(settings, name)
-                where.first_run.check(settings, name)
+            def accept_first(settings: Config, name: str) -> Config:
+                accepted = accept(settings, name)
+                where.first_run.check(accepted, name)
+                return accepted
 
-            yield _read_all(change, where, replace(checks, check=check), first_run_at=source.commit)
+            yield _read_all(change, where, accept_first, first_run_at=source.commit)
         else:
-            yield _read_all(source, where, checks)
+            yield _read_all(source, where, accept)
 
 
 def has_configuration(where: InputSource) -> bool:
@@ -128,22 +120,22 @@ def has_configuration(where: InputSource) -> bool:
         return _has(source, where.config_name)
 
 
-def load_worktree(where: InputSource, checks: ConfigHooks) -> Inputs:
+def load_worktree(where: InputSource, accept: Accept) -> Inputs:
     """Read what the working tree itself has in place of the trusted inputs, following no link out of it.
 
     Raises:
         UsageError: for the first of them that is missing or wrong.
     """
-    return _read_all(sources.WorkTree(where.root, confined=True), where, checks)
+    return _read_all(sources.WorkTree(where.root, confined=True), where, accept)
 
 
-def load_without_notes(source: sources.Source, where: InputSource, checks: ConfigHooks, trusted: Inputs) -> Inputs:
+def load_without_notes(source: sources.Source, where: InputSource, accept: Accept, trusted: Inputs) -> Inputs:
     """Read what another commit has in place of the trusted inputs, but for the notes, which stay the trusted ones.
 
     Raises:
         UsageError: for the first of them that is missing or wrong.
     """
-    settings = _settings(source, where, checks)
+    settings = _settings(source, where, accept)
     cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
 
@@ -156,10 +148,8 @@ _NOT_YET = (
 _NO_GOLDEN = "Key 'golden' names the golden set; `raggate init` writes an example."
 
 
-def _read_all(
-    source: sources.Source, where: InputSource, checks: ConfigHooks, first_run_at: str | None = None
-) -> Inputs:
-    settings = _settings(source, where, checks)
+def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_run_at: str | None = None) -> Inputs:
+    settings = _settings(source, where, accept)
     cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
     seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
@@ -167,23 +157,22 @@ def _read_all(
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         golden.check_anchors(cases, notes)
     check_must_pass_asked(cases, settings.ask.modes)
+    trusted = (where.config_name, settings.golden, settings.baseline_path, *settings.vault.values())
     return Inputs(
         config=settings,
         golden=cases,
         vault=notes,
         baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
         against=first_run_at or source.commit,
-        ignored=source.differing(_trusted(where.config_name, settings)),
+        ignored=source.differing(trusted),
         first_run=first_run_at is not None,
     )
 
 
-def _settings(source: sources.Source, where: InputSource, checks: ConfigHooks) -> Config:
-    name = where.config_name
+def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Config:
     hint = NO_CONFIG if source.commit is None else _NOT_YET
-    settings = checks.adjust(schema.load(_read(source, name, hint), source.describe(name)))
-    checks.check(settings, source.describe(name))
-    return settings
+    name = source.describe(where.config_name)
+    return accept(schema.load(_read(source, where.config_name, hint), name), name)
 
 
 def _has(source: sources.Source, path: str) -> bool:
@@ -192,10 +181,6 @@ def _has(source: sources.Source, path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _trusted(config_name: str, settings: Config) -> tuple[str, ...]:
-    return (config_name, settings.golden, settings.baseline_path, *settings.vault.values())
 
 
 def _find_baseline(source: sources.Source, settings: Config) -> BaselineFile | None:

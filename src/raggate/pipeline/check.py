@@ -25,7 +25,7 @@ from raggate.gate import (
 )
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
-from raggate.inputs.trusted import ConfigHooks, Inputs, load_worktree
+from raggate.inputs.trusted import Inputs, load_worktree
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
 from raggate.models.promotion import BaselineCandidate
@@ -36,6 +36,7 @@ from raggate.pipeline import measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
+from raggate.reports import OF_REVIEW
 from raggate.scoring import score
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
@@ -202,7 +203,7 @@ def previewed(review: Review, change: Preview | None) -> Review:
 def write_reports(directory: Path, review: Review) -> None:
     """Write the reports of a verdict into a run directory."""
     with deadlines.after_asking(len(review.run.results)):
-        run_directory.write_reports(directory, review)
+        run_directory.write_reports(directory, OF_REVIEW, review)
 
 
 def propose(
@@ -260,8 +261,10 @@ def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) 
         return None
     if not inputs.ignored:
         return Preview()
-    hooks = ConfigHooks(adjust=request.overrides.apply, check=check_names)
-    change = load_worktree(replace(source_of(request), baseline_file=None), hooks)
+    change = load_worktree(
+        replace(source_of(request), baseline_file=None),
+        lambda settings, name: check_names(request.overrides.apply(settings), name),
+    )
     changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)
     same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
     if same or review.run.stopped is not None:

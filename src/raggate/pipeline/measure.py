@@ -28,7 +28,7 @@ from raggate.pipeline import run_directory
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
-from raggate.reports import MeasuredRun
+from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
 from raggate.service import ask as suite, boot, build_context, signals
@@ -272,7 +272,7 @@ def _write(directory: Path, run: Run, request: Request, settings: Config) -> Sco
     scorecard = score.score(run, settings.score.k)
     compat = compat_scores(run, settings.score.compat, request.systems, full_text=request.full_text)
     measured = MeasuredRun(run=run, scorecard=scorecard, compat=compat, full_text=request.full_text)
-    run_directory.write_reports(directory, measured)
+    run_directory.write_reports(directory, OF_RUN, measured)
     return scorecard
 
 
@@ -306,5 +306,5 @@ def _failed(directory: Path, error: RaggateError, settings: Config) -> RunFailed
     """Write the reports of an error, and give it with what they tell."""
     standing_waivers = waivers.waiver_statuses(settings.waivers, datetime.now(UTC).isoformat())
     failed = RunFailed(error, suite=settings.suite, waivers=standing_waivers, directory=directory)
-    run_directory.write_reports(directory, failed.failure)
+    run_directory.write_reports(directory, OF_FAILURE, failed.failure)
     return failed

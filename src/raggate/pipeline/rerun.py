@@ -20,7 +20,7 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
-from raggate.reports import REPORTS, MeasuredRun
+from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import score as scoring
 from raggate.text.files import read_file
 from raggate.text.jsonio import parse_object, write_atomic
@@ -44,7 +44,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
         measured = _relabelled(measured, cases)
         run_directory.write(directory, measured, full_text=True)
         # what was decided by other questions is no verdict on these
-        for name in REPORTS[Review]:
+        for name in OF_REVIEW:
             (directory / name).unlink(missing_ok=True)
     settings = measured.config
     scorecard = scoring.score(measured, settings.score.k)
@@ -54,7 +54,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     if has_verdict:
         # reports of an earlier scoring would contradict the metrics
         _evaluate_again(directory, measured, scorecard, _kept_baseline(directory, measured, settings, systems))
-    write_atomic(directory / "metrics.json", REPORTS[MeasuredRun]["metrics.json"](scored).encode())
+    write_atomic(directory / "metrics.json", OF_RUN["metrics.json"](scored).encode())
     return measured, scorecard
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import get_args
+from typing import TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,16 +21,16 @@ from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
-from raggate.models.publication import RunFailure
 from raggate.models.run import Run
-from raggate.models.verdict import ReportContext, Review
+from raggate.models.verdict import ReportContext
 from raggate.pipeline import result_rows
-from raggate.reports import MeasuredRun, render_all
+from raggate.reports import Reports
 from raggate.text import disk
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
+T = TypeVar("T")
 SCHEMA = "raggate/run/2"
 
 CONTEXT_FILE = "aside.json"
@@ -70,10 +70,10 @@ def check_place(root: Path, out: str) -> None:
             )
 
 
-def write_reports(directory: Path, value: MeasuredRun | Review | RunFailure) -> None:
+def write_reports(directory: Path, reports: Reports[T], value: T) -> None:
     """Write every report there is of a value."""
-    for name, text in render_all(value):
-        write_atomic(directory / name, text.encode())
+    for name, render in reports.items():
+        write_atomic(directory / name, render(value).encode())
 
 
 def create(parent: Path, started: str) -> Path:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import waivers
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted
+from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.scoring import score
@@ -24,14 +24,14 @@ def load_inputs(request: Request) -> Iterator[Inputs]:
     """
     suite = ""
 
-    def adjust(settings: Config) -> Config:
+    def accept(settings: Config, name: str) -> Config:
         nonlocal suite
         changed = request.overrides.apply(settings)
         suite = changed.suite
-        return changed
+        return check_names(changed, name)
 
     try:
-        with load_trusted(source_of(request), ConfigHooks(adjust=adjust, check=check_names)) as inputs:
+        with load_trusted(source_of(request), accept) as inputs:
             yield inputs
     except RunFailed:
         raise
@@ -52,8 +52,8 @@ def source_of(request: Request) -> InputSource:
     )
 
 
-def check_names(settings: Config, name: str) -> None:
-    """Check what the configuration names of the shelves, which `config` does not know."""
+def check_names(settings: Config, name: str) -> Config:
+    """Check what the configuration names of the shelves, which `config` does not know, and give it back."""
     if settings.ask.adapter not in ADAPTERS:
         known = ", ".join(ADAPTERS)
         raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
@@ -65,3 +65,4 @@ def check_names(settings: Config, name: str) -> None:
                 hint=f"Known: {', '.join(metrics)}.",
             )
     waivers.check_names(settings, metrics, name)
+    return settings

@@ -9,12 +9,18 @@ from pathlib import Path
 import pytest
 
 from raggate.config.first_run import FirstRun
+from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.inputs import sources
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_trusted, load_worktree
+from raggate.inputs.trusted import Inputs, InputSource, load_trusted, load_worktree
 from stored_objects import StoredObjects
 
-CHECKS = ConfigHooks(adjust=lambda settings: settings, check=lambda _settings, _name: None)
+
+def accept(settings: Config, _name: str) -> Config:
+    """Take any configuration."""
+    return settings
+
+
 CONFIG = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\napi: {url: 'http://127.0.0.1:1'}\n"
 CASE = (
     '{"id": "q1", "question": "Where?", "answerable": true, "gold_supports": '
@@ -37,7 +43,7 @@ def tree(tmp_path: Path) -> Path:
 
 def read(where: InputSource) -> Inputs:
     """Open, and give what was read."""
-    with load_trusted(where, CHECKS) as inputs:
+    with load_trusted(where, accept) as inputs:
         return inputs
 
 
@@ -120,4 +126,4 @@ def test_the_change_cannot_reach_out_of_the_working_tree(tree: Path, name: str) 
     (tree / name).rename(outside)
     (tree / name).symlink_to(outside)
     with pytest.raises(UsageError, match=r"leads out of|link out of the vault"):
-        load_worktree(InputSource(root=tree, config_name="raggate.yml"), CHECKS)
+        load_worktree(InputSource(root=tree, config_name="raggate.yml"), accept)

@@ -11,7 +11,7 @@ import pytest
 
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.errors import ExitCode
-from raggate.inputs.trusted import ConfigHooks, Inputs, InputSource, load_worktree
+from raggate.inputs.trusted import Inputs, InputSource, load_worktree
 from raggate.pipeline import run_directory
 from raggate.pipeline.measure import measure
 from raggate.pipeline.request import Request
@@ -61,8 +61,7 @@ def inputs_for(tmp_path: Path, api: FakeAskApi) -> Callable[..., Inputs]:
         ]
         (tmp_path / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
         (tmp_path / "raggate.yml").write_text(CONFIG.format(url=api.base_url, modes=modes, again=again))
-        hooks = ConfigHooks(adjust=lambda settings: settings, check=lambda settings, name: None)
-        return load_worktree(InputSource(root=tmp_path, config_name="raggate.yml"), hooks)
+        return load_worktree(InputSource(root=tmp_path, config_name="raggate.yml"), lambda settings, _name: settings)
 
     return load
 
