@@ -21,7 +21,6 @@ PARSING = frozenset(
 """What takes a text apart, or compares a part of it."""
 
 ALLOWED = {
-    ("reports/parts/header.py", "_capital"): "a sentence begins with a capital, a name does not",
     ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
     ("github/rest/failures.py", "graphql_failure"): "GitHub has no code for it, only words",
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",

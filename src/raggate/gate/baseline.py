@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -16,9 +17,10 @@ from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.text.jsonio import dumps, loads
-from raggate.text.numbers import STORED_DECIMALS, rounded
+from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 
 SCHEMA = "raggate/baseline/1"
+_fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
 MAX_BYTES = 256 << 20
 _Rank = Annotated[int, Field(strict=True, ge=1)]
 _Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
@@ -142,7 +144,8 @@ def read(
     if isinstance(value, dict):
         system = next((system for system in systems if system.metrics_key in value), None)
         if system is not None or OWN_METRICS_KEY in value:
-            bare = value if system is None else system.bare_metrics(value, source, beside)
+            reshape = system.bare_metrics if system is not None else None
+            bare = value if reshape is None else reshape(value, source, beside)
             return _read_bare(bare, source, directions, system)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise FileError(source, f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
@@ -258,10 +261,6 @@ def _read_bare(
     if system is None:
         raise FileError(source, "not a metrics file: its means do not say over how many questions they are")
     return Baseline(source=source, scorecard=scorecard, provenance={"means_of": system.name}, restate=system.restate)
-
-
-def _fixed(value: float | None) -> float | None:
-    return None if value is None else rounded(value, STORED_DECIMALS)
 
 
 def _lines(value: Any, depth: int, *, spread: int) -> str:

@@ -9,7 +9,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.scorecard import Operations
 from raggate.models.verdict import Reason
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import fixed
+from raggate.text.numbers import counted, fixed
 
 FOLDERS_MS = 100.0
 """Median milliseconds of folder selection from which on a language model may be behind it."""
@@ -30,28 +30,28 @@ def _paid_for(operations: Operations) -> Iterator[Reason]:
         times = operations.latency.get("generation_ms", {})
         took = f" (generation p50 {fixed(times['p50'], 0)} ms)" if times.get("p50") else ""
         message = (
-            f"the API generated an answer in {round(rate.value * rate.n)} of {wording.count(rate.n, 'call')}{took} "
+            f"the API generated an answer in {round(rate.value * rate.n)} of {counted(rate.n, 'call')}{took} "
             "although only retrieval was asked for: it does not honour retrieval_only, and every run costs what its "
             "language model costs; switch generation off on its side, or give it a stub of the model in `env`"
         )
-        yield Reason(code="unasked-answers", message=message)
+        yield Reason("unasked-answers", message)
     folders = operations.latency.get("folder_selection_ms", {})
     if folders.get("p50", 0.0) >= FOLDERS_MS:
         message = (
             f"choosing folders took p50 {fixed(folders['p50'], 0)} ms: a language model may rank them, which costs one "
             "of its calls for each question and may come out otherwise each time; give the API a stub of it in `env`"
         )
-        yield Reason(code="slow-folders", message=message)
+        yield Reason("slow-folders", message)
 
 
 def _late(operations: Operations) -> Iterator[Reason]:
     late = operations.failures.get("timeout", 0)
     if late:
         message = (
-            f"{late} of {wording.count(operations.calls, 'call')} timed out: lower ask.concurrency, so that fewer are "
+            f"{late} of {counted(operations.calls, 'call')} timed out: lower ask.concurrency, so that fewer are "
             "under way at once, or raise ask.read_timeout and ask.total_timeout"
         )
-        yield Reason(code="timeouts", message=message)
+        yield Reason("timeouts", message)
 
 
 def _unsteady(comparison: Comparison) -> Iterator[Reason]:
@@ -61,16 +61,16 @@ def _unsteady(comparison: Comparison) -> Iterator[Reason]:
     if repeated.differ:
         names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
         message = (
-            f"asked twice, {repeated.differ} of {wording.count(repeated.compared, 'question')} came back with other "
+            f"asked twice, {repeated.differ} of {counted(repeated.compared, 'question')} came back with other "
             f"chunks or in another order{_before(comparison)}: a difference of this size may be noise{names}"
         )
-        yield Reason(code="not-deterministic", message=message)
+        yield Reason("not-deterministic", message)
     if repeated.failed:
         message = (
-            f"{repeated.failed} of {wording.count(repeated.asked, 'question')} got no answer when asked a second time, "
+            f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer when asked a second time, "
             "which counts for nothing else"
         )
-        yield Reason(code="repeat-failed", message=message)
+        yield Reason("repeat-failed", message)
 
 
 def _before(comparison: Comparison) -> str:

@@ -10,6 +10,7 @@ from raggate.models.metric_names import FALSE_ABSTENTION_RATE
 from raggate.models.run import Chunk, Failure, LabelledResult, Response
 from raggate.scoring.metrics import METRICS
 from raggate.text.anchors import covers, in_scope, inside_folder
+from raggate.text.numbers import counted
 
 SHOWN_FOLDERS = 4
 
@@ -46,7 +47,7 @@ def cause(asked: Asked) -> str:
         return "nothing was retrieved"
     missing = unmatched(asked.item) or case.gold_supports
     if not missing:
-        return f"{_chunks(len(retrieved))} returned; no passage is expected"
+        return f"{counted(len(retrieved), 'chunk')} returned; no passage is expected"
     searched = asked.after is None or metric == "scope_miss_rate"
     folders = _of_folders(asked, response, missing, retrieved) if searched else None
     return folders or (_absent(asked, missing, retrieved) if asked.after is None else _at_rank(asked, len(retrieved)))
@@ -118,7 +119,7 @@ def _at_rank(asked: Asked, returned: int) -> str:
     lacking = unmatched(asked.item)
     if lacking:
         return f"{place(lacking[0], asked.item.case)} is {_not_among(returned)}"
-    return f"every expected passage is among the {_chunks(returned)} returned, the first at rank {asked.after}"
+    return f"every expected passage is among the {counted(returned, 'chunk')} returned, the first at rank {asked.after}"
 
 
 def _of_folders(
@@ -231,10 +232,6 @@ def _without_snippet(asked: Asked, support: Support, missing: Sequence[Support],
     else:
         lack = "without the gold snippet (another piece, or reworded)"
     return f"{section} is at rank {rank}, but {lack}"
-
-
-def _chunks(count: int) -> str:
-    return f"{count} chunk{'' if count == 1 else 's'}"
 
 
 def _not_among(count: int) -> str:

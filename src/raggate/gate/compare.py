@@ -110,8 +110,8 @@ def _paired(
                 row = replace(row, current=whole)
             row = row if whole.n == row.current.n else replace(row, full_run=whole)
         if left := others.get((mode, name)):
-            held, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
-            row = replace(row, uncompared=held, fell=tuple(sorted({*row.fell, *fell})))
+            stand, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
+            row = replace(row, uncompared=stand, fell=tuple(sorted({*row.fell, *fell})))
         yield row
 
 

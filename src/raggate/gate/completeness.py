@@ -14,7 +14,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import answer_fields
-from raggate.text.numbers import setting
+from raggate.text.numbers import counted, setting
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -54,46 +54,44 @@ def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Say what is missing that keeps an otherwise green comparison from being one."""
-    removed = comparison.golden.removed
-    if removed and gate.on_removed_cases == "refuse":
-        yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
+    if gate.on_removed_cases == "refuse":
+        yield from _removed(comparison)
     if comparison.vault_changes and gate.on_vault_change == "refuse":
         yield Reason(
-            code="vault-changed",
-            message=f"the vault changed: {wording.some([str(change) for change in comparison.vault_changes])}",
+            "vault-changed",
+            f"the vault changed: {wording.some([str(change) for change in comparison.vault_changes])}",
         )
-    if gate.on_removed_cases == "refuse":
-        for message in fewer_cases(comparison):
-            yield Reason(code="fewer-cases", message=message)
-    for message in _vanished([row.delta for row in rows if row.status == "vanished" and not _small(row.delta, gate)]):
-        yield Reason(code="vanished", message=message)
+    vanished = [row.delta for row in rows if row.status == "vanished"]
+    # slices with too few cases are not judged
+    yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
     yield from _thinned(rows, gate, much=True)
-    for message in lost_fields(comparison, gate):
-        yield Reason(code="field-vanished", message=message)
+    yield from lost_fields(comparison, gate)
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     if comparison.baseline is not None and not comparison.incomparable and not decides:
-        yield Reason(
-            code="nothing-gated", message="no gated metric has a value in the baseline, so nothing was decided"
-        )
+        yield Reason("nothing-gated", "no gated metric has a value in the baseline, so nothing was decided")
 
 
-def _put_back(number: int) -> str:
-    """Say what to do about cases that are gone."""
-    them = "it" if number == 1 else "them"
-    return f"put {them} back, or promote a run without {them}, with --allow-regression and a --reason"
+def _removed(comparison: Comparison) -> Iterator[Reason]:
+    removed = comparison.golden.removed
+    if removed:
+        them = "it" if len(removed) == 1 else "them"
+        advice = f"put {them} back, or promote a run without {them}, with --allow-regression and a --reason"
+        yield Reason("removed-cases", f"{wording.removed(removed)}; {advice}")
+    yield from fewer_cases(comparison)
 
 
-def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[str]:
+def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Name the fields that the baseline's answers had and these do not, but for as many as calls may fail."""
     if comparison.baseline is None or comparison.incomparable:
         return
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
     for lost in answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate):
-        answers = wording.count(lost.answers, "answer")
-        yield (
+        answers = counted(lost.answers, "answer")
+        message = (
             f"the API told {lost.field} ({lost.mode}) in the baseline's run and does not in {lost.missing} of "
             f"{answers}, so what depends on it is not checked"
         )
+        yield Reason("field-vanished", message)
 
 
 def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
@@ -110,10 +108,10 @@ def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Rea
     versions = [side.get("chunker_version") for side in (before, now)]
     if same_chunker == (versions[0] is not None and versions[0] == versions[1]):
         message = (
-            f"the index holds {wording.count(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
+            f"the index holds {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
             "was still growing, raise api.ready.settle"
         )
-        yield Reason(code="index-smaller", message=message)
+        yield Reason("index-smaller", message)
 
 
 def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
@@ -121,70 +119,63 @@ def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if comparison.vault_changes and gate.on_vault_change == "warn":
         changes = [str(change) for change in comparison.vault_changes]
         differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
-        yield Reason(code="vault-changed", message=f"the vault is not the one of the baseline, {differ}")
+        yield Reason("vault-changed", f"the vault is not the one of the baseline, {differ}")
 
 
 def unwatched(comparison: Comparison) -> Iterator[Reason]:
     """Say what the golden set and the modes leave out: questions never asked, modes without any, or without a past."""
     if comparison.idle:
-        cases = f"{wording.count(len(comparison.idle), 'question')} {wording.are(len(comparison.idle))}"
+        cases = f"{counted(len(comparison.idle), 'question')} {wording.are(len(comparison.idle))}"
         message = f"{cases} for other modes than those of ask.modes and never asked: {wording.some(comparison.idle)}"
-        yield Reason(code="never-asked", message=message)
+        yield Reason("never-asked", message)
     for mode in comparison.idle_modes:
-        yield Reason(code="idle-mode", message=f"no question is for mode {mode}, so nothing of it is measured")
+        yield Reason("idle-mode", f"no question is for mode {mode}, so nothing of it is measured")
     for mode in new_modes(comparison):
-        message = f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted"
-        yield Reason(code="new-mode", message=message)
+        yield Reason("new-mode", f"mode {mode} has no baseline, so nothing of it is gated until a run is promoted")
 
 
 def new_modes(comparison: Comparison) -> tuple[str, ...]:
     """Name the modes that the run was asked in and the baseline it is compared with was not."""
-    held = comparison.baseline
-    if held is None or comparison.incomparable or not held.scorecard.slices:
+    baseline = comparison.baseline
+    if baseline is None or comparison.incomparable or not baseline.scorecard.slices:
         return ()
-    return tuple(mode for mode in comparison.scorecard.slices if mode not in held.scorecard.slices)
+    return tuple(mode for mode in comparison.scorecard.slices if mode not in baseline.scorecard.slices)
 
 
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
     yield from _other_index(comparison, gate)
-    if comparison.baseline is not None and comparison.baseline.restate is not None and comparison.deltas:
-        whose = comparison.baseline.provenance["means_of"]
+    baseline, golden = comparison.baseline, comparison.golden
+    if baseline is not None and baseline.restate is not None and comparison.deltas:
+        whose = baseline.provenance["means_of"]
         message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
-        yield Reason(code="other-definitions", message=message)
-    removed, relabelled = comparison.golden.removed, comparison.golden.relabelled
+        yield Reason("other-definitions", message)
     if gate.on_removed_cases == "warn":
-        if removed:
-            yield Reason(code="removed-cases", message=f"{wording.removed(removed)}; {_put_back(len(removed))}")
-        for message in fewer_cases(comparison):
-            yield Reason(code="fewer-cases", message=message)
-    if relabelled:
-        cases = f"{wording.count(len(relabelled), 'case')} {'was' if len(relabelled) == 1 else 'were'}"
-        message = f"{cases} relabelled and not compared one by one: {wording.some(relabelled)}"
-        yield Reason(code="relabelled-cases", message=message)
-    held = comparison.baseline
-    if held is not None and held.early and any("-" in case.hash for case in comparison.scorecard.cases):
+        yield from _removed(comparison)
+    if golden.relabelled:
+        cases = f"{counted(len(golden.relabelled), 'case')} {'was' if len(golden.relabelled) == 1 else 'were'}"
+        message = f"{cases} relabelled and not compared one by one: {wording.some(golden.relabelled)}"
+        yield Reason("relabelled-cases", message)
+    if baseline is not None and baseline.early and any("-" in case.hash for case in comparison.scorecard.cases):
         message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
-        yield Reason(code="early-baseline", message=message)
-    refiled, released = comparison.golden.refiled, comparison.golden.released
-    if refiled:
-        cases = wording.count(len(refiled), "case")
-        message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(refiled)}"
-        yield Reason(code="refiled-cases", message=message)
-    if released:
-        message = f"{wording.count(len(released), 'case')} no longer must-pass: {wording.some(released)}"
-        yield Reason(code="released-cases", message=message)
-    known = comparison.baseline.scorecard.fingerprint if comparison.baseline is not None else {}
+        yield Reason("early-baseline", message)
+    if golden.refiled:
+        cases = counted(len(golden.refiled), "case")
+        message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(golden.refiled)}"
+        yield Reason("refiled-cases", message)
+    if golden.released:
+        cases = counted(len(golden.released), "case")
+        yield Reason("released-cases", f"{cases} no longer must-pass: {wording.some(golden.released)}")
+    known = baseline.scorecard.fingerprint if baseline is not None else {}
     if known and "fields" not in known and not comparison.incomparable:
         message = (
             "the baseline does not say which fields its API told, so none can be missed; promote a run to keep that"
         )
-        yield Reason(code="fields-unknown", message=message)
-    if comparison.golden.added:
-        added = comparison.golden.added
-        cases = f"{wording.count(len(added), 'case')} {wording.are(len(added))}"
-        outcomes = wording.some(_stand(comparison, added))
-        yield Reason(code="added-cases", message=f"{cases} not in the baseline yet: {outcomes}")
+        yield Reason("fields-unknown", message)
+    if golden.added:
+        cases = f"{counted(len(golden.added), 'case')} {wording.are(len(golden.added))}"
+        outcomes = wording.some(_stand(comparison, golden.added))
+        yield Reason("added-cases", f"{cases} not in the baseline yet: {outcomes}")
 
 
 def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
@@ -218,13 +209,11 @@ def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> 
         others = row.delta.uncompared
         if others is None or row.allowed is None or row.delta.slice != OVERALL:
             continue
-        if row.status in {"worse", "below floor"}:
-            continue
-        if others.drop > row.allowed + EPSILON:
+        if row.status not in {"worse", "below floor"} and others.drop > row.allowed + EPSILON:
             message = (
                 f"{wording.shortfall(row.delta, others)}, allowed {setting(row.allowed)}; by so few it may be chance"
             )
-            yield Reason(code="uncompared", message=message)
+            yield Reason.of_row("uncompared", message, row.delta)
     new = [
         wording.name(row.delta)
         for row in rows
@@ -236,9 +225,7 @@ def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> 
         and row.delta.mode not in whole
     ]
     if new:
-        yield Reason(
-            code="new-metrics", message=f"without a value in the baseline, so not compared: {wording.some(new)}"
-        )
+        yield Reason("new-metrics", f"without a value in the baseline, so not compared: {wording.some(new)}")
 
 
 def emptied(delta: Delta) -> bool:
@@ -263,9 +250,9 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         return
     for delta in comparison.deltas:
         if delta.slice == OVERALL and gate.rule(delta.metric) is not None and other_questions(delta):
-            now = wording.count(delta.current.n, "question")
+            now = counted(delta.current.n, "question")
             message = f"{wording.name(delta)} is a mean over {now}, in the baseline over {delta.baseline.n}"
-            yield Reason(code="other-denominator", message=message)
+            yield Reason.of_row("other-denominator", message, delta)
 
 
 def _scored(delta: Delta) -> tuple[int, int]:
@@ -275,27 +262,21 @@ def _scored(delta: Delta) -> tuple[int, int]:
     return delta.current.n + relabelled, before(delta) + relabelled + retired
 
 
-def _small(delta: Delta, gate: Gate) -> bool:
-    """Say whether a row is of a slice with too few cases to be judged."""
-    return delta.slice != OVERALL and before(delta) < gate.min_slice
-
-
-def _vanished(deltas: Sequence[Delta]) -> list[str]:
+def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
     """Say what is gone, the largest thing only: a mode, else a slice of it, else single metrics."""
+    gone = "was measured in the baseline and is not any more"
     modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
-    whole = dict.fromkeys(f"mode {mode}" for mode in sorted(modes))
     left = [delta for delta in deltas if delta.mode not in modes]
-    whole |= dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
+    whole = [f"mode {mode}" for mode in sorted(modes)]
+    whole += dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
+    yield from (Reason("vanished", f"{name} {gone}") for name in whole)
     metrics = [delta for delta in left if not emptied(delta)]
-    whole |= dict.fromkeys(wording.name(delta) for delta in metrics if not delta.run_value.n)
-    elsewhere = (wording.name(delta) for delta in metrics if delta.run_value.n)
-    return [
-        *(f"{name} was measured in the baseline and is not any more" for name in whole),
-        *(f"{name} has a value in none of the cases it had one in before, only in others" for name in elsewhere),
-    ]
+    for delta in sorted(metrics, key=lambda delta: delta.run_value.n > 0):
+        lost = "has a value in none of the cases it had one in before, only in others" if delta.run_value.n else gone
+        yield Reason.of_row("vanished", f"{wording.name(delta)} {lost}", delta)
 
 
-def fewer_cases(comparison: Comparison) -> Iterator[str]:
+def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
     """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
     baseline = comparison.baseline
     if baseline is None or baseline.paired or comparison.incomparable:
@@ -303,7 +284,8 @@ def fewer_cases(comparison: Comparison) -> Iterator[str]:
     for mode, counts in comparison.scorecard.counts.items():
         before, now = baseline.scorecard.counts.get(mode, {}).get(OVERALL, 0), counts.get(OVERALL, 0)
         if now < before:
-            yield f"mode {mode} was asked {wording.count(now, 'case')}, in the baseline {before}"
+            message = f"mode {mode} was asked {counted(now, 'case')}, in the baseline {before}"
+            yield Reason("fewer-cases", message, mode=mode)
 
 
 def _thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[Reason]:
@@ -312,7 +294,7 @@ def _thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator
         now, was = _scored(delta)
         too_thin = now < gate.min_overlap * was - EPSILON
         if delta.slice == OVERALL and 0 < now < was and too_thin == much:
-            over = f"{wording.count(now, 'case')}, in the baseline to {delta.baseline.n}"
+            over = f"{counted(now, 'case')}, in the baseline to {delta.baseline.n}"
             if delta.unpaired or delta.uncompared is not None:
                 over = f"{now} of the {was} cases it applied to before"
-            yield Reason(code="fewer-scored", message=f"{wording.name(delta)} applies to {over}")
+            yield Reason.of_row("fewer-scored", f"{wording.name(delta)} applies to {over}", delta)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from raggate.gate.causes import Asked, cause, of_chunk, place, unmatched
+from raggate.gate.causes import Asked, cause, of_chunk, place, ranked, unmatched
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.fingerprint import notes_of
 from raggate.models.golden import Case, Support
@@ -31,23 +31,22 @@ def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: 
     neither. Broken ones come first, must-pass and largest falls on top.
     """
     items = {(item.result.mode, item.case.id): item for item in run.results}
-    left = {key for key, item in items.items() if _aborted(item)} if run.stopped is not None else set()
+    failures = {key: item.result.failure for key, item in items.items() if run.stopped is not None}
+    left = {key for key, failure in failures.items() if failure is not None and failure.kind == "aborted"}
     notes = notes_of(run.fingerprint)
-    flips = []
-    for old, new in pairs:
-        if (new.mode, new.case_id) in left:
-            continue
-        flip = _flip(old, new, items[new.mode, new.case_id], flip_at, notes)
-        if flip is not None:
-            flips.append(flip)
-    return tuple(sorted(flips, key=_order))
+    flips = (
+        _flip(old, new, items[new.mode, new.case_id], flip_at, notes)
+        for old, new in pairs
+        if (new.mode, new.case_id) not in left
+    )
+    return tuple(sorted(filter(None, flips), key=_order))
 
 
 def find_fallen(
     run: Run,
     comparison: Comparison,
     fell: Mapping[tuple[str, str], str],
-    missed: Mapping[tuple[str, str], str] | None = None,
+    missed: Mapping[tuple[str, str], str],
 ) -> tuple[Flip, ...]:
     """Describe cases that got worse, or must pass and do not, without having broken; largest falls first.
 
@@ -62,36 +61,33 @@ def find_fallen(
     before = {(case.mode, case.case_id): case for case in comparison.baseline.scorecard.cases}
     now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
     broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
-    changed = frozenset(comparison.golden.relabelled)
-    lost = missed or {}
+    relabelled = frozenset(comparison.golden.relabelled)
     notes = notes_of(run.fingerprint)
-    wanted = {**fell, **lost}
-    return tuple(
-        sorted(
-            (
-                replace(
-                    _fallen(item, before.get(key), now[key], wanted[key], notes),
-                    kind="missed" if key in lost else "fell",
-                    since="added" if key not in before else "relabelled" if item.case.id in changed else "same",
-                )
-                for item in run.results
-                for key in [(item.result.mode, item.case.id)]
-                if key in wanted and key not in broken
-            ),
-            key=lambda flip: (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id),
-        )
-    )
+    metrics = {**fell, **missed}
+    flips = []
+    for item in run.results:
+        key = (item.result.mode, item.case.id)
+        if key not in metrics or key in broken:
+            continue
+        ranks = (_rank(before.get(key), metrics[key]), _rank(now[key], metrics[key]))
+        asked = Asked(item=item, metric=metrics[key], before=ranks[0], after=ranks[1], notes=notes)
+        flip = _described("missed" if key in missed else "fell", asked)
+        if key not in before:
+            flip = replace(flip, since="added")
+        elif item.case.id in relabelled:
+            flip = replace(flip, since="relabelled")
+        flips.append(flip)
+    return tuple(sorted(flips, key=_fallen_order))
 
 
-def _fallen(item: LabelledResult, old: CaseScore | None, new: CaseScore, metric: str, notes: Collection[str]) -> Flip:
-    grouped = family(metric) == RECALL_ALL
-    after = new.rank_all if grouped else new.rank
-    before = None if old is None else old.rank_all if grouped else old.rank
-    return _described("fell", Asked(item=item, metric=metric, before=before, after=after, notes=notes))
+def _fallen_order(flip: Flip) -> tuple[object, ...]:
+    return (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id)
 
 
-def _aborted(item: LabelledResult) -> bool:
-    return item.result.failure is not None and item.result.failure.kind == "aborted"
+def _rank(case: CaseScore | None, metric: str) -> int | None:
+    if case is None:
+        return None
+    return case.rank_all if family(metric) == RECALL_ALL else case.rank
 
 
 def _order(flip: Flip) -> tuple[object, ...]:
@@ -122,7 +118,7 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, no
     return _described("broke" if was else "fixed", asked)
 
 
-def _described(kind: Literal["broke", "fixed", "fell"], asked: Asked) -> Flip:
+def _described(kind: Literal["broke", "fixed", "fell", "missed"], asked: Asked) -> Flip:
     case, item, metric = asked.item.case, asked.item, asked.metric
     supports = _wanted(item, metric, asked.after)
     return Flip(
@@ -162,11 +158,8 @@ def _gold(case: Case, supports: Sequence[Support]) -> str:
 
 
 def _displaced(item: LabelledResult, before: int | None) -> str | None:
-    response = item.result.response
-    if before is None or response is None:
+    chunks = ranked(item)
+    if before is None or len(chunks) < before:
         return None
-    dropped = set(item.labels.duplicates)
-    left = [position for position in range(len(response.chunks)) if position not in dropped]
-    if len(left) < before or item.labels.matches[left[before - 1]]:
-        return None
-    return of_chunk(response.chunks[left[before - 1]])
+    position, chunk = chunks[before - 1]
+    return None if item.labels.matches[position] else of_chunk(chunk)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from raggate.errors import FileError, UsageError
@@ -68,17 +69,14 @@ def revisions(
 def _history(
     reader: Reader, head: str, path: str, whole: str, read_version: _Read, *, limit: int, shallow: bool
 ) -> History:
-    versions: list[Revision] = []
-    for commit, name, header in _touching(reader, head, whole, limit + 1):
-        if len(versions) == limit:
-            return History(path=path, revisions=tuple(versions), more=True, shallow=shallow)
-        versions.append(_revision(reader, commit, name, header, read_version))
-    if not versions:
+    touching = list(islice(_touching(reader, head, whole, limit + 1), limit + 1))
+    if not touching:
         raise UsageError(
             f"{path}: no commit here has it",
             hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
         )
-    return History(path=path, revisions=tuple(versions), shallow=shallow)
+    versions = tuple(_revision(reader, *touched, read_version) for touched in touching[:limit])
+    return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
 
 
 DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."

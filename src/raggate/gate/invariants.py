@@ -8,12 +8,12 @@ from math import isfinite
 from typing import Any
 
 from raggate.config.invariant_settings import Invariants
-from raggate.gate import wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.fingerprint import cutoffs_of, notes_of
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
+from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
 SHOWN_EXAMPLES = 5
@@ -248,7 +248,7 @@ def _list_deep_enough(run: Run) -> Iterator[str]:
     deepest = max(run.config.score.k)
     for place, _item, response in _answered(run):
         if 0 < len(response.chunks) < deepest:
-            yield f"{place}: {wording.count(len(response.chunks), 'chunk')}, scored to depth {deepest}"
+            yield f"{place}: {counted(len(response.chunks), 'chunk')}, scored to depth {deepest}"
 
 
 def _ties_at_cutoff(run: Run) -> Iterator[str]:

@@ -21,7 +21,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     if preview is None:
         return decided
     breaks = [
-        Reason(code="breaks-gate", message=f"merging this change would break the gate for everyone: {problem}")
+        Reason("breaks-gate", f"merging this change would break the gate for everyone: {problem}")
         for problem in preview.breaks
     ]
     warnings = (*decided.warnings, *_warnings(preview))
@@ -42,7 +42,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:
     for problem in preview.problems:
-        yield Reason(code="preview", message=f"what this change would mean if merged is not known in full: {problem}")
+        yield Reason("preview", f"what this change would mean if merged is not known in full: {problem}")
     if preview.baseline == "removed":
         message = "merging this change removes the baseline: every run then ends with exit 3 until one is promoted"
-        yield Reason(code="baseline-removed", message=message)
+        yield Reason("baseline-removed", message)

@@ -28,10 +28,6 @@ class Scores(Protocol):
         """Score whole texts with `full_text`, else those cut to what a run directory keeps."""
 
 
-def _as_it_is(metrics: dict[str, Any], source: str, beside: Path | None) -> dict[str, Any]:
-    return metrics
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherSystem:
     """Another system, as far as the gate has to do with it.
@@ -40,7 +36,8 @@ class OtherSystem:
         name: its name, as in the configuration's `score.compat`.
         metrics_key: the top-level key by which a metrics file is taken for one of theirs.
         bare_metrics: turns the content of such a file into the shape of `OWN_METRICS_KEY`; takes the content, the
-            file's name for messages, and its directory if it is on disk. Raises FileError for a damaged file.
+            file's name for messages, and its directory if it is on disk. Raises FileError for a damaged file. None
+            where it has that shape already.
         restate: gives a run's means by their definitions, beside a baseline of theirs. Raises UsageError where they
             cannot be computed.
         scores: gives their numbers of a run, for `score.compat`; None where that cannot be asked for.
@@ -49,7 +46,7 @@ class OtherSystem:
     name: str
     metrics_key: str
     restate: Callable[[Run, Scorecard, Baseline], Restated]
-    bare_metrics: Callable[[dict[str, Any], str, Path | None], dict[str, Any]] = _as_it_is
+    bare_metrics: Callable[[dict[str, Any], str, Path | None], dict[str, Any]] | None = None
     scores: Scores | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from raggate.config.loosening import loosened
@@ -35,10 +36,7 @@ def changes(
         directions: every metric with its direction, to read baselines.
         systems: the other systems whose metrics files are taken for baselines.
     """
-
-    def read(name: str, data: bytes) -> Baseline:
-        return baseline.read(data, name, directions, systems)
-
+    read = partial(baseline.read, directions=directions, systems=systems)
     state, values, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
     settings = tuple(_settings(trusted.config.model_dump(mode="json"), change.config.model_dump(mode="json")))
     return Preview(
@@ -105,14 +103,14 @@ def _format_value(value: object) -> str:
 
 
 def _baseline_change(
-    before: BaselineFile | None, now: BaselineFile | None, read: Callable[[str, bytes], Baseline]
+    before: BaselineFile | None, now: BaselineFile | None, read: Callable[[bytes, str], Baseline]
 ) -> tuple[Any, list[tuple[str, float | None, float | None]], str | None]:
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), [], None
     if before.data == now.data:
         return "same", [], None
     try:
-        old, new = (read(side.name, side.data) for side in (before, now))
+        old, new = (read(side.data, side.name) for side in (before, now))
     except UsageError as error:
         return "replaced", [], error.message
     return "replaced", list(_values(old, new)), None

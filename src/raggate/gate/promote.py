@@ -20,7 +20,7 @@ from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
-from raggate.text.numbers import setting, written
+from raggate.text.numbers import counted, setting, written
 from raggate.text.quote import cut, quoted
 
 ALLOW = '--allow-regression --reason "..."'
@@ -167,21 +167,20 @@ def table(proposed: BaselineCandidate) -> list[str]:
         questions = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
         if questions:
             lines.append(
-                f"{wording.count(len(questions), 'question')} {verb}: {log_line(wording.some(questions), limit=300)}"
+                f"{counted(len(questions), 'question')} {verb}: {log_line(wording.some(questions), limit=300)}"
             )
     notes = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
     return [*lines, *(log_line(line, limit=500) for line in notes)]
 
 
 def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, Any]:
-    stated = {"reason": terms.reason or None, "promoted_by": terms.by or None}
-    if present is None:
-        return {**provenance(run), **stated, "previous": None}
-    if present.scorecard.run_id != run.run_id:
-        return {**provenance(run), **stated, "previous": present.scorecard.run_id}
-    # promoted once more: what was said the first time stays, unless something else is said now
-    kept = {key: value or present.provenance.get(key) for key, value in stated.items()}
-    return {**provenance(run), **kept, "previous": present.provenance.get("previous")}
+    stated: dict[str, Any] = {"reason": terms.reason or None, "promoted_by": terms.by or None}
+    previous: Any = None if present is None else present.scorecard.run_id
+    if present is not None and previous == run.run_id:
+        # promoted once more: what was said the first time stays, unless something else is said now
+        stated = {key: value or present.provenance.get(key) for key, value in stated.items()}
+        previous = present.provenance.get("previous")
+    return {**provenance(run), **stated, "previous": previous}
 
 
 def replacements(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
@@ -229,17 +228,15 @@ def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reas
     for row in rows:
         if row.down:
             values = f"{written(row.change.baseline.value)} → {written(row.change.current.value)}"
-            yield Reason(code="metric-down", message=f"{wording.name(row.change)} {values}{_over(row, comparison)}")
+            yield Reason("metric-down", f"{wording.name(row.change)} {values}{_over(row, comparison)}")
         elif row.sunk:
             others, means = row.change.uncompared, f"{written(row.before.value)} → {written(row.after.value)}"
             why = f"; {wording.beside(others)}" if others is not None and others.n else ""
-            message = f"{wording.name(row.change)} {means} over all questions of each side{why}"
-            yield Reason(code="mean-down", message=message)
+            yield Reason("mean-down", f"{wording.name(row.change)} {means} over all questions of each side{why}")
     retired = {case for row in rows if row.change.uncompared is not None for case in row.change.uncompared.retired}
     if retired:
         names = wording.some(sorted(retired))
-        message = f"{wording.count(len(retired), 'relabelled question')} left a gated metric: {names}"
-        yield Reason(code="retired-cases", message=message)
+        yield Reason("retired-cases", f"{counted(len(retired), 'relabelled question')} left a gated metric: {names}")
 
 
 def _over(row: MetricChange, comparison: Comparison) -> str:
@@ -249,7 +246,7 @@ def _over(row: MetricChange, comparison: Comparison) -> str:
         return ""
     if row.shared:
         shared = row.change.current.n or row.change.baseline.n
-        return f" over {wording.count(shared, 'shared question')}"
+        return f" over {counted(shared, 'shared question')}"
     # of a baseline that cannot be compared with, or holds no cases, that is said once and for all
     return ", means over different questions" if present_baseline.paired and not comparison.incomparable else ""
 
@@ -258,7 +255,7 @@ def _unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say why means of a baseline without cases are of other questions, so that no rise of them is one."""
     if comparison.baseline is not None and not comparison.baseline.paired:
         for cause in comparison.incomparable:
-            yield Reason(code="incomparable", message=cause)
+            yield Reason("incomparable", cause)
         yield from completeness.other_denominators(comparison, gate)
 
 
@@ -269,21 +266,19 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         known = {case.case_id for case in comparison.baseline.scorecard.cases}
         removed = tuple(sorted(known - {case.id for case in run.golden.cases}))
     if removed:
-        yield Reason(code="removed-cases", message=wording.removed(removed))
-    for message in completeness.fewer_cases(comparison):
-        yield Reason(code="fewer-cases", message=message)
-    for message in completeness.lost_fields(comparison, gate):
-        yield Reason(code="field-vanished", message=message)
+        yield Reason("removed-cases", wording.removed(removed))
+    yield from completeness.fewer_cases(comparison)
+    yield from completeness.lost_fields(comparison, gate)
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
     few = completeness.little_overlap(comparison, gate)
     if few:
-        yield Reason(code="little-overlap", message=few)
+        yield Reason("little-overlap", few)
     for cause in comparison.incomparable:
-        yield Reason(code="starts-over", message=f"the present baseline cannot be compared with: {cause}")
+        yield Reason("starts-over", f"the present baseline cannot be compared with: {cause}")
     if unreadable:
-        yield Reason(code="starts-over", message=f"the present baseline cannot be read: {unreadable}")
+        yield Reason("starts-over", f"the present baseline cannot be read: {unreadable}")
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:
@@ -295,4 +290,4 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
         if limit is not None and value is not None and not improvement(direction, limit, value) >= -EPSILON:
             bound = f"its {wording.limit_name(direction)} {setting(limit)}"
             sentence = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
-            yield Reason(code="beyond-limit", message=f"{sentence}, which the next check fails for")
+            yield Reason("beyond-limit", f"{sentence}, which the next check fails for")

@@ -107,10 +107,10 @@ def advance(
 
 
 def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, RatchetEntry]]:
-    held = comparison.baseline.accepted if comparison.baseline is not None else {}
+    accepted = comparison.baseline.accepted if comparison.baseline is not None else {}
     kept = {
         mode: {metric: entry for metric, entry in metrics.items() if gate.rule(metric) is None}
-        for mode, metrics in held.items()
+        for mode, metrics in accepted.items()
     }
     return {mode: metrics for mode, metrics in kept.items() if metrics}
 
@@ -154,8 +154,8 @@ def _step(
     if left > EPSILON:
         return replace(entry, drops=left)
     # a best value that nobody was asked about stays what everything later is measured by
-    held = _behind(value, entry.best, row) > EPSILON and not row.sunk
-    return replace(entry, drops=0.0) if held else _begun(entry, row, promotion, changed)
+    best_stays = _behind(value, entry.best, row) > EPSILON and not row.sunk
+    return replace(entry, drops=0.0) if best_stays else _begun(entry, row, promotion, changed)
 
 
 def _lowered(entry: RatchetEntry, row: MetricChange, lost: float, promotion: Promotion) -> RatchetEntry:

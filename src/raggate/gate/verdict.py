@@ -26,6 +26,7 @@ from raggate.models.scorecard import OVERALL, CaseScore
 from raggate.models.verdict import GatedMetric, Reason, Verdict, VerdictKind
 from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
+from raggate.text.numbers import counted
 
 
 def decide(
@@ -54,13 +55,10 @@ def decide(
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
     rows = tuple(_excuse(classify_row(delta, gate), gate, waived) for delta in comparison.deltas)
-    complaints = [
-        *_must_pass(comparison, gate, waived),
-        *_worse(rows, gate, waived),
-        *_creep(comparison, rows, gate, waived),
-    ]
+    complaints = [*_must_pass(comparison, gate, waived), *_worse(rows, gate, waived)]
+    complaints += _creep(comparison, rows, gate, waived)
     statuses = _used(comparison, complaints, waived, stopped)
-    complaints += _left_over(statuses, settled=expired_waivers_resolved)
+    complaints += _left_over(statuses, resolved=expired_waivers_resolved)
     warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
@@ -127,31 +125,31 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
     yield from problems
     if first_run:
         message = "this is a first run: the commit that would judge the change does not have raggate yet"
-        yield Reason(code="first-run", message=message)
+        yield Reason("first-run", message)
     elif comparison.baseline is None:
-        yield Reason(code="no-baseline", message=wording.no_baseline(comparison.uncommitted, promotable=not problems))
+        yield Reason("no-baseline", wording.no_baseline(comparison.uncommitted, promotable=not problems))
     for cause in comparison.incomparable:
-        yield Reason(code="incomparable", message=f"{cause}; {wording.instead(comparison)}")
+        yield Reason("incomparable", f"{cause}; {wording.instead(comparison)}")
     yield from completeness.other_denominators(comparison, gate)
     few = "" if stopped else completeness.little_overlap(comparison, gate, "the baseline")
     if few:
-        yield Reason(code="little-overlap", message=few)
+        yield Reason("little-overlap", few)
 
 
 def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
     scorecard = comparison.scorecard
     if not scorecard.cases:
-        yield Reason(code="zero-cases", message="no question was asked")
+        yield Reason("zero-cases", "no question was asked")
     if stopped is not None:
-        yield Reason(code="stopped", message=stopped)
+        yield Reason("stopped", stopped)
     if comparison.not_asked and scorecard.cases and stopped is None:
-        yield Reason(code="not-asked", message=wording.not_asked(comparison.not_asked))
+        yield Reason("not-asked", wording.not_asked(comparison.not_asked))
     operations = scorecard.operations
     left = operations.failures.get("aborted", 0) if operations is not None else 0
     # what a run that was cut short did not come to is told already
     short = stopped is not None and operations is not None and operations.failed == left
     if operations is not None and not short and completeness.failed_too_often(operations, gate):
-        yield Reason(code="too-many-errors", message=wording.failures(operations, gate.max_error_rate))
+        yield Reason("too-many-errors", wording.failures(operations, gate.max_error_rate))
 
 
 def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason]:
@@ -159,8 +157,8 @@ def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason
         if finding.level == level:
             times = f" ({finding.count} times)" if finding.count > 1 else ""
             yield Reason(
-                code=f"invariant-{finding.invariant}",
-                message=f"“{wording.clause(finding.message)}” does not hold{times}: {finding.examples[0]}",
+                f"invariant-{finding.invariant}",
+                f"“{wording.clause(finding.message)}” does not hold{times}: {finding.examples[0]}",
                 invariant=finding.invariant,
             )
 
@@ -192,12 +190,6 @@ def _complain(reason: Reason, waiver: WaiverStatus | None, row: GatedMetric | No
     return _Complaint(reason=excused, red=False, waiver=waiver)
 
 
-def _of_row(code: str, message: str, row: GatedMetric) -> Reason:
-    """Give the reason that a row of the comparison is."""
-    delta = row.delta
-    return Reason(code=code, message=message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
-
-
 def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[_Complaint]:
     """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
     excused = set()
@@ -206,7 +198,7 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus
         if missed is not None:
             lacking, metric = missed
             message = f"must-pass question {case.case_id} ({case.mode}): {lacking}"
-            reason = Reason(code="must-pass", message=message, case_id=case.case_id, mode=case.mode, metric=metric)
+            reason = Reason("must-pass", message, case_id=case.case_id, mode=case.mode, metric=metric)
             excused.add((case.mode, case.case_id))
             complaint = _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
             yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
@@ -214,7 +206,7 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus
         if (case.mode, case.case_id) not in excused:
             excused.add((case.mode, case.case_id))
             message = f"question {case.case_id} ({case.mode}) {verb} and is left out of the means"
-            yield _complain(Reason(code="worse", message=message, case_id=case.case_id, mode=case.mode), waiver)
+            yield _complain(Reason("worse", message, case_id=case.case_id, mode=case.mode), waiver)
 
 
 def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
@@ -249,9 +241,9 @@ def _worse(rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatu
             continue
         waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
         if row.gated and row.status == "worse":
-            yield _complain(_of_row("worse", wording.change(row), row), waiver, row)
+            yield _complain(Reason.of_row("worse", wording.change(row), row.delta), waiver, row)
         if row.gated and row.status == "below floor":
-            yield _complain(_of_row("below-floor", wording.beyond(row), row), waiver, row)
+            yield _complain(Reason.of_row("below-floor", wording.beyond(row), row.delta), waiver, row)
 
 
 def _creep(
@@ -260,7 +252,7 @@ def _creep(
     if comparison.baseline is None or gate.ratchet == "off":
         return
     for creep in ratchet.creeping(rows, comparison.baseline.accepted):
-        reason = _of_row("creep", wording.crept(creep.row, creep.total, creep.since), creep.row)
+        reason = Reason.of_row("creep", wording.crept(creep.row, creep.total, creep.since), creep.row.delta)
         # what was given up before is no fault of a change that gives up nothing
         if gate.ratchet == "fail" and creep.adds:
             delta = creep.row.delta
@@ -269,23 +261,21 @@ def _creep(
             yield _Complaint(reason=reason, red=False)
 
 
-def _left_over(waived: Sequence[WaiverStatus], *, settled: bool) -> Iterator[_Complaint]:
+def _left_over(waived: Sequence[WaiverStatus], *, resolved: bool) -> Iterator[_Complaint]:
     """Name the waivers that have expired, and those that excuse nothing."""
     for waiver in waived:
         if waiver.state == "expired":
-            reason = Reason(code="waiver-expired", message=wording.expired(waiver, settled=settled))
-            yield _Complaint(reason=reason, red=not settled)
+            reason = Reason("waiver-expired", wording.expired(waiver, resolved=resolved))
+            yield _Complaint(reason=reason, red=not resolved)
         elif waiver.state == "unused":
-            yield _Complaint(reason=Reason(code="waiver-unused", message=wording.unused(waiver)), red=False)
+            yield _Complaint(reason=Reason("waiver-unused", wording.unused(waiver)), red=False)
 
 
 def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
     measured = comparison.baseline.provenance.get("measured") if comparison.baseline is not None else None
     age = dates.days_between(measured, started)
     if gate.stale_after_days is not None and age is not None and age > gate.stale_after_days:
-        yield Reason(
-            code="stale-baseline", message=wording.stale(dates.day(measured) or "", age, gate.stale_after_days)
-        )
+        yield Reason("stale-baseline", wording.stale(dates.day(measured) or "", age, gate.stale_after_days))
 
 
 def _slice_warnings(rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
@@ -299,5 +289,5 @@ def _slice_warnings(rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]
             slices.setdefault((delta.mode, delta.slice), []).append(row)
     for worse in slices.values():
         worst = max(worse, key=lambda row: abs(row.delta.delta or 0.0))
-        more = f"; {wording.count(len(worse) - 1, 'other metric')} of it got worse too" if len(worse) > 1 else ""
-        yield _of_row("slice-worse", wording.change(worst) + more, worst)
+        more = f"; {counted(len(worse) - 1, 'other metric')} of it got worse too" if len(worse) > 1 else ""
+        yield Reason.of_row("slice-worse", wording.change(worst) + more, worst.delta)

@@ -8,7 +8,7 @@ from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import GatedMetric, Reason, VerdictKind
 from raggate.models.waiver import WaiverStatus
-from raggate.text.numbers import setting, written
+from raggate.text.numbers import counted, setting, written
 from raggate.text.quote import cut
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
@@ -37,8 +37,8 @@ def shortfall(delta: Delta, others: Uncompared) -> str:
 def beside(others: Uncompared) -> str:
     """Set the mean of the cases that could not be compared beside that of their stand-ins."""
     new = others.n - others.relabelled
-    kinds = [f"{count(others.relabelled, 'question')} relabelled"] if others.relabelled else []
-    kinds += [f"{new if kinds else count(new, 'question')} added"] if new else []
+    kinds = [f"{counted(others.relabelled, 'question')} relabelled"] if others.relabelled else []
+    kinds += [f"{new if kinds else counted(new, 'question')} added"] if new else []
     over = f"{written(others.value)} over the {' and '.join(kinds)} since the baseline"
     return f"{over}, where {written(others.expected)} stands for them"
 
@@ -47,7 +47,7 @@ def beyond(row: GatedMetric) -> str:
     """Say that a metric is beyond its floor or ceiling."""
     limit = limit_name(row.delta.current.direction)
     whole = row.delta.full_run
-    over = "" if whole is None else f" over all {count(whole.n, 'case')}, compared or not"
+    over = "" if whole is None else f" over all {counted(whole.n, 'case')}, compared or not"
     value = written(row.delta.run_value.value)
     return f"{name(row.delta)} is {value}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
 
@@ -62,9 +62,9 @@ def failures(operations: Operations, allowed: float) -> str:
     left = operations.failures.get("aborted", 0)
     kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
     parts = (
-        [f"{operations.failed - left} of {count(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
+        [f"{operations.failed - left} of {counted(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
     )
-    parts += [f"{count(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
+    parts += [f"{counted(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
     error = failing(operations.most_common_error)
     return f"{' and '.join(parts)}, more than the allowed share of {setting(allowed)}{error}"
 
@@ -88,8 +88,8 @@ def crept(row: GatedMetric, total: float, since: str) -> str:
 def stale(measured: str, age: float, allowed: int) -> str:
     """Say how old a baseline is; `age` and `allowed` are days."""
     return (
-        f"the baseline was measured on {measured}, {count(int(age), 'day')} before this run, and counts as stale after "
-        f"{allowed}: promote a newer run"
+        f"the baseline was measured on {measured}, {counted(int(age), 'day')} before this run, and counts as stale "
+        f"after {allowed}: promote a newer run"
     )
 
 
@@ -104,9 +104,9 @@ def unused(waiver: WaiverStatus) -> str:
     return f"the waiver of {target(waiver)} by {_owner(waiver)} {until} excuses nothing: remove it"
 
 
-def expired(waiver: WaiverStatus, *, settled: bool) -> str:
+def expired(waiver: WaiverStatus, *, resolved: bool) -> str:
     """Say that a waiver has expired, and whether the change settles it."""
-    advice = "; this change removes or renews it" if settled else ": remove or renew it"
+    advice = "; this change removes or renews it" if resolved else ": remove or renew it"
     return f"the waiver of {target(waiver)} by {_owner(waiver)} expired on {waiver.expires}{advice}"
 
 
@@ -123,7 +123,7 @@ def _owner(waiver: WaiverStatus) -> str:
 def _soon(waiver: WaiverStatus) -> str:
     if waiver.days_left is None or not 0 <= waiver.days_left <= SOON:
         return ""
-    return " (today)" if waiver.days_left == 0 else f" (in {count(waiver.days_left, 'day')})"
+    return " (today)" if waiver.days_left == 0 else f" (in {counted(waiver.days_left, 'day')})"
 
 
 def clause(sentence: str) -> str:
@@ -139,7 +139,7 @@ def name(delta: Delta) -> str:
 
 def removed(names: Sequence[str]) -> str:
     """Say which cases of the baseline are gone."""
-    return f"{count(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
+    return f"{counted(len(names), 'case')} of the baseline {are(len(names))} gone: {some(names)}"
 
 
 def instead(comparison: Comparison) -> str:
@@ -154,7 +154,7 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     """Say which questions, by mode and case id, a run has no result for."""
     names = [f"{cut(case)} ({cut(mode)})" for mode, case in missing]
     return (
-        f"{count(len(names), 'question')} of the golden set {'has' if len(names) == 1 else 'have'} no result: "
+        f"{counted(len(names), 'question')} of the golden set {'has' if len(names) == 1 else 'have'} no result: "
         + some(names)
     )
 
@@ -167,11 +167,6 @@ def no_baseline(uncommitted: str, *, promotable: bool) -> str:
     return "there is no baseline to compare with" + ("; review this run and promote it" if promotable else "")
 
 
-def count(number: int, noun: str) -> str:
-    """Write a number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def are(number: int) -> str:
     """Choose the verb for a number."""
     return "is" if number == 1 else "are"
@@ -179,7 +174,7 @@ def are(number: int) -> str:
 
 def differ(number: int) -> str:
     """Say how many notes differ."""
-    return f"{count(number, 'note')} differ{'s' if number == 1 else ''}"
+    return f"{counted(number, 'note')} differ{'s' if number == 1 else ''}"
 
 
 def some(names: Sequence[str]) -> str:
@@ -194,8 +189,8 @@ def headline(
     """Say the verdict in one sentence or a few, for a reader in a hurry."""
     if outcome == "pass":
         compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
-        note = f", with {count(len(warnings), 'warning')}" if warnings else ""
-        return (f"Nothing gated is worse than allowed, over {count(compared, 'question')}{note}.",)
+        note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
+        return (f"Nothing gated is worse than allowed, over {counted(compared, 'question')}{note}.",)
     if outcome == "regression":
         return _regression(reasons, sum(flip.kind == "broke" for flip in comparison.flips))
     cause = clause(reasons[0].message)
@@ -207,11 +202,11 @@ def headline(
 def _regression(reasons: Sequence[Reason], broke: int) -> tuple[str, ...]:
     codes = [reason.code for reason in reasons]
     worse, lost = sum(code in {"worse", "below-floor"} for code in codes), codes.count("must-pass")
-    parts = [count(worse, "gated metric")] if worse else []
-    parts += [count(lost, "must-pass question")] if lost else []
+    parts = [counted(worse, "gated metric")] if worse else []
+    parts += [counted(lost, "must-pass question")] if lost else []
     sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
     if crept_down := codes.count("creep"):
-        sentences.append(f"Crept beyond the tolerance in small steps: {count(crept_down, 'gated metric')}.")
+        sentences.append(f"Crept beyond the tolerance in small steps: {counted(crept_down, 'gated metric')}.")
     if left := codes.count("waiver-expired"):
-        sentences.append(f"{count(left, 'waiver')} expired.")
-    return (*sentences, *([f"{count(broke, 'question')} broke."] if broke else []))
+        sentences.append(f"{counted(left, 'waiver')} expired.")
+    return (*sentences, *([f"{counted(broke, 'question')} broke."] if broke else []))

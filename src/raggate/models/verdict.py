@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from raggate.errors import ExitCode
@@ -31,7 +31,7 @@ class GatedMetric:
     by_others: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reason:
     """One clause of a verdict: a stable code for programs and a sentence for people.
 
@@ -41,11 +41,17 @@ class Reason:
 
     code: str
     message: str
+    _: KW_ONLY
     case_id: str | None = None
     mode: str | None = None
     metric: str | None = None
     slice: str | None = None
     invariant: str | None = None
+
+    @classmethod
+    def of_row(cls, code: str, message: str, delta: Delta) -> Reason:
+        """Give a reason that is about a row of the comparison, whose name its sentence begins with."""
+        return cls(code, message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
 
 
 VerdictKind = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]

@@ -85,12 +85,8 @@ def for_log(
 def _verdict(review: Review) -> Annotation:
     verdict = review.verdict
     level: Level = "notice"
-    if verdict.outcome != "pass":
-        level = "error"
-    elif verdict.warnings:
-        level = "warning"
-    if greeted(review):
-        level = "notice"
+    if not greeted(review):
+        level = "error" if verdict.outcome != "pass" else "warning" if verdict.warnings else "notice"
     return _annotation(level, f"raggate ({review.run.suite}): {verdict.outcome}", verdict.headline)
 
 

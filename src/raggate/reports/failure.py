@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from raggate.errors import ExitCode
@@ -17,7 +18,7 @@ from raggate.text.jsonio import dumps
 SHOWN_LINES = 30
 """Lines of a message of several problems."""
 
-_NEXT = {
+_NEXT: Mapping[int, str] = {
     ExitCode.USAGE: "Nothing was measured. Correct what is named above and push again.",
     ExitCode.CANNOT_TELL: "Nothing is said about the quality of this change: it could not be measured well enough. "
     "Find the cause in the log, then run the job again.",
@@ -25,6 +26,10 @@ _NEXT = {
     ExitCode.INTERNAL: "This is a bug in raggate, not in this change. The traceback is in the log of the job; "
     "please report it.",
 }
+_NO_VALUE = ("baseline", "against", "repeated", "preview")
+_NO_ITEMS = ("warnings", "metrics", "flips", "fallen", "invariants", "vault_changes", "config_changes", "not_used")
+"""Keys of verdict.json that a run without a verdict has nothing for."""
+
 _KILLED = (
     "The run ended without a word, as when it is killed or out of memory. Run the job again; if it ends so again, "
     "look at its log and at the memory of the runner."
@@ -34,7 +39,7 @@ _KILLED = (
 def render_markdown(failure: RunFailure) -> str:
     """Render why there is no verdict, for summary.md."""
     parts = [section.variants[0] for section in _sections(failure) if section.variants]
-    return "\n\n".join([part for part in parts if part] + [f"<sub>run {safe(failure.run_id)}</sub>"]) + "\n"
+    return "\n\n".join([*filter(None, parts), f"<sub>run {safe(failure.run_id)}</sub>"]) + "\n"
 
 
 def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
@@ -46,17 +51,12 @@ def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
         opening,
         header.notes(publication),
         hint,
-        Section(name="what to do next", rank=KEPT, variants=(next_step(failure.exit_code),)),
+        Section(name="what to do next", rank=KEPT, variants=(_NEXT.get(failure.exit_code, _KILLED),)),
         waivers,
         log,
         header.pushes(publication),
         Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>" if run else "",)),
     ]
-
-
-def next_step(exit_code: int) -> str:
-    """Say what to do about a run that ended with an exit code."""
-    return _NEXT.get(ExitCode(exit_code), _KILLED) if exit_code in list(ExitCode) else _KILLED
 
 
 def _sections(failure: RunFailure) -> tuple[Section, Section, Section, Section]:
@@ -87,23 +87,13 @@ def render_json(failure: RunFailure) -> str:
         "exit_code": failure.exit_code,
         "headline": message,
         "reasons": [{"code": failure.label.replace(" ", "-"), "message": message}],
-        "warnings": [],
-        "baseline": None,
-        "against": None,
         "compared": 0,
-        "metrics": [],
-        "flips": [],
         "golden_changes": asdict(GoldenChanges()),
-        "vault_changes": [],
-        "config_changes": [],
-        "repeated": None,
-        "invariants": [],
-        "fallen": [],
-        "promotion_needs_permission": [],
         "waivers": [asdict(waiver) for waiver in failure.waivers],
         "first_run": False,
-        "preview": None,
-        "not_used": [],
+        **dict.fromkeys(_NO_VALUE, None),
+        **dict.fromkeys(_NO_ITEMS, ()),
+        "promotion_needs_permission": (),
         "hint": plain(failure.hint, limit=1000, middle=True),
         "log": [plain(line) for line in failure.log],
     }

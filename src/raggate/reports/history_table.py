@@ -39,7 +39,6 @@ class Column:
 
 def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ...]:
     """Give a column for every wanted metric that any version has a value of, mode by mode, in the registry's order."""
-    directions: dict[tuple[str, str], Direction] = {}
     modes: dict[str, dict[str, Direction]] = {}
     for revision in history.revisions:
         for mode, slices in revision.baseline.scorecard.slices.items() if revision.baseline else ():
@@ -47,12 +46,10 @@ def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ..
                 modes.setdefault(mode, {})
                 if value.n and wanted(metric):
                     modes[mode].setdefault(metric, value.direction)
-    for mode, metrics in modes.items():
-        directions |= {(mode, metric): direction for metric, direction in metrics.items()}
-    several = len(modes) > 1
     return tuple(
-        Column(mode=mode, metric=metric, direction=direction, several=several)
-        for (mode, metric), direction in directions.items()
+        Column(mode=mode, metric=metric, direction=direction, several=len(modes) > 1)
+        for mode, directions in modes.items()
+        for metric, direction in directions.items()
     )
 
 

@@ -9,7 +9,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.repeats import Repeated
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import rounded
+from raggate.text.numbers import rounded, rounded_or_none
 
 SCHEMA = "raggate/metrics/1"
 
@@ -40,10 +40,12 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
             "failed": operations.failed,
             "retries": operations.retries,
             "failures": operations.failures,
-            **{name: _rounded_value(rate) for name, rate in operations.rates.items()},
+            **{name: rounded_or_none(rate.value) for name, rate in operations.rates.items()},
         }
         value["repeated"] = _repeated(scorecard)
-        value["latency"] = {"total_s": rounded(run.duration_s, 3), **_rounded_times(operations.latency)}
+        times = operations.latency.items()
+        steps = {step: {name: rounded(value, 1) for name, value in parts.items()} for step, parts in times}
+        value["latency"] = {"total_s": rounded(run.duration_s, 3), **steps}
         value["indexing_coverage"] = operations.coverage
         value["coverage_by_document_type"] = operations.document_types
         value["cost"] = {
@@ -78,16 +80,8 @@ def _mode(slices: dict[str, dict[str, MetricValue]], counts: dict[str, int]) -> 
 
 def _bucket(values: dict[str, MetricValue], count: int) -> dict[str, Any]:
     return {
-        **{metric: _rounded_value(value) for metric, value in values.items()},
+        **{metric: rounded_or_none(value.value) for metric, value in values.items()},
         "count": count,
         "n": {metric: value.n for metric, value in values.items()},
         "unscored": {metric: value.unscored for metric, value in values.items() if value.unscored},
     }
-
-
-def _rounded_times(latency: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    return {step: {name: rounded(value, 1) for name, value in times.items()} for step, times in latency.items()}
-
-
-def _rounded_value(value: MetricValue) -> float | None:
-    return None if value.value is None else rounded(value.value)

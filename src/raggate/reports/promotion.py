@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Flip
@@ -14,7 +15,7 @@ from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
-from raggate.reports.parts.markup import commit_link, folded, heading_alert, inert, link, listed, table
+from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import written
 
@@ -110,15 +111,14 @@ def _accepts(proposal: BaselineCandidate) -> Section:
     # what explains the others must not be cut off after them
     reasons = sorted(proposal.reasons, key=lambda reason: reason.code not in NOTES)
     head = f"### What is accepted with it ({len(reasons)})\n\n"
-    variants = tuple(head + _bullets(reasons, most, width) for most, width in ((SHOWN, 500), (_SHORT, 120)))
+
+    def line(reason: Reason, width: int) -> str:
+        return f"- ⚠️ {inert(reason.message, limit=width, middle=True)}"
+
+    variants = tuple(
+        head + bullets(reasons, partial(line, width=width), most) for most, width in ((SHOWN, 500), (_SHORT, 120))
+    )
     return Section(name="what is accepted", rank=KEPT, variants=variants)
-
-
-def _bullets(reasons: Sequence[Reason], most: int, width: int) -> str:
-    lines = [f"- ⚠️ {inert(reason.message, limit=width, middle=True)}" for reason in reasons[:most]]
-    if len(reasons) > most:
-        lines.append(f"- … and {len(reasons) - most} more")
-    return "\n".join(lines)
 
 
 def _values(proposal: BaselineCandidate, context: PromotionContext) -> Section:
@@ -201,11 +201,11 @@ def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) 
         return Section(name=name.lower(), rank=rank, variants=())
     several = len(proposal.comparison.scorecard.slices) > 1
     heading = f"{name} ({len(flips)})"
-    variants = []
-    for most, width in ((SHOWN, 300), (_SHORT, 120)):
-        lines = [_question(flip, width, several=several) for flip in flips[:most]]
-        more = [f"- … and {len(flips) - most} more"] if len(flips) > most else []
-        variants.append(folded(heading, "\n".join([*lines, *more]), opened=kind == "broke"))
+    texts = (
+        bullets(flips, partial(_question, width=width, several=several), most)
+        for most, width in ((SHOWN, 300), (_SHORT, 120))
+    )
+    variants = (folded(heading, text, opened=kind == "broke") for text in texts)
     return Section(name=name.lower(), rank=rank, variants=(*variants, f"<sub>{heading}</sub>"))
 
 

@@ -13,6 +13,7 @@ from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.reports.parts import formatting
 from raggate.text.escape import log_line
+from raggate.text.numbers import counted
 
 SHOWN_FLIPS = 15
 SHOWN_SLICES = 10
@@ -66,7 +67,7 @@ def _reasons(title: str, reasons: Sequence[Reason], console: Console) -> None:
 def _head(review: Review, console: Console) -> None:
     run = review.run
     modes = ", ".join(review.scorecard.slices)
-    title = log_line(f"raggate · suite {run.suite} · {_questions(len(run.golden.cases))} · {modes}")
+    title = log_line(f"raggate · suite {run.suite} · {counted(len(run.golden.cases), 'question')} · {modes}")
     console.print()
     console.print(Text(title, style="bold"), soft_wrap=True)
     if review.scorecard.operations is not None:
@@ -81,10 +82,6 @@ def _head(review: Review, console: Console) -> None:
         console.print(Text(log_line(note, limit=300)), soft_wrap=True)
     if not formatting.undecided(review):
         console.print()
-
-
-def _questions(count: int) -> str:
-    return f"{count} {'question' if count == 1 else 'questions'}"
 
 
 def _metrics(review: Review, console: Console) -> None:
@@ -107,8 +104,8 @@ def _metrics(review: Review, console: Console) -> None:
         name = _name(row.delta.slice, row.delta.mode, several=several)
         table.add_row(name, log_line(row.delta.metric), *_values(row), _cases(row), style=_style(row))
     if slices:
-        counted = "1 value" if len(slices) == 1 else f"{len(slices)} values"
-        console.print(Text(f"\nSlices that got worse ({counted})", style="bold"))
+        title = f"Slices that got worse ({counted(len(slices), 'value')})"
+        console.print(Text(f"\n{title}", style="bold"))
         _print_table(table, console)
     if len(slices) > SHOWN_SLICES:
         console.print(f"  … and {len(slices) - SHOWN_SLICES} more in summary.md")

@@ -10,7 +10,7 @@ from raggate.models.verdict import GatedMetric, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import rounded
+from raggate.text.numbers import rounded_or_none
 
 SCHEMA = "raggate/verdict/1"
 
@@ -91,20 +91,16 @@ def _row(row: GatedMetric) -> dict[str, Any]:
         "slice": delta.slice,
         "metric": delta.metric,
         "direction": delta.current.direction,
-        "baseline": _rounded(delta.baseline.value),
+        "baseline": rounded_or_none(delta.baseline.value),
         "baseline_n": delta.baseline.n,
-        "current": _rounded(delta.current.value),
+        "current": rounded_or_none(delta.current.value),
         "current_n": delta.current.n,
-        "delta": _rounded(delta.delta),
+        "delta": rounded_or_none(delta.delta),
         "lost": delta.regressed,
         "gained": delta.improved,
         "allowed": row.allowed,
         "limit": row.floor,
-        "whole": _rounded(delta.run_value.value),
+        "whole": rounded_or_none(delta.run_value.value),
         "whole_n": delta.run_value.n,
         "status": row.status,
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else rounded(value)

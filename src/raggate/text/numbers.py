@@ -21,6 +21,11 @@ def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
     return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
 
 
+def rounded_or_none(value: float | None, decimals: int = SHOWN_DECIMALS) -> float | None:
+    """Round likewise what may have no value."""
+    return None if value is None else rounded(value, decimals)
+
+
 def fixed(value: float, decimals: int, *, sign: bool = False) -> str:
     """Write a number with so many decimals; with `sign`, also a plus."""
     number = rounded(value, decimals)
@@ -35,6 +40,11 @@ def written(value: float | None, *, sign: bool = False) -> str:
 def percent(share: float) -> str:
     """Write a share, from 0 to 1, in whole percent."""
     return f"{rounded(share, 2):.0%}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def setting(value: float) -> str:

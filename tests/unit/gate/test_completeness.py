@@ -136,7 +136,7 @@ def test_an_index_of_fewer_chunks(before: dict[str, Any], now: dict[str, Any], *
 
 def test_a_baseline_without_cases_counts() -> None:
     """Of a baseline that tells no cases, only their number can shrink, and it is named by mode."""
-    assert [*completeness.fewer_cases(without_cases(before=10, now=9))] == [
+    assert [reason.message for reason in completeness.fewer_cases(without_cases(before=10, now=9))] == [
         "mode hybrid was asked 9 cases, in the baseline 10"
     ]
     assert not [*completeness.fewer_cases(without_cases(before=10, now=10))]

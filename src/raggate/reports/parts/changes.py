@@ -10,7 +10,7 @@ from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import folded, inert, listed, table
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import written
+from raggate.text.numbers import counted, written
 
 SHOWN_SETTINGS = 40
 SHOWN_NAMES = 30
@@ -20,36 +20,29 @@ def since_baseline(review: Review) -> Section:
     """Fold what differs from the baseline: configuration, golden set and vault."""
     comparison = review.comparison
     settings = [f"- {safe(key)}: {safe(before)} → {safe(now)}" for key, before, now in comparison.config_changes]
-    golden = golden_lines(comparison.golden)
-    vault = note_lines(comparison.vault_changes)
-    parts = [
-        f"**{title}**\n\n" + "\n".join(lines)
-        for title, lines in (("Configuration", settings), ("Golden set", golden), ("Vault", vault))
-        if lines
-    ]
-    counted = [
-        f"{count} {noun}{'' if count == 1 else 's'}"
-        for count, noun in (
-            (len(settings), "setting"),
-            (_changed(comparison.golden), "question"),
-            (len(comparison.vault_changes), "note"),
-        )
-        if count
-    ]
-    title = f"Changed since the baseline: {', '.join(counted)}"
+    groups = (
+        _group("Configuration", settings),
+        _group("Golden set", _golden_lines(comparison.golden)),
+        _group("Vault", _note_lines(comparison.vault_changes)),
+    )
+    parts = [group for group in groups if group]
+    counts = _counts(settings, comparison.golden, comparison.vault_changes)
+    title = f"Changed since the baseline: {', '.join(counts)}"
     variants = (folded(title, "\n\n".join(parts)), f"<sub>{title}</sub>") if parts else ()
     return Section(name="changes since the baseline", rank=6, variants=variants)
 
 
-def _changed(golden: GoldenChanges) -> int:
+def _counts(settings: Sequence[object], golden: GoldenChanges, notes: Sequence[NoteChange]) -> list[str]:
     lists = (golden.added, golden.removed, golden.relabelled, golden.refiled, golden.released)
-    return len({name for names in lists for name in names})
+    questions = {name for names in lists for name in names}
+    counts = ((len(settings), "setting"), (len(questions), "question"), (len(notes), "note"))
+    return [counted(count, noun) for count, noun in counts if count]
 
 
-def golden_lines(golden: GoldenChanges, *, most: int = SHOWN_NAMES) -> list[str]:
+def _golden_lines(golden: GoldenChanges) -> list[str]:
     """List how golden sets differ, what loosens the gate first."""
     return [
-        f"- {sign}{label} ({len(names)}): {listed(names, most=most)}"
+        f"- {sign}{label} ({len(names)}): {listed(names, most=SHOWN_NAMES)}"
         for sign, label, names in (
             ("⚠️ ", "removed", golden.removed),
             ("⚠️ ", "no longer must-pass", golden.released),
@@ -61,12 +54,11 @@ def golden_lines(golden: GoldenChanges, *, most: int = SHOWN_NAMES) -> list[str]
     ]
 
 
-def note_lines(changes: Sequence[NoteChange], *, most: int = SHOWN_NAMES) -> list[str]:
-    """List notes by what happened to them."""
+def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for change in changes:
         kinds.setdefault(change.kind, []).append(change.note)
-    return [f"- {kind} ({len(names)}): {listed(names, most=most)}" for kind, names in kinds.items()]
+    return [f"- {kind} ({len(names)}): {listed(names, most=SHOWN_NAMES)}" for kind, names in kinds.items()]
 
 
 def if_merged(review: Review) -> Section:
@@ -78,19 +70,22 @@ def if_merged(review: Review) -> Section:
     settings = sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened)
     problems = [f"- ⛔ {inert(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
     problems += [f"- ⚠️ {inert(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
-    rows = _advisory(preview.rows, several=len(review.scorecard.slices) > 1)
     parts = [
         "### If merged\n\n<sub>What this pull request changes of the gate itself. None of it counted here.</sub>",
         _group("Problems", problems),
         _group("Configuration", _settings(settings, preview.loosened)),
-        _group("Golden set", golden_lines(preview.golden)),
-        _group("Vault", note_lines(preview.vault)),
+        _group("Golden set", _golden_lines(preview.golden)),
+        _group("Vault", _note_lines(preview.vault)),
         _baseline(preview),
-        rows,
+        _advisory(preview.rows, several=len(review.scorecard.slices) > 1),
     ]
     short = [*parts[:2], _group("Configuration", _settings(settings, preview.loosened, most=5, width=60))]
-    short += [f"<sub>{'; '.join(_counts(preview))}</sub>" if _counts(preview) else ""]
-    least = [f"**If merged**: {'; '.join(_counts(preview)) or 'no change of the gate'}", "\n".join(problems[:1])]
+    number = len(preview.breaks) + len(preview.problems)
+    counts = [counted(number, "problem")] if number else []
+    counts += _counts(preview.settings, preview.golden, preview.vault)
+    counts += [f"baseline {preview.baseline}"] if preview.baseline != "same" else []
+    short += [f"<sub>{'; '.join(counts)}</sub>" if counts else ""]
+    least = [f"**If merged**: {'; '.join(counts) or 'no change of the gate'}", "\n".join(problems[:1])]
     return Section(
         name="if merged",
         rank=3,
@@ -107,17 +102,6 @@ def _settings(
 
 def _group(title: str, lines: Sequence[str]) -> str:
     return f"**{title}**\n\n" + "\n".join(lines) if lines else ""
-
-
-def _counts(preview: Preview) -> list[str]:
-    counted = (
-        (len(preview.breaks) + len(preview.problems), "problem"),
-        (len(preview.settings), "setting"),
-        (_changed(preview.golden), "question"),
-        (len(preview.vault), "note"),
-    )
-    parts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counted if count]
-    return parts + ([f"baseline {preview.baseline}"] if preview.baseline != "same" else [])
 
 
 def _setting(setting: tuple[str, str, str], *, loose: bool, width: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import comb
 
 from raggate.models.publication import Links
@@ -80,16 +79,12 @@ def reproduce(review: Review) -> Section:
 def provenance(review: Review, links: Links | None) -> Section:
     """Write in small print which baseline and which files decided, and how the calls went."""
     promotion = safe(formatting.promotion_note(review), limit=600, middle=True)
-    lines = [_baseline(review, links), _trusted(review, links), _operations(review), promotion]
+    operations = safe(formatting.operations_line(review.scorecard), limit=500, middle=True)
+    lines = [_baseline(review, links), _trusted(review, links), operations, promotion]
     lines.append(live_link("Workflow run with the full report", links.run if links is not None else None, links))
-    shown = [line for line in lines if line]
-    short = [line for line in (lines[0], lines[4]) if line]
-    variants = tuple(_small(chosen) for chosen in (shown, short))
+    small = ("<br>\n".join(filter(None, chosen)) for chosen in (lines, (lines[0], lines[4])))
+    variants = tuple(f"<sub>{text}</sub>" if text else "" for text in small)
     return Section(name="where the numbers come from", rank=2, variants=variants)
-
-
-def _small(lines: Sequence[str]) -> str:
-    return "<sub>" + "<br>\n".join(lines) + "</sub>" if lines else ""
 
 
 def _baseline(review: Review, links: Links | None) -> str:
@@ -131,7 +126,3 @@ def _trusted(review: Review, links: Links | None) -> str:
     if ignored := review.run.provenance.ignored:
         lines.append(f"Not used, because that commit's own count: {listed(ignored, most=8)}")
     return "<br>\n".join(lines)
-
-
-def _operations(review: Review) -> str:
-    return safe(formatting.operations_line(review.scorecard), limit=500, middle=True)

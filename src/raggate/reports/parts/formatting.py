@@ -10,10 +10,13 @@ from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_A
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import fixed, setting, written
+from raggate.text.numbers import counted, fixed, setting, written
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
+
+BAD = frozenset(("worse", "below floor", "vanished"))
+"""Statuses of rows that make a verdict red."""
 
 MARKS = {
     "worse": "❌",
@@ -52,7 +55,7 @@ def left_out(review: Review) -> str:
     if not undecided(review):
         return ""
     rows = [row for row in main_rows(review.verdict.rows) if row.gated]
-    worse, better = sum(row.status in _BAD for row in rows), sum(row.status == "better" for row in rows)
+    worse, better = sum(row.status in BAD for row in rows), sum(row.status == "better" for row in rows)
     # of a part of the questions, or of failed calls, not even that is worth a word
     measured = not {reason.code for reason in review.verdict.reasons} & {"stopped", "too-many-errors"}
     counts = f" ({len(rows)} gated values: {worse} worse, {better} better)" if measured else ""
@@ -70,9 +73,9 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
         for row in rows
         if row.delta.slice == OVERALL
         and row.delta.mode in left
-        and (row.gated or row.status in _BAD or row.status == "no baseline")
+        and (row.gated or row.status in BAD or row.status == "no baseline")
     ]
-    return sorted(shown, key=lambda row: (row.delta.mode, row.status not in _BAD, _natural(row.delta.metric)))
+    return sorted(shown, key=lambda row: (row.delta.mode, row.status not in BAD, _natural(row.delta.metric)))
 
 
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
@@ -122,7 +125,7 @@ def compared(comparison: Comparison) -> str:
         return "only means compared"
     if any(case.failure == "aborted" for case in comparison.scorecard.cases):
         return "compared in part"
-    return f"{comparison.compared} {'case' if comparison.compared == 1 else 'cases'} compared"
+    return f"{counted(comparison.compared, 'case')} compared"
 
 
 def figure(value: MetricValue, *, binary: bool) -> str:
@@ -236,11 +239,10 @@ def operations_line(scorecard: Scorecard) -> str:
     if operations is None:
         return ""
     left = operations.failures.get("aborted", 0)
-    made = operations.calls - left
-    calls = f"{made} {'call' if made == 1 else 'calls'}"
+    calls = counted(operations.calls - left, "call")
     parts = [f"{calls}, {operations.failed - left} failed, {operations.retries} retried"]
     if left:
-        parts.append(f"{left} {'question' if left == 1 else 'questions'} not asked")
+        parts.append(f"{counted(left, 'question')} not asked")
     empty = operations.rates.get("empty_result_rate")
     if empty is not None and empty.value:
         parts.append(f"{round(empty.value * empty.n)} without any chunk")
@@ -273,7 +275,6 @@ def _types_and_cost(operations: Operations) -> Iterator[str]:
 
 _SHOWN_TYPES = 3
 _QUALITY = frozenset(("worse", "below-floor", "creep", "must-pass", "slice-worse"))
-_BAD = frozenset(("worse", "below floor", "vanished"))
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

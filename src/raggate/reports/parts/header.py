@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
-from raggate.models.publication import Publication, Push
+from raggate.models.publication import Publication
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Reason, Review, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import commit_link, folded, heading_alert, inert
+from raggate.reports.parts.markup import IN_VERDICT, bullets, commit_link, folded, heading_alert, inert
 from raggate.text.escape import markdown as safe
+from raggate.text.numbers import counted
 
 SHOWN_PUSHES = 10
 SHOWN_REASONS = 30
@@ -87,23 +89,15 @@ def pushes(publication: Publication) -> Section:
     """Write how the last pushes were judged, oldest first, when there is more than one; each by its newest run."""
     newest = {push.head: push for push in sorted(publication.pushes, key=lambda push: push.order)}
     last = sorted(newest.values(), key=lambda push: push.order)[-SHOWN_PUSHES:]
-    strip = "" if len(last) < 2 else f"<sub>Pushes, oldest first: {_strip(last, publication)}</sub>"
+    judged = " → ".join(f"{sign(push.verdict)} {commit_link(publication.links, push.head)}" for push in last)
+    strip = "" if len(last) < 2 else f"<sub>Pushes, oldest first: {judged}</sub>"
     return Section(name="earlier pushes", rank=4, variants=(strip,))
-
-
-def _strip(last: Sequence[Push], publication: Publication) -> str:
-    return " → ".join(f"{sign(push.verdict)} {commit_link(publication.links, push.head)}" for push in last)
 
 
 def reasons(review: Review) -> Section:
     """Write the reasons that neither the sentence nor another section tells."""
     left = list(_further_reasons(review))
-    title = "### Why\n\n" if len(left) > 1 else ""
-    return Section(
-        name="reasons",
-        rank=1,
-        variants=tuple(title + bullets(left, width) for width in (500, 120)) if left else (),
-    )
+    return Section(name="reasons", rank=1, variants=_listed("### Why\n\n" if len(left) > 1 else "", left))
 
 
 def _further_reasons(review: Review) -> Iterator[Reason]:
@@ -123,25 +117,15 @@ def _further_reasons(review: Review) -> Iterator[Reason]:
 def warnings(review: Review) -> Section:
     """Write the warnings, but for invariants, which have a section of their own."""
     reasons = [reason for reason in formatting.warnings(review) if reason.invariant is None]
-    if not reasons:
-        return Section(name="warnings", rank=3, variants=())
-    title = f"### ⚠️ Warnings ({len(reasons)})\n\n"
-    return Section(name="warnings", rank=3, variants=tuple(title + bullets(reasons, width) for width in (500, 120)))
+    return Section(name="warnings", rank=3, variants=_listed(f"### ⚠️ Warnings ({len(reasons)})\n\n", reasons))
 
 
 def waivers(waived: Sequence[WaiverStatus]) -> Section:
     """List the waivers: what each excuses, for whom, why and until when; those that have expired first."""
     ordered = sorted(waived, key=lambda waiver: (_WAIVED.index(waiver.state), waiver.expires))
-    if not ordered:
-        return Section(name="waivers", rank=2, variants=())
     title = f"### Waivers ({len(ordered)})\n\n"
-    return Section(
-        name="waivers",
-        rank=2,
-        variants=tuple(
-            title + "\n".join(_waiver(waiver, width) for waiver in ordered[:SHOWN_REASONS]) for width in (300, 80)
-        ),
-    )
+    texts = ("\n".join(_waiver(waiver, width) for waiver in ordered[:SHOWN_REASONS]) for width in (300, 80))
+    return Section(name="waivers", rank=2, variants=tuple(title + text for text in texts) if ordered else ())
 
 
 _WAIVED = ("expired", "active", "unused")
@@ -152,39 +136,34 @@ def _waiver(waiver: WaiverStatus, width: int) -> str:
     subject = waiver.metric if waiver.metric is not None else f"question {waiver.case}"
     mode = f" ({waiver.mode})" if waiver.mode else ""
     left = waiver.days_left
-    soon = f", {left} {'day' if left == 1 else 'days'} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
+    soon = f", {counted(left, 'day')} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
     state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[waiver.state]
     text = f"{subject}{mode}: {waiver.reason} ({waiver.owner}, until {waiver.expires}{soon})"
     return f"- {state}: {inert(text, limit=width, middle=True)}"
 
 
-def bullets(reasons: Sequence[Reason], width: int) -> str:
-    """List reasons, at most `SHOWN_REASONS`."""
-    lines = [f"- {inert(_capital(reason.message), limit=width, middle=True)}" for reason in reasons[:SHOWN_REASONS]]
-    if len(reasons) > SHOWN_REASONS:
-        lines.append(f"- … and {len(reasons) - SHOWN_REASONS} more in verdict.json")
-    return "\n".join(lines)
+def _listed(title: str, reasons: Sequence[Reason]) -> tuple[str, ...]:
+    def line(reason: Reason, width: int) -> str:
+        return f"- {inert(_capital(reason), limit=width, middle=True)}"
+
+    widths = (500, 120) if reasons else ()
+    return tuple(
+        title + bullets(reasons, partial(line, width=width), SHOWN_REASONS, where=IN_VERDICT) for width in widths
+    )
 
 
-def _capital(message: str) -> str:
-    """Begin a sentence with a capital, but not one that begins with a name such as hit_at_5."""
-    first = message.split(" ", 1)[0]
-    return message[:1].upper() + message[1:] if first.isalpha() or first == "must-pass" else message
+def _capital(reason: Reason) -> str:
+    """Begin a sentence with a capital, but not one that begins with the name of a metric."""
+    named = reason.metric is not None and reason.case_id is None
+    return reason.message if named else reason.message[:1].upper() + reason.message[1:]
 
 
 def log(lines: Sequence[str], *, file: str = "") -> Section:
     """Write the API's last log lines, folded out; `file` of the run directory has all of them."""
-    return Section(
-        name="the API's log",
-        rank=3,
-        variants=tuple(log_block(lines[-most:], width, file) for most, width in ((len(lines), 300), (5, 120)))
-        if lines
-        else (),
-    )
-
-
-def log_block(lines: Sequence[str], width: int = 300, file: str = "") -> str:
-    """Render log lines, each on its own line."""
-    body = "<br>\n".join(safe(line, limit=width) or "&nbsp;" for line in lines)
     more = f" (all of them: {file} in the run directory)" if file else ""
-    return folded(f"The API's last log lines{more}", body, opened=True)
+    bodies = (
+        "<br>\n".join(safe(line, limit=width) or "&nbsp;" for line in lines[-most:])
+        for most, width in ((len(lines), 300), (5, 120))
+    )
+    variants = tuple(folded(f"The API's last log lines{more}", body, opened=True) for body in bodies)
+    return Section(name="the API's log", rank=3, variants=variants)

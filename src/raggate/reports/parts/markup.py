@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 from urllib.parse import quote
 
 from raggate.models.publication import Links
@@ -12,6 +13,11 @@ from raggate.text.escape import markdown as safe, plain
 
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""
+
+IN_VERDICT = " in verdict.json"
+"""Where the rest of a list stands."""
+
+T = TypeVar("T")
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 _TARGET = re.compile(r"[A-Za-z0-9:/?#=&%._~+-]+")
@@ -28,10 +34,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequen
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def code_block(text: str, *, limit: int = 1000) -> str:
+def code_block(text: str) -> str:
     """Set foreign text as one line to copy, in a fence that nothing in it can close."""
     # a comment may carry hidden markers, and nothing foreign may look like one; a shell has no use for the joiner
-    line = plain(text, limit=limit).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[")
+    line = plain(text, limit=1000).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[")
     if line.startswith("::"):
         # a log that shows the page would take it for a command
         line = f"\u2060{line}"
@@ -54,6 +60,13 @@ def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:
     """List foreign names in one line, and how many more there are."""
     shown = ", ".join(inert(name, limit=width) for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def bullets(items: Sequence[T], line: Callable[[T], str], most: int, *, where: str = "") -> str:
+    """Write the first items, each as its line, and how many more there are; `where` says where these stand."""
+    left = len(items) - most
+    more = [f"- … and {left} more{where}"] if left > 0 else []
+    return "\n".join([*map(line, items[:most]), *more])
 
 
 def link(text: str, target: str | None, links: Links | None) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from raggate.models.comparison import Delta, Finding
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import folded, inert, listed, table
+from raggate.reports.parts.formatting import BAD
+from raggate.reports.parts.markup import bullets, folded, inert, listed, table
 from raggate.text.escape import markdown as safe
+from raggate.text.numbers import counted
 
 SHOWN_SLICES = 40
 TOP = 3
 """Worst rows that every page keeps."""
 
-_BAD = {"worse", "below floor", "vanished"}
 _NUMBERS = ("baseline", "this&nbsp;PR", "now", "delta", "allowed", "value")
 
 
@@ -23,27 +25,17 @@ def deltas(review: Review, *, now: str) -> Section:
     """Write the table of the metrics that decide and moved; on a pass where none did, only how many there are."""
     rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
     several = len(review.scorecard.slices) > 1
-    worst = [row for row in rows if row.status in _BAD]
+    worst = [row for row in rows if row.status in BAD]
     full = f"### Metrics\n\n{_table(rows, several=several, now=now)}" if rows else ""
     bad = f"### Metrics\n\n{_table(worst, several=several, now=now)}" if worst and len(worst) < len(rows) else ""
-    return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, _worst(worst, several=several)))
-
-
-def _worst(rows: Sequence[GatedMetric], *, several: bool) -> str:
-    lines = [_line(row, several=several) for row in rows[:TOP]]
-    if len(rows) > TOP:
-        lines.append(f"- … and {len(rows) - TOP} more")
-    return "\n".join(lines)
+    short = bullets(worst, partial(_line, several=several), TOP)
+    return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, short))
 
 
 def _line(row: GatedMetric, *, several: bool) -> str:
-    return f"- {_name(row.delta, several=several, width=40)}: {_change(row)}"
-
-
-def _change(row: GatedMetric) -> str:
     before, after = _values(row.delta)
-    waived = ", waived" if row.waived and row.status in _BAD else ""
-    return f"{before} → {after}, {row.status}{waived}"
+    waived = ", waived" if row.waived and row.status in BAD else ""
+    return f"- {_name(row.delta, several=several, width=40)}: {before} → {after}, {row.status}{waived}"
 
 
 def unmoved(review: Review, *, now: str) -> Section:
@@ -54,10 +46,11 @@ def unmoved(review: Review, *, now: str) -> Section:
     parts = []
     titles = []
     if same:
-        titles.append(f"{len(same)} gated {'metric' if len(same) == 1 else 'metrics'} unchanged")
-        parts.append(_table(same, several=several, now=now, still=True))
+        titles.append(f"{counted(len(same), 'gated metric')} unchanged")
+        still = [_still(row, several=several) for row in same]
+        parts.append(table(("metric", "value", "allowed", "questions"), still, numbers=_NUMBERS))
     if others:
-        titles.append(f"{len(others)} ungated {'metric' if len(others) == 1 else 'metrics'} moved")
+        titles.append(f"{counted(len(others), 'ungated metric')} moved")
         parts.append(("**Moved, but not gated**\n\n" if same else "") + _table(others, several=several, now=now))
     title = " · ".join(titles)
     return Section(
@@ -67,11 +60,8 @@ def unmoved(review: Review, *, now: str) -> Section:
     )
 
 
-def _table(rows: Sequence[GatedMetric], *, several: bool, now: str, still: bool = False) -> str:
+def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
     head = ["metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "allowed", "status", "questions"]
-    if still:
-        head = ["metric", "value", "allowed", "questions"]
-        return table(head, [_still(row, several=several) for row in rows], numbers=_NUMBERS)
     return table(head, [_row(row, several=several) for row in rows], numbers=_NUMBERS)
 
 
@@ -87,8 +77,8 @@ def _still(row: GatedMetric, *, several: bool) -> list[str]:
 
 def _row(row: GatedMetric, *, several: bool) -> list[str]:
     delta = row.delta
-    bold = "**" if row.status in _BAD else ""
-    mark = "🔸" if row.waived and row.status in _BAD else formatting.MARKS[row.status]
+    bold = "**" if row.status in BAD else ""
+    mark = "🔸" if row.waived and row.status in BAD else formatting.MARKS[row.status]
     sign = f"{mark}&nbsp;" if row.gated or bold or row.status == "no baseline" else ""
     return [
         f"{sign}{_name(delta, several=several)}",
@@ -103,13 +93,12 @@ def _row(row: GatedMetric, *, several: bool) -> list[str]:
 def _status(row: GatedMetric) -> str:
     above = row.status == "below floor" and row.delta.current.direction == "lower"
     status = "above ceiling" if above else row.status
-    return (f"{status}, waived" if row.waived and row.status in _BAD else status).replace(" ", "&nbsp;")
+    return (f"{status}, waived" if row.waived and row.status in BAD else status).replace(" ", "&nbsp;")
 
 
 def _moved(delta: Delta) -> str:
     """Write how many questions a value covers and how many of them moved, so that a row stays one line."""
-    counts = [f"{count} {word}" for count, word in ((delta.regressed, "worse"), (delta.improved, "better")) if count]
-    return f"{delta.current.n}: {', '.join(counts)}".replace(" ", "&nbsp;") if counts else str(delta.current.n)
+    return formatting.cases(delta).replace(" ", "&nbsp;")
 
 
 def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
@@ -146,7 +135,8 @@ def slices(review: Review, *, now: str, full: bool) -> Section:
     """Fold the slices that got worse than allowed; `full` gives every metric of a slice, else the worst one."""
     rows = formatting.slice_rows(review.verdict.rows)
     # under `gate.slices: fail` they are among the causes
-    decides = any(row.delta.slice in reason.message for row in rows for reason in review.verdict.reasons)
+    causes = {(reason.mode, reason.slice) for reason in review.verdict.reasons}
+    decides = any((row.delta.mode, row.delta.slice) in causes for row in rows)
     variants = _slice_variants(review, rows, "Slices that got worse", now=now, full=full, opened=decides)
     return Section(name="slices", rank=3 if decides else 5, variants=variants)
 
@@ -226,5 +216,5 @@ def _level(finding: Finding) -> str:
 def in_words(review: Review, most: int) -> list[str]:
     """Write the worst rows in one line each, for a short message."""
     several = len(review.scorecard.slices) > 1
-    worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in _BAD]
+    worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
     return [_line(row, several=several) for row in worst[:most]]

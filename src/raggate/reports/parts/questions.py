@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from raggate.models.comparison import Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.markup import folded, link, source_address
+from raggate.reports.parts.markup import IN_VERDICT, bullets, folded, link, source_address
 from raggate.text.escape import markdown as safe
+from raggate.text.numbers import counted
 
 OPEN = 10
 """Questions that are not folded."""
@@ -29,44 +31,29 @@ def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
         return Section(name="questions that broke", rank=KEPT, variants=())
     title = f"### Questions that broke ({len(flips)})\n\n"
     # those beyond OPEN are told by `more_broke`
-    shown = min(len(flips), OPEN) if most == OPEN else len(flips)
-    more = f"\n- … and {shown - most} more in verdict.json" if shown > most else ""
-    variants = [title + "\n".join(_item(flip, review, links) for flip in flips[:most]) + more]
+    first = flips[:OPEN] if most == OPEN else flips
+    variants = [title + _full(first, review, links, most)]
     for count, width in ((most, 120), (TOP, 120), (TOP, 60)):
-        lines = "\n".join(_line(flip, review, width=width) for flip in flips[:count])
-        left = shown - count
-        variants.append(title + lines + (f"\n- … and {left} more" if left > 0 else ""))
+        variants.append(title + bullets(first, partial(_line, review=review, width=width), count))
     return Section(name="questions that broke", rank=KEPT, variants=tuple(variants))
 
 
 def more_broke(review: Review, links: Links | None) -> Section:
     """Fold the other questions that broke."""
     rest = broken(review)[OPEN:]
-    if not rest:
-        return Section(name="more questions that broke", rank=7, variants=())
-    title = f"{len(rest)} more {'question' if len(rest) == 1 else 'questions'} that broke"
-    left = len(rest) + OPEN - SHOWN
-    missing = f"\n- … and {left} more in verdict.json" if left > 0 else ""
-    shown = rest[: SHOWN - OPEN]
-    full = "\n".join(_item(flip, review, links) for flip in shown)
-    short = "\n".join(_line(flip, review, width=120) for flip in shown)
-    variants = (folded(title, full + missing), folded(title, short + missing), f"<sub>… and {title}</sub>")
+    title = f"{counted(len(rest), 'more question')} that broke"
+    texts = (_full(rest, review, links, SHOWN - OPEN), _short(rest, review, 120, SHOWN - OPEN))
+    variants = (*(folded(title, text) for text in texts), f"<sub>… and {title}</sub>" if rest else "")
     return Section(name="more questions that broke", rank=7, variants=variants)
 
 
 def fell(review: Review, links: Links | None) -> Section:
     """Fold the questions that did not break, but got worse in a red metric or must pass; open where none broke."""
     flips = review.fallen
-    if not flips:
-        return Section(name="questions that got worse", rank=4, variants=())
     title = formatting.fallen_title(flips)
-    left = f"\n- … and {len(flips) - SHOWN} more in verdict.json" if len(flips) > SHOWN else ""
-    full = "\n".join(_item(flip, review, links) for flip in flips[:SHOWN]) + left
-    short = "\n".join(_line(flip, review, width=120) for flip in flips[:SHOWN]) + left
-    few = "\n".join(_line(flip, review, width=60) for flip in flips[:TOP])
-    more = f"\n- … and {len(flips) - TOP} more in verdict.json" if len(flips) > TOP else ""
+    texts = (_full(flips, review, links, SHOWN), _short(flips, review, 120, SHOWN), _short(flips, review, 60, TOP))
     opened = not broken(review)
-    variants = tuple(folded(title, text, opened=opened) for text in (full, short, few + more))
+    variants = tuple(folded(title, text, opened=opened) for text in texts)
     return Section(name="questions that got worse", rank=KEPT if opened else 4, variants=variants)
 
 
@@ -74,11 +61,16 @@ def fixed(review: Review) -> Section:
     """Fold the questions that were fixed, one line each."""
     flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     title = f"Questions that were fixed ({len(flips)})"
-    lines = "\n".join(_line(flip, review, width=300) for flip in flips[:SHOWN])
-    if len(flips) > SHOWN:
-        lines += f"\n- … and {len(flips) - SHOWN} more in verdict.json"
-    variants = (folded(title, lines), f"<sub>{title}</sub>") if flips else ()
+    variants = (folded(title, _short(flips, review, 300, SHOWN)), f"<sub>{title}</sub>") if flips else ()
     return Section(name="questions that were fixed", rank=6, variants=variants)
+
+
+def _full(flips: Sequence[Flip], review: Review, links: Links | None, most: int) -> str:
+    return bullets(flips, partial(_item, review=review, links=links), most, where=IN_VERDICT)
+
+
+def _short(flips: Sequence[Flip], review: Review, width: int, most: int) -> str:
+    return bullets(flips, partial(_line, review=review, width=width), most, where=IN_VERDICT)
 
 
 def _item(flip: Flip, review: Review, links: Links | None) -> str:
@@ -113,7 +105,7 @@ def _must(flip: Flip) -> str:
     return (" 🔒 must pass" if flip.must_pass else "") + (" · waived" if flip.waived else "")
 
 
-def in_words(flip: Flip, width: int = 200) -> str:
+def in_words(flip: Flip, width: int) -> str:
     """Write a question that broke in one line, for a short message."""
     return f"- {_asked(flip, width)}{_must(flip)} · {formatting.rank_change(flip)}"
 
