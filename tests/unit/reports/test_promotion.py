@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from builders import make_delta, make_flip, make_labelled
 from raggate.config.schema import Gate
 from raggate.gate import baseline
-from raggate.gate.promote import Terms, proposal
+from raggate.gate.promote import Terms, propose
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.case_hash import with_hash
 from raggate.models.comparison import Delta, GoldenChanges, NoteChange
@@ -93,7 +93,7 @@ def proposed(now: Any, before: Any, **rest: Any) -> BaselineCandidate:
     run = run_of(now, run_id="20260301_101112", provenance=Provenance(raggate_version="1.2.3"))
     present = baseline_of(run_of(before)) if before is not None else None
     terms = Terms(reason="Chunks end at headings now, see the release notes.", by="octocat", allow_regression=True)
-    return proposal(run, score(run, CUTOFFS), present, Gate(), terms, **rest)
+    return propose(run, score(run, CUTOFFS), present, Gate(), terms, **rest)
 
 
 def same_cases(change: Delta) -> MetricChange:
