@@ -52,7 +52,7 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     assert review.verdict.outcome == "pass"
     baseline = review.comparison.baseline
     with pytest.raises(UsageError) as refused:
-        promote.proposal(run, review.scorecard, baseline, run.config.gate, promote.Terms())
+        promote.propose(run, review.scorecard, baseline, run.config.gate, promote.Terms())
     assert review.lowers
     assert all(line in refused.value.message for line in review.lowers)
     for page in shown(review):
