@@ -118,7 +118,8 @@ class Scrubber:
 class Redactor:
     """Replaces values by `***` in a stream of bytes that is cut anywhere.
 
-    What could be the beginning of a value is held back until the rest, or the end of the line, has come.
+    What could be the beginning of a value is held back until the rest, or the end of the line, has come. Where there is
+    something to hide, characters that nobody sees are left out: what they keep apart would be read as whole.
 
     Args:
         values: what to hide. A value of several lines is hidden line by line.
@@ -134,7 +135,7 @@ class Redactor:
         """Take a piece; give what can be shown by now."""
         if self._pattern is None:
             return data
-        held = self._held + data
+        held = _seen(self._held + data)
         safe = max(held.rfind(b"\n") + 1, len(held) - self._longest + 1, 0)
         for match in self._pattern.finditer(held):
             if match.start() < safe < match.end():
@@ -164,6 +165,15 @@ def _as_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")  # as the environment was decoded
     except UnicodeEncodeError:
         return _bytes(text)
+
+
+def _seen(data: bytes) -> bytes:
+    """Leave out what is not seen. Bytes that are no UTF-8 stay: they may be the half of a character."""
+    if data.isascii():
+        return data
+    text = data.decode("utf-8", "surrogateescape")
+    seen = (character for character in text if "\udc80" <= character <= "\udcff" or invisible.without(character))
+    return "".join(seen).encode("utf-8", "surrogateescape")
 
 
 def _bytes(text: str) -> bytes:

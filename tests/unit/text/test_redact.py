@@ -66,6 +66,29 @@ def test_streams_are_clean_wherever_they_are_cut(secret: str, data: st.DataObjec
     assert not [form for form in forms(secret) if form in cleaned]
 
 
+@given(data=st.data())
+def test_streams_hide_what_reads_as_a_secret(data: st.DataObject) -> None:
+    """A value with unseen characters between its letters is gone from a stream too, wherever that is cut."""
+    unseen = st.text(st.sampled_from("\u200b\u2060\xad\ufeff\U000e0020"), max_size=2)
+    text = "key=" + "".join(letter + data.draw(unseen) for letter in KEY) + " on\n"
+    whole = text.encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
+    redactor = Redactor([KEY])
+    pieces = [whole[start:end] for start, end in itertools.pairwise([0, *cuts, len(whole)])]
+    assert b"".join([*map(redactor.feed, pieces), redactor.flush()]).decode() == "key=*** on\n"
+
+
+@given(pieces=st.lists(st.binary(max_size=12), max_size=6))
+def test_streams_that_are_no_text_stay_as_they_are(pieces: list[bytes]) -> None:
+    """Bytes that are no UTF-8 pass as they came, but for characters that nobody sees."""
+    redactor = Redactor([KEY])
+    cleaned = b"".join([*map(redactor.feed, pieces), redactor.flush()])
+    kept = b"".join(pieces).decode("utf-8", "surrogateescape")
+    assert cleaned.decode("utf-8", "surrogateescape") == "".join(
+        letter for letter in kept if "\udc80" <= letter <= "\udcff" or invisible.without(letter)
+    )
+
+
 @given(length=st.integers(0, len(KEY)), before=st.text(max_size=5), after=st.text(max_size=5))
 def test_a_secret_that_was_cut_off_is_hidden_too(length: int, before: str, after: str) -> None:
     """A message that was shortened in the middle of a secret does not end with the first half of it."""
