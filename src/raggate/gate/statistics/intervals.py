@@ -1,0 +1,82 @@
+"""Confidence intervals of a mean change, after minus before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from statistics import NormalDist
+
+from raggate.gate.statistics.student import mean_and_error, t_quantile
+
+_HALVINGS = 60
+
+
+def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Give Tango's score interval of the change of a share, where each question is 0 or 1.
+
+    Formula: the changes D with (gained - lost - nD)^2 <= z^2 n (2q + D(1 - D)), where q is the most likely share of
+    questions lost if the true change were D.
+    Source: Tango 1998, Statistics in Medicine 17, 891-908. It holds where nothing moved, too.
+
+    Args:
+        n: how many questions were asked on both sides, from 1.
+        lost: how many were 1 and are 0.
+        gained: how many were 0 and are 1.
+        confidence: between 0 and 1.
+
+    Returns:
+        Low and high, each from -1 to 1; the observed change lies between them.
+
+    Raises:
+        ValueError: for counts that are negative, or more than n together, or n below 1, or a confidence out of range.
+    """
+    if n < 1 or min(lost, gained) < 0 or lost + gained > n:
+        raise ValueError(f"{lost} lost and {gained} gained are no counts of {n} questions")
+    z = _normal_quantile(confidence)
+    change = (gained - lost) / n
+
+    def distance(at: float) -> float:
+        b = (2 * n - gained + lost) * at - lost - gained
+        root = sqrt(max(0.0, b * b + 8.0 * n * lost * at * (1.0 - at)))
+        share = max(0.0, (root - b) / (4.0 * n))
+        spread = n * (2.0 * share + at * (1.0 - at))
+        return n * abs(change - at) - z * sqrt(max(0.0, spread))
+
+    return _edge(distance, change, -1.0), _edge(distance, change, 1.0)
+
+
+def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
+    """Give the t interval of a mean change; None with fewer than two units, which have no spread.
+
+    Args:
+        changes: one number for each independent unit.
+        confidence: between 0 and 1.
+
+    Raises:
+        ValueError: for a confidence out of range.
+    """
+    _normal_quantile(confidence)
+    if len(changes) < 2:
+        return None
+    mean, error = mean_and_error(changes)
+    half = t_quantile((1.0 + confidence) / 2.0, len(changes) - 1) * error
+    return mean - half, mean + half
+
+
+def _normal_quantile(confidence: float) -> float:
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"a confidence lies between 0 and 1, not {confidence}")
+    return NormalDist().inv_cdf((1.0 + confidence) / 2.0)
+
+
+def _edge(distance: Callable[[float], float], inside: float, outside: float) -> float:
+    """Give where a distance that is negative inside turns positive, the outer end where it does not."""
+    if distance(outside) <= 0.0:
+        return outside
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2.0
+        if distance(middle) <= 0.0:
+            inside = middle
+        else:
+            outside = middle
+    return inside

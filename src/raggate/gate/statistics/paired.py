@@ -1,0 +1,91 @@
+"""One test for the changes of the same questions: which of the tests it is depends on the data alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from raggate.gate.statistics.mcnemar import unconditional
+from raggate.gate.statistics.sign_flip import sign_flip
+from raggate.gate.statistics.student import NEGLIGIBLE, paired_t
+
+MCNEMAR = "exact unconditional McNemar"
+SIGN_FLIP_AND_T = "exact sign-flip and paired t"
+PAIRED_T = "paired t"
+
+FEW = 30
+"""Below so many units the t alone is not trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """The result of a test of "the questions did not get worse on average"."""
+
+    p: float
+    """One-sided, from 0 to 1."""
+    test: str
+    """The name of the test that gave it."""
+    units: int
+    """How many independent units it is over: questions, or groups of them."""
+
+
+def paired_test(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> PairedTest:
+    """Test whether the questions got worse on average.
+
+    Changes that all have one size are counted (exact unconditional McNemar). Otherwise, with fewer than 30 units, p is
+    the larger of the exact sign-flip and the paired t; with more, or more than 24 that changed, the paired t.
+
+    Args:
+        changes: after minus before for each question, so that positive is better.
+        groups: what each question belongs to, such as its note; None for a question that stands alone. Questions of one
+            group move together, so that the group is the unit.
+
+    Raises:
+        ValueError: for a change that is no finite number, or when there are not as many groups as changes.
+    """
+    units = unit_changes(changes, groups)
+    if counts := _counts(units):
+        return PairedTest(unconditional(len(units), *counts), MCNEMAR, len(units))
+    p = paired_t(units)
+    exact = sign_flip(units) if len(units) < FEW else None
+    if exact is None:
+        return PairedTest(p, PAIRED_T, len(units))
+    return PairedTest(max(p, exact), SIGN_FLIP_AND_T, len(units))
+
+
+def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> list[float]:
+    """Give one change for each independent unit; their mean is the mean change of a question.
+
+    Formula: the sum over a group, times the number of units, divided by the number of questions.
+
+    Args:
+        changes: after minus before for each question.
+        groups: what each question belongs to; None for a question that stands alone.
+
+    Raises:
+        ValueError: for a change that is no finite number, or when there are not as many groups as changes.
+    """
+    if not all(map(isfinite, changes)):
+        raise ValueError("a change between two scores is a finite number")
+    if groups is None:
+        return list(changes)
+    alone = []
+    sums: dict[Hashable, float] = {}
+    for change, group in zip(changes, groups, strict=True):
+        if group is None:
+            alone.append(change)
+        else:
+            sums[group] = sums.get(group, 0.0) + change
+    units = [*sums.values(), *alone]
+    scale = len(units) / len(changes) if changes else 1.0
+    return [unit * scale for unit in units]
+
+
+def _counts(units: Sequence[float]) -> tuple[int, int] | None:
+    """Give how many units lost and gained where all that moved did so by the same size."""
+    sizes = [abs(unit) for unit in units if abs(unit) > NEGLIGIBLE]
+    if sizes and max(sizes) - min(sizes) > NEGLIGIBLE:
+        return None
+    lost = sum(unit < -NEGLIGIBLE for unit in units)
+    return lost, len(sizes) - lost
