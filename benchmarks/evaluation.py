@@ -46,7 +46,7 @@ for name, value in ir_measures.calc_aggregate(names, qrels, run).items(): print(
 
 def make(folder: Path, queries: int, depth: int, *, run: bool = True) -> None:
     """Write qrels, lists.jsonl and, if wanted, run: five documents of a list judged, and three that are in none."""
-    chance = random.Random(7)  # noqa: S311 - seeded on purpose
+    chance = random.Random(7)
     with (
         (folder / "qrels").open("w") as qrels,
         (folder / "lists.jsonl").open("wb") as lists,

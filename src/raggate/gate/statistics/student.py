@@ -21,7 +21,7 @@ def t_below(t: float, freedom: float) -> float:
     if t > 0.0:
         return 1.0 - t_below(-t, freedom)
     square = t * t
-    if square < freedom:
+    if square < 1.0:
         return (1.0 - incomplete_beta(0.5, freedom / 2.0, square / (freedom + square))) / 2.0
     return incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + square)) / 2.0
 

@@ -1,0 +1,123 @@
+"""Intervals of a change: Tango's against published tables and its equation, the t against scipy."""
+
+from __future__ import annotations
+
+from math import isclose, log, sqrt
+
+import pytest
+from hypothesis import given, strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.stats import norm, t as student
+
+from raggate.gate.statistics.intervals import t_interval, tango
+
+
+@pytest.mark.parametrize(
+    ("n", "lost", "gained", "low", "high"),
+    [
+        # complete response before and after therapy, Cavo 2012: the authors' package contingencytables prints
+        # -0.1240 to -0.0054 for before minus after
+        (161, 6, 16, 0.0054, 0.1240),
+        # airway hyper-responsiveness, Bentur 2009, in Fagerland, Lydersen & Laake 2014: -0.517 to -0.026
+        (21, 7, 1, -0.5172, -0.0260),
+    ],
+)
+def test_published_values(n: int, lost: int, gained: int, low: float, high: float) -> None:
+    """The intervals of Tango's method in the literature come out."""
+    assert [round(end, 4) for end in tango(n, lost, gained)] == [low, high]
+
+
+@pytest.mark.parametrize("n", [1, 10, 100, 10_000])
+def test_nothing_moved(n: int) -> None:
+    """Where nothing moved the ends are z^2 / (n + z^2) both ways: n D^2 = z^2 D (1 - D), as no question is lost."""
+    square = norm.ppf(0.975) ** 2
+    end = square / (n + square)
+    assert tango(n, 0, 0) == pytest.approx((-end, end))
+
+
+def least_likely(n: int, lost: int, gained: int, change: float) -> float:
+    """Give the score statistic at a true change, the share lost by numerical maximum likelihood."""
+
+    def loss(share: float) -> float:
+        cells = ((lost, share), (gained, share + change), (n - lost - gained, 1 - 2 * share - change))
+        return -sum(count * log(max(p, 1e-300)) for count, p in cells)
+
+    low, high = max(0.0, -change), (1 - change) / 2
+    share = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}).x
+    return abs(gained - lost - n * change) / sqrt(n * (2 * share + change - change**2))
+
+
+@given(st.integers(2, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n // 2), st.integers(0, n // 2))))
+def test_the_ends_solve_the_equation(case: tuple[int, int, int]) -> None:
+    """At each end that is not -1 or 1 the score statistic, by numerical maximum likelihood, is z."""
+    n, lost, gained = case
+    for end in tango(n, lost, gained):
+        if abs(end) < 1 - 1e-6 and min(lost, gained) > 0:
+            assert least_likely(n, lost, gained, end) == pytest.approx(norm.ppf(0.975), rel=1e-3)
+
+
+@given(
+    st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n // 2), st.integers(0, n // 2))),
+    st.floats(0.5, 0.999),
+)
+def test_tango_holds_the_change_and_mirrors(case: tuple[int, int, int], confidence: float) -> None:
+    """The observed change lies inside -1..1, swapping losses and gains mirrors the ends, more confidence widens."""
+    n, lost, gained = case
+    low, high = tango(n, lost, gained, confidence)
+    assert -1 <= low <= (gained - lost) / n <= high <= 1
+    assert tango(n, gained, lost, confidence) == pytest.approx((-high, -low), abs=1e-9)
+    wide = tango(n, lost, gained, 0.9995)
+    assert wide[0] <= low + 1e-9
+    assert wide[1] >= high - 1e-9
+
+
+def test_all_lost() -> None:
+    """Where all is lost the lower end is -1."""
+    low, high = tango(20, 20, 0)
+    assert low == -1
+    assert -1 < high < -0.5
+
+
+@pytest.mark.parametrize(("n", "lost", "gained"), [(0, 0, 0), (3, 2, 2), (3, -1, 1)])
+def test_impossible_counts(n: int, lost: int, gained: int) -> None:
+    """Counts that cannot be are refused."""
+    with pytest.raises(ValueError, match="are no counts of"):
+        tango(n, lost, gained)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, -1, 95])
+def test_impossible_confidence(confidence: float) -> None:
+    """A confidence lies between 0 and 1."""
+    with pytest.raises(ValueError, match="lies between 0 and 1"):
+        tango(3, 1, 0, confidence)
+    with pytest.raises(ValueError, match="lies between 0 and 1"):
+        t_interval([1.0, 2.0], confidence)
+
+
+def test_t_interval_by_hand() -> None:
+    """Changes -2, 0, 2 have mean 0, s = 2 and 2 degrees of freedom: 0 +- 4.3027 x 2 / sqrt(3)."""
+    assert t_interval([-2.0, 0.0, 2.0]) == pytest.approx((-4.96828, 4.96828), abs=1e-5)
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=50), st.floats(0.5, 0.999))
+def test_t_interval_of_scipy(changes: list[float], confidence: float) -> None:
+    """The interval is scipy's."""
+    n = len(changes)
+    mean = sum(changes) / n
+    error = sqrt(sum((change - mean) ** 2 for change in changes) / (n - 1) / n)
+    half = student.ppf((1 + confidence) / 2, n - 1) * error
+    interval = t_interval(changes, confidence)
+    assert interval is not None
+    assert isclose(interval[0], mean - half, abs_tol=1e-7)
+    assert isclose(interval[1], mean + half, abs_tol=1e-7)
+
+
+@pytest.mark.parametrize("changes", [[], [0.3]])
+def test_no_spread_no_interval(changes: list[float]) -> None:
+    """Fewer than two units have no interval."""
+    assert t_interval(changes) is None
+
+
+def test_equal_changes_have_a_point() -> None:
+    """Where all changes are the same the interval is their value."""
+    assert t_interval([-0.25] * 8) == (-0.25, -0.25)

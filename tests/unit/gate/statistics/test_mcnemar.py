@@ -1,0 +1,198 @@
+"""The exact unconditional McNemar test: published values, a brute force that shares none of its steps, and laws."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import beta, binomtest, multinomial, norm
+
+from raggate.gate.statistics.mcnemar import GAMMA, fewest_losses, unconditional
+
+
+def counts(most: int = 60) -> st.SearchStrategy[tuple[int, int, int]]:
+    """Give questions, losses and gains."""
+    return st.integers(1, most).flatmap(
+        lambda n: st.integers(0, n).flatmap(
+            lambda lost: st.integers(0, n - lost).map(lambda gained: (n, lost, gained)),
+        )
+    )
+
+
+@cache
+def tables(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give every pair of losses and gains among n questions."""
+    lost, gained = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
+    possible = lost + gained <= n
+    return lost[possible], gained[possible]
+
+
+def brute_force(n: int, lost: int, gained: int, points: int = 600) -> float:
+    """Add up the chance of every table as extreme, at many shares within the Clopper-Pearson interval of scipy."""
+    moved = lost + gained
+    low = beta.ppf(GAMMA / 2, moved, n - moved + 1)
+    high = beta.ppf(1 - GAMMA / 2, moved + 1, n - moved) if moved < n else 1.0
+    losses, gains = tables(n)
+    ahead = (losses > gains) & ((losses - gains) ** 2 * moved >= (lost - gained) ** 2 * (losses + gains))
+    rows = np.stack([losses[ahead], gains[ahead], n - losses[ahead] - gains[ahead]], axis=1)
+    chances = [
+        multinomial.pmf(rows, n, [share / 2, share / 2, 1 - share]).sum() for share in np.linspace(low, high, points)
+    ]
+    return float(max(chances)) + GAMMA
+
+
+@pytest.mark.parametrize(
+    ("n", "lost", "gained", "two_sided"),
+    [
+        # complete response before and after therapy: Cavo 2012, as in Fagerland, Lydersen & Laake 2017, chapter 8
+        (161, 16, 6, 0.034053),
+        (14, 1, 0, 0.542071),
+    ],
+)
+def test_published_values(n: int, lost: int, gained: int, two_sided: float) -> None:
+    """The values that the authors' own package contingencytables prints come out; both tails are equal."""
+    assert unconditional(n, lost, gained) == pytest.approx((two_sided - GAMMA) / 2 + GAMMA, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "lost", "p"),
+    # at psi = 1 every question moves, and all must be lost: 2^-n
+    [(1, 1, 0.5001), (2, 2, 0.2501), (3, 3, 0.1251), (4, 4, 0.0626)],
+)
+def test_all_lost(n: int, lost: int, p: float) -> None:
+    """When all of a few questions are lost, p is 2^-n and gamma."""
+    assert unconditional(n, lost, 0) == pytest.approx(p, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "lost", "gained", "coarse"),
+    [
+        (5, 4, 0, 0.039114),
+        (12, 5, 2, 0.172598),
+        (20, 4, 0, 0.024749),
+        (30, 3, 0, 0.050193),
+        (40, 3, 0, 0.049765),
+        (40, 10, 6, 0.199994),
+        (100, 8, 2, 0.030785),
+        (100, 16, 5, 0.008581),
+        (400, 18, 2, 0.000224),
+        (400, 48, 33, 0.048755),
+        (1000, 40, 20, 0.004970),
+        (5000, 160, 120, 0.008497),
+    ],
+)
+def test_values_over_a_coarse_grid(n: int, lost: int, gained: int, coarse: float) -> None:
+    """A second implementation, over 140 fixed shares and an interval a grid point wider, is off by its grid alone."""
+    assert -0.0052 < unconditional(n, lost, gained) - coarse < 0.0001
+
+
+@given(counts(most=40))
+def test_brute_force(case: tuple[int, int, int]) -> None:
+    """For any table p is the largest chance of one as extreme, as adding up all tables gives it."""
+    n, lost, gained = case
+    if lost > gained:
+        slow = brute_force(n, lost, gained)
+        fast = unconditional(n, lost, gained)
+        # the grid of the brute force can miss the top by a little, and never exceeds it
+        assert slow - 1e-7 <= fast <= slow + 2e-4
+
+
+@pytest.mark.parametrize(
+    ("n", "fewest"),
+    # losses that make p < .05 / .10 / .20 with 0, 1, 2 and 3 gains; None where no number does
+    [
+        (4, [(None, 3, 2), (None, None, None), (None, None, None), (None, None, None)]),
+        (5, [(4, 3, 2), (None, None, 4), (None, None, None), (None, None, None)]),
+        (6, [(4, 3, 2), (None, None, 4), (None, None, None), (None, None, None)]),
+        (8, [(4, 3, 2), (6, 5, 4), (None, None, 5), (None, None, None)]),
+        (10, [(4, 3, 2), (7, 5, 4), (None, 7, 5), (None, None, 7)]),
+        (15, [(4, 3, 2), (6, 5, 4), (8, 7, 5), (10, 8, 7)]),
+        (20, [(4, 3, 2), (6, 5, 4), (8, 7, 5), (10, 8, 7)]),
+        (30, [(4, 3, 2), (6, 5, 4), (8, 7, 5), (10, 8, 7)]),
+        (34, [(4, 3, 2), (6, 5, 4), (8, 7, 5), (10, 8, 7)]),
+        (40, [(3, 3, 2), (6, 5, 4), (8, 7, 5), (9, 8, 7)]),
+        (60, [(3, 3, 2), (6, 5, 4), (8, 7, 5), (9, 8, 7)]),
+        (100, [(3, 3, 2), (6, 5, 4), (8, 7, 5), (9, 8, 7)]),
+        (400, [(3, 3, 2), (6, 5, 4), (8, 7, 5), (9, 8, 7)]),
+        (1000, [(3, 3, 2), (6, 5, 4), (8, 7, 5), (9, 8, 7)]),
+    ],
+)
+def test_table_of_fewest_losses(n: int, fewest: list[tuple[int | None, ...]]) -> None:
+    """How many questions must be lost before a suite of this size speaks, at three levels and up to three gains."""
+    table = [
+        tuple(
+            next((lost for lost in range(1, min(n - gained, 12) + 1) if unconditional(n, lost, gained) < alpha), None)
+            for alpha in (0.05, 0.1, 0.2)
+        )
+        for gained in range(4)
+    ]
+    assert table == fewest
+
+
+@pytest.mark.parametrize(
+    ("n", "fewest"), [(0, None), (1, None), (3, None), (4, None), (5, 4), (34, 4), (35, 3), (40, 3), (100, 3)]
+)
+def test_fewest_losses(n: int, fewest: int | None) -> None:
+    """Below five questions no comparison can reach 5 %; from 35 on three losses do."""
+    assert fewest_losses(n) == fewest
+
+
+def test_fewest_losses_ends_below_gamma() -> None:
+    """A level that no p-value can be below has no number of losses, and the answer does not take n tests."""
+    assert fewest_losses(10_000, GAMMA / 2) is None
+
+
+@given(counts())
+def test_p_is_a_probability(case: tuple[int, int, int]) -> None:
+    """P lies above gamma, at most at 1, and is 1 where not more were lost than gained."""
+    n, lost, gained = case
+    p = unconditional(n, lost, gained)
+    assert GAMMA <= p <= 1
+    assert lost > gained or p == 1
+
+
+@given(counts())
+def test_more_losses_never_look_better(case: tuple[int, int, int]) -> None:
+    """With one more question lost p is no larger, with one more gained no smaller."""
+    n, lost, gained = case
+    if lost + gained < n:
+        p = unconditional(n, lost, gained)
+        assert unconditional(n, lost + 1, gained) <= p + 1e-9
+        assert unconditional(n, lost, gained + 1) >= p - 1e-9
+
+
+@given(counts())
+def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None:
+    """What the exact test of the moved questions alone calls significant at 5 %, this one does too."""
+    n, lost, gained = case
+    if lost > gained and binomtest(lost, lost + gained, alternative="greater").pvalue < 0.05:
+        assert unconditional(n, lost, gained) < 0.05
+
+
+@pytest.mark.parametrize(("n", "lost", "gained"), [(10_000, 200, 140), (10_000, 5_100, 4_900), (10_000, 2_600, 2_400)])
+def test_many_questions(n: int, lost: int, gained: int) -> None:
+    """With many questions that move p is that of the normal distribution, to a few per cent."""
+    z = (lost - gained) / (lost + gained) ** 0.5
+    assert unconditional(n, lost, gained) == pytest.approx(norm.sf(z) + GAMMA, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained"), [(1, 0), (10_000, 0), (9_999, 1), (0, 10_000), (5_000, 5_000), (5_001, 4_999)]
+)
+def test_extremes_of_ten_thousand(lost: int, gained: int) -> None:
+    """Nothing over- or underflows at 10,000 questions."""
+    assert GAMMA <= unconditional(10_000, lost, gained) <= 1
+
+
+@pytest.mark.parametrize(("n", "lost", "gained"), [(0, 1, 0), (3, 2, 2), (3, -1, 0), (3, 0, -1)])
+def test_impossible_counts(n: int, lost: int, gained: int) -> None:
+    """Counts that cannot be are refused."""
+    with pytest.raises(ValueError, match="are no counts of"):
+        unconditional(n, lost, gained)
+
+
+def test_nothing_asked() -> None:
+    """No question is no evidence."""
+    assert unconditional(0, 0, 0) == 1

@@ -1,0 +1,135 @@
+"""Which test a comparison gets, and what groups do to it."""
+
+from __future__ import annotations
+
+from math import inf, isclose, nan
+
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.gate.statistics.mcnemar import unconditional
+from raggate.gate.statistics.paired import MCNEMAR, PAIRED_T, SIGN_FLIP_AND_T, PairedTest, paired_test, unit_changes
+from raggate.gate.statistics.sign_flip import sign_flip
+from raggate.gate.statistics.student import paired_t
+
+CHANGES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 2)), max_size=50)
+GRADED = [-0.5, -0.25, 0.1, 0.0, -0.3, 0.05, -0.7, 0.0, 0.2, -0.15, 0.0, -0.05]
+
+
+def test_zero_and_one_are_counted() -> None:
+    """Four lost, one gained of 40 questions scored 0 or 1: the exact test of counts."""
+    changes = [-1.0] * 4 + [1.0] + [0.0] * 35
+    assert paired_test(changes) == PairedTest(unconditional(40, 4, 1), MCNEMAR, 40)
+
+
+def test_moves_of_another_single_size_are_counted() -> None:
+    """That all moved by a third says nothing but how many did."""
+    changes = [-1 / 3] * 4 + [1 - 2 / 3] + [0.0] * 35
+    assert paired_test(changes) == PairedTest(unconditional(40, 4, 1), MCNEMAR, 40)
+
+
+def test_few_graded_units() -> None:
+    """Below 30 units p is the larger of sign-flip and t; the values are those of a second implementation."""
+    assert sign_flip(GRADED) == 0.0625
+    assert paired_t(GRADED) == pytest.approx(0.052981616676215856, rel=1e-12)
+    assert paired_test(GRADED) == PairedTest(0.0625, SIGN_FLIP_AND_T, 12)
+
+
+def test_many_graded_units() -> None:
+    """From 30 units on p is that of the t."""
+    changes = [*GRADED, *[0.0] * 18]
+    assert paired_test(changes) == PairedTest(paired_t(changes), PAIRED_T, 30)
+    assert paired_test(changes[:29]).test == SIGN_FLIP_AND_T
+
+
+def test_more_moves_than_are_enumerated() -> None:
+    """With 25 to 29 units that all changed the t stands alone."""
+    changes = [-0.5, -0.4, 0.3, 0.2, -0.1] * 5
+    assert paired_test(changes) == PairedTest(paired_t(changes), PAIRED_T, 25)
+
+
+def test_a_group_is_one_unit() -> None:
+    """Four questions of one note that are lost together are one loss, and a question without a group is a unit."""
+    changes = [-1.0] * 4 + [0.0] * 37
+    groups = ["a"] * 4 + ["b"] * 4 + [None] * 33
+    assert paired_test(changes).p == unconditional(41, 4, 0)
+    assert paired_test(changes, groups) == PairedTest(unconditional(35, 1, 0), MCNEMAR, 35)
+
+
+def test_a_note_that_gains_and_loses_has_not_moved() -> None:
+    """Changes of a group that cancel out are no move."""
+    assert paired_test([-1.0, 1.0, -1.0, 0.0], ["a", "a", "b", "b"]) == PairedTest(unconditional(2, 1, 0), MCNEMAR, 2)
+
+
+@given(CHANGES, st.integers(1, 8))
+def test_units_keep_the_mean(changes: list[float], size: int) -> None:
+    """The mean over units is the mean over questions, however they are grouped."""
+    units = unit_changes(changes, [i // size if i % 3 else None for i in range(len(changes))])
+    if changes:
+        assert isclose(sum(units) / len(units), sum(changes) / len(changes), abs_tol=1e-12)
+
+
+@given(CHANGES)
+def test_groups_of_one_change_nothing(changes: list[float]) -> None:
+    """A group for each question is no group at all."""
+    alone = paired_test(changes)
+    assert paired_test(changes, range(len(changes))) == alone
+    assert paired_test(changes, [None] * len(changes)) == alone
+
+
+@given(CHANGES)
+def test_p_is_a_probability_and_one_sided(changes: list[float]) -> None:
+    """P lies in 0..1, the same in reverse order, and of a comparison and its opposite at least one has p = 1."""
+    result = paired_test(changes)
+    opposite = paired_test([-change for change in changes])
+    assert 0 <= result.p <= 1
+    assert max(result.p, opposite.p) == 1
+    assert result.units == len(changes)
+    turned = paired_test(changes[::-1])
+    assert (turned.test, turned.units) == (result.test, result.units)
+    assert isclose(turned.p, result.p, rel_tol=1e-12)
+
+
+@given(CHANGES, st.data())
+def test_a_loss_made_good_never_looks_worse(changes: list[float], data: st.DataObject) -> None:
+    """Where all changes have one size, undoing one loss makes p no smaller."""
+    signs = [float((change > 0.3) - (change < -0.3)) for change in changes]
+    lost = [i for i, sign in enumerate(signs) if sign < 0]
+    if lost:
+        before = paired_test(signs).p
+        signs[data.draw(st.sampled_from(lost))] = 0.0
+        assert paired_test(signs).p >= before - 1e-9
+
+
+@pytest.mark.parametrize("changes", [[], [0.0], [0.0] * 10_000, [1.0], [0.3, 0.7]])
+def test_nothing_got_worse(changes: list[float]) -> None:
+    """No questions, no changes, or gains alone: p is 1."""
+    assert paired_test(changes).p == 1
+    assert paired_test(changes).units == len(changes)
+
+
+def test_one_unit_proves_nothing() -> None:
+    """A single question that got worse is a coin toss."""
+    assert paired_test([-0.4]).p == pytest.approx(0.5001)
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf])
+def test_what_is_no_number_is_refused(value: float) -> None:
+    """A change that is no finite number never becomes a p-value."""
+    with pytest.raises(ValueError, match="finite number"):
+        paired_test([0.0, value])
+
+
+def test_a_group_for_every_change() -> None:
+    """As many groups as changes are needed."""
+    with pytest.raises(ValueError, match="shorter"):
+        paired_test([0.0, 1.0], ["a"])
+
+
+def test_ten_thousand_questions() -> None:
+    """The largest suites are tested, graded and counted, grouped and not."""
+    graded = [-0.37, 0.25, 0.1, 0.0, 0.0] * 2_000
+    counted = [-1.0] * 200 + [1.0] * 140 + [0.0] * 9_660
+    assert 0 < paired_test(graded).p < 0.05
+    assert paired_test(counted) == PairedTest(unconditional(10_000, 200, 140), MCNEMAR, 10_000)
+    assert paired_test(graded, [i // 10 for i in range(10_000)]).units == 1_000

@@ -1,0 +1,57 @@
+"""The smallest drop a suite can see."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import norm
+
+from raggate.gate.statistics.power import visible_drop
+
+
+@pytest.mark.parametrize(
+    ("n", "drops"),
+    # at shares moving anyway of 0, 3 and 11 %; a second implementation
+    [
+        (30, (0.192205, 0.218585, 0.270396)),
+        (50, (0.118584, 0.143394, 0.187977)),
+        (100, (0.060545, 0.082549, 0.117315)),
+        (200, (0.030591, 0.049232, 0.075287)),
+        (1000, (0.006170, 0.017035, 0.029318)),
+    ],
+)
+def test_table(n: int, drops: tuple[float, ...]) -> None:
+    """A hundred quiet questions see six points, and twelve when one question in nine moves anyway."""
+    assert tuple(round(visible_drop(n, moving), 6) for moving in (0, 0.03, 0.11)) == drops
+
+
+@given(
+    n=st.integers(20, 10_000),
+    moving=st.floats(0, 0.5),
+    alpha=st.floats(0.001, 0.3),
+    power=st.floats(0.5, 0.99),
+)
+def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, power: float) -> None:
+    """At the drop that is given, the questions it takes are those there are."""
+    drop = visible_drop(n, moving, alpha, power)
+    if drop < 0.999:
+        psi = moving + drop
+        root = norm.ppf(1 - alpha) * sqrt(psi) + norm.ppf(power) * sqrt(psi - drop * drop)
+        assert (root / drop) ** 2 == pytest.approx(n, rel=1e-6)
+
+
+@given(n=st.integers(0, 9_999), moving=st.floats(0, 0.9))
+def test_more_questions_see_more(n: int, moving: float) -> None:
+    """One more question sees no less, and more movement hides no less."""
+    drop = visible_drop(n, moving)
+    assert 0 < drop <= 1
+    assert visible_drop(n + 1, moving) <= drop + 1e-12
+    assert visible_drop(n, moving + 0.1) >= drop - 1e-12
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_too_few_to_see_anything(n: int) -> None:
+    """With hardly a question no drop can be seen, and the answer is all of it."""
+    assert visible_drop(n, 0.1) == 1

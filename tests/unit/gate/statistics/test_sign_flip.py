@@ -1,0 +1,80 @@
+"""The exact sign-flip test, beside the enumeration of every pattern."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.gate.statistics.sign_flip import MOST_MOVES, sign_flip
+
+CHANGES = st.lists(st.integers(-12, 12).map(lambda twelfth: twelfth / 12), max_size=11)
+
+
+def enumerated(changes: list[float]) -> float:
+    """Give the share of all sign patterns, of unchanged units too, with a sum at most the observed one."""
+    total = sum(changes)
+    sums = [sum(sign * change for sign, change in zip(signs, changes, strict=True)) for signs in patterns(changes)]
+    return sum(s <= total + 1e-9 for s in sums) / len(sums)
+
+
+def patterns(changes: list[float]) -> list[tuple[int, ...]]:
+    """Give every choice of signs."""
+    return list(product((-1, 1), repeat=len(changes)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "p"),
+    [
+        ([], 1),
+        ([0.0, 0.0], 1),
+        ([0.5], 1),
+        ([-0.5], 1 / 2),
+        ([-0.5, 0.0, -0.25], 1 / 4),
+        # of the sums -.6 -.4 -.2 0 0 .2 .4 .6 of three changes, two are at most -.4
+        ([-0.3, -0.2, 0.1], 2 / 8),
+        # ties count: +-1 +-1 +-1 is at most -1 in 4 of 8
+        ([-1.0, -1.0, 1.0], 4 / 8),
+        ([-0.1] * 10, 1 / 1024),
+    ],
+)
+def test_by_hand(changes: list[float], p: float) -> None:
+    """Small cases, counted by hand."""
+    assert sign_flip(changes) == p
+
+
+@given(CHANGES)
+def test_brute_force(changes: list[float]) -> None:
+    """P is the share of all patterns; units without a change do not matter."""
+    expected = 1.0 if sum(changes) >= -1e-9 else enumerated(changes)
+    assert sign_flip(changes) == expected
+
+
+@given(CHANGES, st.randoms(use_true_random=False))
+def test_order_does_not_matter(changes: list[float], random: object) -> None:
+    """P is the same in any order of the questions."""
+    shuffled = list(changes)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert sign_flip(shuffled) == sign_flip(changes)
+
+
+@given(CHANGES)
+def test_a_larger_loss_never_looks_better(changes: list[float]) -> None:
+    """With one more unit that lost the most p is no larger."""
+    p, lower = sign_flip(changes), sign_flip([*changes, -1.0])
+    assert p is not None
+    assert lower is not None
+    assert 0 < lower <= p <= 1
+
+
+def test_the_most_units_that_are_enumerated() -> None:
+    """24 units that changed are enumerated, 25 are not; units that did not change are free."""
+    assert sign_flip([-0.5] * MOST_MOVES + [0.0] * 10_000) == 2.0**-MOST_MOVES
+    assert sign_flip([-0.5] * (MOST_MOVES + 1)) is None
+    assert sign_flip([0.5] * (MOST_MOVES + 1)) == 1
+
+
+def test_floating_point_ties() -> None:
+    """Three tenths less is a tie with minus one tenth and minus two tenths, though their floats differ."""
+    assert sign_flip([-0.3, 0.1, 0.2, -0.1]) == enumerated([-3.0, 1.0, 2.0, -1.0])
