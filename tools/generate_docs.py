@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +29,9 @@ NOTE = "<!-- generated from the code by `make docs`; do not edit -->"
 TABLES = ("<!-- inputs and outputs: generated from action.yml by `make docs` -->", "<!-- end of inputs and outputs -->")
 
 
-def generated() -> dict[str, str]:
-    """Give every generated file: path relative to the repository -> content."""
-    return {
-        "README.md": with_action_tables((ROOT / "README.md").read_text(encoding="utf-8")),
-        "docs/raggate.schema.json": dumps(json_schema(), pretty=True).decode(),
-        "docs/configuration.md": configuration_page(),
-        "docs/metrics.md": metrics_page(),
-        "docs/cli.md": cli_page(),
-        "docs/migrating.md": migrating_page(),
-    }
-
-
-def with_action_tables(page: str) -> str:
-    """Put the tables of the action's inputs and outputs between the page's markers."""
+def readme() -> str:
+    """Put the tables of the action's inputs and outputs between the markers of README.md."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
     action: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     inputs = ["| input | default | |", "|---|---|---|"]
     for name, spec in action["inputs"].items():
@@ -289,10 +278,21 @@ def _default(value: Any) -> str:
     return f"`{dumps(value).decode()}`"
 
 
+PAGES: dict[str, Callable[[], str]] = {
+    "README.md": readme,
+    "docs/raggate.schema.json": lambda: dumps(json_schema(), pretty=True).decode(),
+    "docs/configuration.md": configuration_page,
+    "docs/metrics.md": metrics_page,
+    "docs/cli.md": cli_page,
+    "docs/migrating.md": migrating_page,
+}
+"""What gives every generated file, by its path in the repository."""
+
+
 def main() -> None:
     """Write every generated file."""
-    for name, content in generated().items():
-        (ROOT / name).write_text(content, encoding="utf-8")
+    for name, page in PAGES.items():
+        (ROOT / name).write_text(page(), encoding="utf-8")
         print(f"wrote {name}")
 
 

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy.stats import beta, binomtest, multinomial, norm
 
 from raggate.gate.statistics.mcnemar import GAMMA, fewest_losses, unconditional
 
@@ -32,13 +32,14 @@ def tables(n: int) -> tuple[np.ndarray, np.ndarray]:
 def brute_force(n: int, lost: int, gained: int, points: int = 600) -> float:
     """Add up the chance of every table as extreme, at many shares within the Clopper-Pearson interval of scipy."""
     moved = lost + gained
-    low = beta.ppf(GAMMA / 2, moved, n - moved + 1)
-    high = beta.ppf(1 - GAMMA / 2, moved + 1, n - moved) if moved < n else 1.0
+    low = scipy.stats.beta.ppf(GAMMA / 2, moved, n - moved + 1)
+    high = scipy.stats.beta.ppf(1 - GAMMA / 2, moved + 1, n - moved) if moved < n else 1.0
     losses, gains = tables(n)
     ahead = (losses > gains) & ((losses - gains) ** 2 * moved >= (lost - gained) ** 2 * (losses + gains))
     rows = np.stack([losses[ahead], gains[ahead], n - losses[ahead] - gains[ahead]], axis=1)
     chances = [
-        multinomial.pmf(rows, n, [share / 2, share / 2, 1 - share]).sum() for share in np.linspace(low, high, points)
+        scipy.stats.multinomial.pmf(rows, n, [share / 2, share / 2, 1 - share]).sum()
+        for share in np.linspace(low, high, points)
     ]
     return float(max(chances)) + GAMMA
 
@@ -167,7 +168,7 @@ def test_more_losses_never_look_better(case: tuple[int, int, int]) -> None:
 def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None:
     """What the exact test of the moved questions alone calls significant at 5 %, this one does too."""
     n, lost, gained = case
-    if lost > gained and binomtest(lost, lost + gained, alternative="greater").pvalue < 0.05:
+    if lost > gained and scipy.stats.binomtest(lost, lost + gained, alternative="greater").pvalue < 0.05:
         assert unconditional(n, lost, gained) < 0.05
 
 
@@ -175,7 +176,7 @@ def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None
 def test_many_questions(n: int, lost: int, gained: int) -> None:
     """With many questions that move p is that of the normal distribution, to a few per cent."""
     z = (lost - gained) / (lost + gained) ** 0.5
-    assert unconditional(n, lost, gained) == pytest.approx(norm.sf(z) + GAMMA, rel=0.05)
+    assert unconditional(n, lost, gained) == pytest.approx(scipy.stats.norm.sf(z) + GAMMA, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy.stats import norm
 
 from raggate.gate.statistics.power import visible_drop
 
@@ -38,7 +38,7 @@ def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, p
     drop = visible_drop(n, moving, alpha, power)
     if drop < 0.999:
         psi = moving + drop
-        root = norm.ppf(1 - alpha) * sqrt(psi) + norm.ppf(power) * sqrt(psi - drop * drop)
+        root = scipy.stats.norm.ppf(1 - alpha) * sqrt(psi) + scipy.stats.norm.ppf(power) * sqrt(psi - drop * drop)
         assert (root / drop) ** 2 == pytest.approx(n, rel=1e-6)
 
 
