@@ -253,3 +253,10 @@ def test_the_command_line_is_light() -> None:
     script = "import sys, raggate.cli.main; print(*sorted({'pydantic', 'httpx', 'yaml', 'docker'} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert loaded == []
+
+
+def test_httpx_is_loaded_without_its_own_command_line() -> None:
+    """Calls to an API need no library that colours source text: httpx's command line, which wants it, stays out."""
+    script = "import sys, raggate, httpx; print(*sorted({'pygments', 'rich', 'click'} & set(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert loaded == []
