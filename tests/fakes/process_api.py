@@ -1,7 +1,7 @@
 """The ask contract over Markdown notes in one file, well behaved or not.
 
 FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`); with
-`lose:word` the best passage is kept from questions with that word. What spoils
+`lose:word`, and `lose_too:word`, the best passage is kept from questions with that word. What spoils
 answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
 FAKE_ON=health, those of the health and index paths. Asks are counted from 1, whoever asks.
 """
@@ -110,7 +110,7 @@ class Index:
             if asked & has and vault in (vaults or VAULTS)
         ]
         ranked = sorted(scored, key=lambda item: item[:2])[: k + 1]
-        lost = "worse" in BEHAVIOUR or BEHAVIOUR.get("lose") in asked
+        lost = "worse" in BEHAVIOUR or {BEHAVIOUR.get("lose"), BEHAVIOUR.get("lose_too")} & asked
         ranked = ranked[1:] if lost else ranked[:k]
         if "swap" in BEHAVIOUR and len(ranked) > 2:
             # the scores stay where they are, so that they still fall down the list

@@ -80,6 +80,8 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/result.py",
     "pipeline/result_rows.py",
     "pipeline/trusted_inputs.py",
+    # how every build of a run is brought up: measure and base_build
+    "pipeline/booted.py",
 }
 """Decisive modules that another file of tests specifies."""
 

@@ -157,7 +157,7 @@ def request_of(
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
 
-    names = ("suite", "api-image", "api-build", "api-url")
+    names = ("suite", "api-image", "api-build", "api-url", "base-image")
     instead = {name.replace("-", "_"): inputs[name] or None for name in names}
     return Request(
         config_file=Path(inputs["config"]),

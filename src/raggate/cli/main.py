@@ -90,6 +90,9 @@ def _options(*names: str) -> Callable[[Any], Any]:
         "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
         "api-build": click.option("--api-build", metavar="DIR", help="Gate the API that this build context makes."),
         "api-url": click.option("--api-url", metavar="URL", help="Gate the API that runs here already."),
+        "base-image": click.option(
+            "--base-image", metavar="IMAGE", help="Check a regression on this image, of the API before the change."
+        ),
     }
 
     def apply(function: Any) -> Any:
@@ -101,7 +104,7 @@ def _options(*names: str) -> Callable[[Any], Any]:
 
 
 @cli.command()
-@_options("config", "suite", *_API, "against", "baseline", "out", "full-text")
+@_options("config", "suite", *_API, "base-image", "against", "baseline", "out", "full-text")
 def check(**flags: Any) -> int:
     """Do everything: boot, ask, score, compare, decide, report."""
     from raggate.pipeline import check as pipeline

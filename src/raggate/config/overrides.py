@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from raggate.config.recheck_settings import Recheck
 from raggate.config.schema import PROGRAM_AND_ADAPTER, Config
 from raggate.config.service_settings import Api
 from raggate.errors import UsageError
@@ -28,6 +29,7 @@ class Overrides:
         api_image: container image of the API. The configured `api.container` keeps its other settings.
         api_build: build context of the API's image, relative to the configuration; the same.
         api_url: where the API runs already.
+        base_image: container image of the base build, which a regression is checked on.
         contained: whether an API that would share raggate's own surroundings is refused.
     """
 
@@ -35,6 +37,7 @@ class Overrides:
     api_image: str | None = None
     api_build: str | None = None
     api_url: str | None = None
+    base_image: str | None = None
     contained: bool = False
 
     def apply(self, settings: Config) -> Config:
@@ -48,7 +51,7 @@ class Overrides:
                 f"the configuration is of suite {quoted(settings.suite)}, not {quoted(self.suite)}",
                 hint="`suite` only checks; the configuration names its suite.",
             )
-        changed = self._changed(settings)
+        changed = self._with_base(self._changed(settings))
         key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
         if self.contained and key is not None:
             raise UsageError(
@@ -58,6 +61,18 @@ class Overrides:
                 "input `allow-command: true` allows it, except on pull_request_target.",
             )
         return changed
+
+    def _with_base(self, settings: Config) -> Config:
+        if not self.base_image:
+            return settings
+        try:
+            recheck = Recheck.model_validate(
+                {**settings.recheck.model_dump(), "base": "image", "image": self.base_image}
+            )
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise UsageError(sentence(("base-image",), {**problem, "input": self.base_image}, ())) from None
+        return settings.model_copy(update={"recheck": recheck})
 
     def _changed(self, settings: Config) -> Config:
         given = {"api-image": self.api_image, "api-build": self.api_build, "api-url": self.api_url}

@@ -17,6 +17,7 @@ from pydantic import (
 
 from raggate.config.invariant_settings import Invariants
 from raggate.config.mapped_settings import Mapped
+from raggate.config.recheck_settings import Recheck
 from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import Api, SettingsModel, described
 from raggate.config.values import Name, RelativePath, Seconds, Text
@@ -233,6 +234,8 @@ class Config(SettingsModel):
     """What makes the verdict red."""
     invariants: Invariants = Invariants()
     """What must hold of the API's answers."""
+    recheck: Recheck = Recheck()
+    """How a regression is checked on the build before the change."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
     """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
 

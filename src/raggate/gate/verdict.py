@@ -194,10 +194,10 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus
     """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
     excused = set()
     for case in comparison.scorecard.cases:
-        missed = _missed(case, gate.flip_at) if case.must_pass else None
+        missed = lacking(case, gate.flip_at) if case.must_pass else None
         if missed is not None:
-            lacking, metric = missed
-            message = f"must-pass question {case.case_id} ({case.mode}): {lacking}"
+            lack, metric = missed
+            message = f"must-pass question {case.case_id} ({case.mode}): {lack}"
             reason = Reason("must-pass", message, case_id=case.case_id, mode=case.mode, metric=metric)
             excused.add((case.mode, case.case_id))
             complaint = _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
@@ -209,7 +209,7 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus
             yield _complain(Reason("worse", message, case_id=case.case_id, mode=case.mode), waiver)
 
 
-def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
+def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
     """Say what a question that must pass lacks, and by which metric that is seen; None when it passes."""
     if case.failure is not None:
         message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
@@ -223,8 +223,8 @@ def _missed(case: CaseScore, depth: int) -> tuple[str, str] | None:
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:
         return None
-    lacking = "not all that it needs stands" if grouped else "nothing expected stands"
-    return f"{lacking} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
+    nothing = "not all that it needs stands" if grouped else "nothing expected stands"
+    return f"{nothing} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
 
 
 def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:

@@ -174,6 +174,8 @@ class Commit:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with place.open("xb") as stream:
                     stream.write(content)
+                if entry.executable:
+                    place.chmod(0o755)
         # links come last, so that nothing is ever written through one
         for name, entry in links.items():
             place = target / name

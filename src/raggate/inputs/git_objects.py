@@ -39,6 +39,11 @@ class Entry:
         """Say what it is. A `module` is a submodule."""
         return _KINDS[self.mode]
 
+    @property
+    def executable(self) -> bool:
+        """Whether it is a file that can be run."""
+        return self.mode == "100755"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

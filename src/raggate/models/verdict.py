@@ -8,6 +8,7 @@ from typing import Literal
 
 from raggate.errors import ExitCode
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
+from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.waiver import WaiverStatus
@@ -71,7 +72,7 @@ class Verdict:
 
     `sentences` say it to a reader in a hurry, the most important one first.
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
-    `missed` names those that must pass and do not, likewise.
+    `missed` names those that must pass and do not, likewise. `recheck` tells how a regression was checked on the base.
     """
 
     outcome: VerdictKind
@@ -82,6 +83,7 @@ class Verdict:
     waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    recheck: RecheckOutcome | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -142,12 +144,14 @@ class ReportContext:
         preview: what the change's own files would mean; None where they are what counted.
         first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
+        recheck: what the base build answered to the questions that count against the change; None where not asked.
     """
 
     source_lines: Mapping[str, SourceLine] = field(default_factory=dict)
     preview: Preview | None = None
     first_run: bool = False
     expired_waivers_resolved: bool = False
+    recheck: Recheck | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

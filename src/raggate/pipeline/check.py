@@ -20,6 +20,7 @@ from raggate.gate import (
     merge_effects,
     preview,
     promote,
+    recheck,
     verdict,
     waivers,
 )
@@ -28,11 +29,12 @@ from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs, load_worktree
 from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
+from raggate.models.comparison import Comparison
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.verdict import Preview, ReportContext, Review, SourceLine
-from raggate.pipeline import measure, run_directory
+from raggate.models.verdict import Preview, ReportContext, Review, SourceLine, Verdict
+from raggate.pipeline import base_build, measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
@@ -70,6 +72,10 @@ def check(request: Request) -> CheckResult:
             )
             context = ReportContext(first_run=inputs.first_run, expired_waivers_resolved=resolved)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
+            asked = base_build.recheck(request, inputs, directory, evaluation)
+            if asked is not None:
+                context = replace(context, recheck=asked)
+                evaluation = evaluate_run(measured, scorecard, baseline, context=context)
             review = with_preview(evaluation, lambda: _preview(request, inputs, directory, evaluation))
             review = with_source_lines(review, inputs)
             run_directory.write_context(directory, review.context)
@@ -126,26 +132,41 @@ def _evaluate(
 ) -> Review:
     findings = invariants.check_answers(run, settings.invariants)
     waived = waivers.waiver_statuses(settings.waivers, run.started)
-    comparison = compare.compare(
-        run,
-        scorecard,
-        baseline,
-        flip_at=settings.gate.flip_at,
-        min_slice=settings.gate.min_slice,
-        incomparable=invariants.comparable(scorecard, baseline) if baseline else (),
-        waived=waivers.excused(waived, scorecard),
-    )
-    decided = verdict.decide(
-        comparison,
-        findings,
-        settings.gate,
-        stopped=run.stopped,
-        interrupted=run.interrupted,
-        first_run=context.first_run,
-        started=run.started,
-        waived=waived,
-        expired_waivers_resolved=context.expired_waivers_resolved,
-    )
+
+    def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
+        return compare.compare(
+            run,
+            scores,
+            before,
+            flip_at=settings.gate.flip_at,
+            min_slice=settings.gate.min_slice,
+            incomparable=invariants.comparable(scores, before) if before else (),
+            waived=waivers.excused(waived, scores),
+        )
+
+    def decide(held: Comparison, gate: schema.Gate) -> Verdict:
+        return verdict.decide(
+            held,
+            findings,
+            gate,
+            stopped=run.stopped,
+            interrupted=run.interrupted,
+            first_run=context.first_run,
+            started=run.started,
+            waived=waived,
+            expired_waivers_resolved=context.expired_waivers_resolved,
+        )
+
+    comparison = compared(scorecard, baseline)
+    decided = decide(comparison, settings.gate)
+    if decided.outcome == "regression" and context.recheck is not None:
+        decided = recheck.judged(
+            decided,
+            context.recheck,
+            comparison,
+            settings.gate,
+            lambda scores, before, gate: decide(compared(scores, before), gate),
+        )
     lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
     return Review(
         run=run,

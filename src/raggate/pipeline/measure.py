@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,17 +23,17 @@ from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
 from raggate.models.run import Result, Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.service import Started, Workspace
+from raggate.models.service import Started
 from raggate.pipeline import run_directory
+from raggate.pipeline.booted import Build, Place, booted, redacted
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
-from raggate.service import ask as suite, boot, build_context, signals
-from raggate.service.adapters import ADAPTERS, Adapter
-from raggate.service.growth import Expected
+from raggate.service import ask as suite, build_context, signals
+from raggate.service.adapters import Adapter
 from raggate.text import deadlines, redact
 from raggate.text.numbers import rounded
 
@@ -92,7 +92,6 @@ def _ask(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
-    secrets = _secrets(request, settings)
     idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
     if idle == len(inputs.golden.cases):
         raise CannotTell(
@@ -104,40 +103,29 @@ def _ask(
     for mode in settings.ask.modes:
         if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
             request.say(f"no question is for mode {mode}")
-    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, request.root, request.environment)
-    if settings.ask.repeat_sample and not adapter.repeatable:
-        request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
-    workspace = _workspace(request, inputs, directory, secrets, answers.images.append)
-    ready = boot.up(
-        settings.api,
-        workspace,
-        index_state=adapter.index_state,
-        expected=_expected(inputs, before),
-        max_body_bytes=settings.ask.max_body_bytes,
-    )
-    with _redacted_errors(secrets), ready as api, request.progress() as progress:
-        redacted = _redactor(secrets, inputs.vault)
+    # a preview works in the directory of its run
+    runs = directory.parent.parent if directory.name == "preview" else directory.parent
+    place = Place(out=directory, runs=runs, identified=answers.images.append)
+    build = Build(api=settings.api, root=request.root)
+    with booted(request, inputs, build, place, before) as up, request.progress() as progress:
+        adapter, api = up.adapter, up.api
+        if settings.ask.repeat_sample and not adapter.repeatable:
+            request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
 
         def keep(result: Result, done: int, total: int) -> None:
             answers.note_failure(result, api)
-            answers.results.append(redacted(result))
+            answers.results.append(up.clean(result))
             progress.advance(done, total, answers.failed)
 
         questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
         asked = adapter.ask(questions, api, on_result=keep)
-        answers.results[:] = map(redacted, asked.results)
+        answers.results[:] = map(up.clean, asked.results)
         if not asked.stopped and adapter.repeatable:
             answers.repeated = _ask_again(inputs, adapter, api, asked.results)
         stopped = asked.stopped or suite.ended_early(api)
         if not stopped:
-            return None, _redacted(answers.log, secrets)
-        return redact.redact_cut(stopped, secrets), _redacted(api.log_tail(), secrets)
-
-
-def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
-    """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
-    chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
-    return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
+            return None, redacted(answers.log, up.secrets)
+        return redact.redact_cut(stopped, up.secrets), up.log_tail()
 
 
 def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence[Result]) -> Repeated | None:
@@ -155,69 +143,6 @@ def _changed_vault(notes: Vault) -> str | None:
     """Say that the notes on disk are not those any more by which the questions are scored."""
     changed = vault.changed_since(notes)
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
-
-
-def _workspace(
-    request: Request,
-    inputs: Inputs,
-    directory: Path,
-    secrets: tuple[str, ...],
-    identified: Callable[[str], None],
-) -> Workspace:
-    def say(line: str) -> None:
-        request.say(redact.redact_cut(line, secrets))
-
-    # a preview works in the directory of its run
-    runs = directory.parent.parent if directory.name == "preview" else directory.parent
-    return Workspace(
-        root=request.root,
-        out=directory.resolve(),
-        runs=runs.resolve(),
-        vaults=inputs.vault.directories,
-        environment=request.environment,
-        say=say,
-        in_action=request.action,
-        secrets=secrets,
-        identified=identified,
-    )
-
-
-def _secrets(request: Request, settings: Config) -> tuple[str, ...]:
-    """Give the values that nothing may show: the API may know them, or find them, and print them."""
-    api, mapped = settings.api, settings.ask.mapped
-    sections = [api.command, api.program, *api.containers().values(), mapped]
-    names = [name for section in sections if section is not None for name in section.pass_env]
-    return redact.of_environment(request.environment, names)
-
-
-@contextmanager
-def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
-    try:
-        yield
-    except RaggateError as error:
-        error.lines = _redacted(error.lines, secrets)
-        error.hint = redact.redact_cut(error.hint, secrets)
-        error.log = _redacted(error.log, secrets)
-        raise
-
-
-def _redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(redact.redact_cut(line, secrets) for line in lines)
-
-
-def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
-    """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
-    note_texts = [text for name, note in notes.texts.items() for text in (*name, note)]
-    scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in note_texts))
-
-    def clean(result: Result) -> Result:
-        if result.failure is None:
-            return replace(result, response=scrub(result.response))
-        return replace(
-            result, failure=replace(result.failure, message=redact.redact_cut(result.failure.message, secrets))
-        )
-
-    return clean
 
 
 def _blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -> Run:

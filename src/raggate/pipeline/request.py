@@ -81,7 +81,7 @@ class Request:
         """The command line that does the same, for reports."""
         given = self.overrides
         flags = {"suite": given.suite, "api-image": given.api_image, "api-build": given.api_build}
-        flags |= {"api-url": given.api_url, "against": self.against}
+        flags |= {"api-url": given.api_url, "base-image": given.base_image, "against": self.against}
         return check_command(str(self.config_file), {**flags, "baseline": self.baseline_file})
 
 

@@ -126,7 +126,9 @@ def compare_directory(
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
         return directory, _evaluate_again(directory, measured, scorecard, baseline)
-    review = _evaluate(measured, scorecard, baseline, run_directory.read_context(directory), policy)
+    # what the base build was asked was chosen by the run's own baseline and policy
+    context = replace(run_directory.read_context(directory), recheck=None)
+    review = _evaluate(measured, scorecard, baseline, context, policy)
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
     return directory / COMPARED, review

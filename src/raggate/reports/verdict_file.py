@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from raggate.models.comparison import Finding, Flip, to_stored
+from raggate.models.recheck import RecheckOutcome
 from raggate.models.verdict import GatedMetric, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
@@ -44,6 +45,7 @@ def render(review: Review) -> str:
         "waivers": [asdict(waiver) for waiver in review.verdict.waivers],
         "first_run": review.context.first_run,
         "preview": None if review.context.preview is None else _preview(review.context.preview),
+        "recheck": None if verdict.recheck is None else _recheck(verdict.recheck),
         "not_used": list(review.run.provenance.ignored),
         "hint": "",
         "log": [plain(line) for line in review.run.log],
@@ -82,6 +84,10 @@ def _preview(preview: Preview) -> dict[str, Any]:
         "breaks": [_line(problem) for problem in preview.breaks],
         "problems": [_line(problem) for problem in preview.problems],
     }
+
+
+def _recheck(outcome: RecheckOutcome) -> dict[str, Any]:
+    return {**asdict(outcome), "build": _line(outcome.build), "problem": _line(outcome.problem)}
 
 
 def _row(row: GatedMetric) -> dict[str, Any]:

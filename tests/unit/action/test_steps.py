@@ -94,9 +94,10 @@ def test_what_may_run_in_the_actions_own_container(
 
 def test_inputs_stand_in_for_the_configuration(asked: Any) -> None:
     """What inputs name reaches the pipeline; what is empty is as configured."""
-    names = {"suite": "notes", "api-image": "api:1", "baseline": "b.json", "out": "runs", "store-full-text": "true"}
+    names = {"suite": "notes", "api-image": "api:1", "base-image": "api:0"}
+    names |= {"baseline": "b.json", "out": "runs", "store-full-text": "true"}
     request, _ = asked(event_of(**PUSH), **names)
-    assert request.overrides == Overrides(suite="notes", api_image="api:1")
+    assert request.overrides == Overrides(suite="notes", api_image="api:1", base_image="api:0")
     assert (request.baseline_file, request.out, request.full_text) == (Path("b.json"), Path("runs"), True)
     assert request.action
 

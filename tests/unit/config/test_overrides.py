@@ -49,9 +49,18 @@ def test_build_keeps_the_other_settings_of_the_build() -> None:
     assert Overrides(api_build="api").apply(loaded(IMAGE)).api.container is not None
 
 
+def test_an_image_of_the_base_is_checked_on() -> None:
+    """An image of the build before the change turns the check on, whatever the configuration says of it."""
+    for given in (b"", b"recheck: {base: ref}\n", b"recheck: {base: image, image: old}\n"):
+        recheck = Overrides(base_image="api:base").apply(loaded(IMAGE + given)).recheck
+        assert (recheck.base, recheck.image) == ("image", "api:base")
+    assert Overrides(base_image="").apply(loaded(IMAGE)).recheck.base == "off"
+
+
 @pytest.mark.parametrize(
     ("overrides", "data", "message"),
     [
+        (Overrides(base_image="-v"), IMAGE, "base-image: expected the name of an image such as ghcr.io/acme/api:1.2"),
         (Overrides(suite="other"), IMAGE, "the configuration is of suite 'notes', not 'other'"),
         (Overrides(api_image="a", api_url="http://b"), IMAGE, "api-image and api-url: expected at most one of them"),
         (Overrides(api_image="a"), COMMAND, "api-image needs the section api.container"),

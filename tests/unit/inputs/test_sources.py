@@ -284,6 +284,19 @@ def test_directory_holds_what_was_committed(git: Git, tmp_path: Path) -> None:
         assert (directory / "link.md").read_text() == "x"
 
 
+def test_the_whole_commit_is_unpacked_with_its_executables(git: Git, tmp_path: Path) -> None:
+    """The top of a repository is a directory too, and what git has as an executable can be run."""
+    (tmp_path / "build.sh").write_text("x")
+    (tmp_path / "build.sh").chmod(0o755)
+    base = commit(git, tmp_path, notes__a_md="a")
+    (tmp_path / "build.sh").chmod(0o644)
+    with sources.at(tmp_path, base) as source:
+        directory = source.directory(".")
+        assert contents(directory) == {"build.sh": "x", "notes/a.md": "a"}
+        assert os.access(directory / "build.sh", os.X_OK)
+        assert not os.access(directory / "notes" / "a.md", os.X_OK)
+
+
 @pytest.mark.parametrize(
     "target", [pytest.param("../../../secret", id="link upwards"), pytest.param("/etc/passwd", id="absolute link")]
 )

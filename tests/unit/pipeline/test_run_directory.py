@@ -11,6 +11,7 @@ import pytest
 
 from builders import (
     make_case,
+    make_case_score,
     make_chunk,
     make_chunks,
     make_config,
@@ -30,6 +31,7 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.comparison import NoteChange, to_stored
 from raggate.models.provenance import Checkout, Provenance
+from raggate.models.recheck import Recheck
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, ReportContext, SourceLine
 from raggate.pipeline import run_directory
@@ -420,10 +422,11 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
         preview=Preview(loosened=("gate.tolerance",), rows=(row,), vault=(NoteChange("added", "work/a b.md"),)),
         first_run=True,
         expired_waivers_resolved=True,
+        recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=(make_case_score(),)),
     )
     run_directory.write_context(tmp_path, context)
     stored = json.loads((tmp_path / run_directory.CONTEXT_FILE).read_text())
-    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled"}
+    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck"}
     assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
     assert stored["preview"]["rows"][0]["whole"]["n"] == 12
     assert stored["preview"]["vault"] == ["added work/a b.md"]

@@ -18,6 +18,7 @@ DEFAULTS: Mapping[str, str] = {
     "api-image": "",
     "api-build": "",
     "api-url": "",
+    "base-image": "",
     "against": "",
     "baseline": "",
     "out": "",

@@ -89,7 +89,7 @@ def remove_superseded(client: Client, image: str, *, key: str, workspace: Worksp
 
 def _mark(key: str, workspace: Workspace) -> str:
     repository = workspace.environment.get("GITHUB_REPOSITORY", "")
-    return hashlib.sha256(f"{repository}\0{workspace.root}\0{key}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{repository}\0{workspace.source or workspace.root}\0{key}".encode()).hexdigest()[:16]
 
 
 def _run(client: Client, settings: Build, context: Path, kept_out: list[str], mark: str, log: Log) -> str | None:

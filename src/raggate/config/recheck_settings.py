@@ -1,0 +1,26 @@
+"""How a regression is checked on the build before the change: the `recheck` section of raggate.yml."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from raggate.config.service_settings import SettingsModel
+from raggate.config.values import ImageName
+
+
+class Recheck(SettingsModel):
+    """How a regression is checked on the build before the change, in the same job, before the change is blamed."""
+
+    base: Literal["off", "ref", "image"] = "off"
+    """The base build, asked what counts against the change: `ref` makes it from the source of the commit that judges,
+    `image` runs another image in `api.container`."""
+    image: ImageName | None = None
+    """The image of the base build, for `image`."""
+
+    @model_validator(mode="after")
+    def _image_where_one_is_run(self) -> Recheck:
+        if (self.base == "image") != (self.image is not None):
+            raise ValueError("expected 'image' with base 'image', and with no other")
+        return self

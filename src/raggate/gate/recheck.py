@@ -1,0 +1,170 @@
+"""A regression and what the base build answers today -> the verdict that is left of it. Pure.
+
+The base build stands for the change's past: of the questions that count against the change, those that it fails as well
+are no fault of the change. What is left of the loss decides once more, by the same policy. That can make a red verdict
+one of which nothing can be told, never a pass: the base answered other questions than these by nothing but the past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set as AbstractSet
+from dataclasses import replace
+
+from raggate.config.schema import Gate, Rule
+from raggate.gate import wording
+from raggate.gate.verdict import lacking
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison
+from raggate.models.recheck import Recheck, RecheckOutcome
+from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement
+from raggate.models.verdict import GatedMetric, Reason, Verdict
+from raggate.text.numbers import counted
+
+Key = tuple[str, str]
+"""A question: mode and case id."""
+
+Decide = Callable[[Scorecard, Baseline, Gate], Verdict]
+"""Holds a scorecard against a baseline and decides by a policy."""
+
+
+def against(verdict: Verdict) -> AbstractSet[Key]:
+    """Name the questions that count against a change: worse in a metric that is red, or must pass and do not."""
+    return frozenset((*verdict.fell, *verdict.missed))
+
+
+def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
+    """Decide again with the base's own answers of today in place of those in the baseline.
+
+    Args:
+        first: the regression.
+        recheck: what the base build answered to the questions that count against the change.
+        comparison: what the regression was decided on.
+        gate: the policy.
+        decide: decides by other numbers, with everything else as for the first verdict.
+    """
+    baseline = comparison.baseline
+    if recheck.problem or baseline is None:
+        outcome = RecheckOutcome(asked=len(recheck.asked), problem=recheck.problem)
+        return _red(first, outcome, "not-rechecked", f"not checked on the base build: {recheck.problem}")
+    measured = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
+    answers = _answers(recheck, measured)
+    failing = {key for key, score in answers.items() if _fails(key, score, measured[key], first, comparison, gate)}
+    outcome = RecheckOutcome(
+        build=recheck.build,
+        asked=len(recheck.asked),
+        failing=len(failing),
+        unanswered=len(recheck.asked) - len(answers),
+    )
+    message = _counts(outcome)
+    today = _today(baseline, answers, measured, _directions(comparison))
+    scorecard = _without_must_pass(comparison.scorecard, failing & set(first.missed))
+    if not failing or _still_red(scorecard, today, gate, decide):
+        return _red(first, outcome, "rechecked", message)
+    left = "" if failing >= set(recheck.asked) else ", and what is left would not be red"
+    cause = f"{message}{left}: the baseline is stale or the environment changed"
+    reasons = (Reason("base-fails-too", cause), *first.reasons)
+    sentences = wording.headline("cannot tell", reasons, comparison, first.warnings)
+    return replace(
+        first, outcome="cannot tell", reasons=reasons, sentences=sentences, fell={}, missed={}, recheck=outcome
+    )
+
+
+def _red(first: Verdict, outcome: RecheckOutcome, code: str, message: str) -> Verdict:
+    """Keep a regression, and tell how it was checked."""
+    return replace(first, reasons=(*first.reasons, Reason(code, message)), recheck=outcome)
+
+
+def _counts(outcome: RecheckOutcome) -> str:
+    asked = counted(outcome.asked, "question")
+    verb = "counts" if outcome.asked == 1 else "count"
+    silent = f" ({outcome.unanswered} of them got no answer there)" if outcome.unanswered else ""
+    return (
+        f"the base build ({outcome.build}), asked in the same job, fails {outcome.failing or 'none'} of the {asked} "
+        f"that {verb} against the change{silent}"
+    )
+
+
+def _still_red(scorecard: Scorecard, today: Baseline, gate: Gate, decide: Decide) -> bool:
+    again = decide(scorecard, today, gate)
+    limits = {row.delta.metric for row in again.rows if _base_is_beyond(row)}
+    if again.outcome == "regression" and limits:
+        again = decide(scorecard, today, _without_limits(gate, limits))
+    return again.outcome == "regression"
+
+
+def _without_must_pass(scorecard: Scorecard, released: AbstractSet[Key]) -> Scorecard:
+    cases = (
+        replace(case, must_pass=False) if (case.mode, case.case_id) in released else case for case in scorecard.cases
+    )
+    return replace(scorecard, cases=tuple(cases))
+
+
+def _answers(recheck: Recheck, measured: Mapping[Key, CaseScore]) -> dict[Key, CaseScore]:
+    """Take what tells something of the base: a call that failed there alone may be anybody's fault."""
+    answers = {}
+    for score in recheck.base:
+        key = (score.mode, score.case_id)
+        own = measured.get(key)
+        same = own is not None and own.hash == score.hash and key in recheck.asked
+        if own is not None and same and (score.failure is None or own.failure is not None):
+            answers[key] = score
+    return answers
+
+
+def _fails(key: Key, base: CaseScore, own: CaseScore, first: Verdict, comparison: Comparison, gate: Gate) -> bool:
+    """Say whether the base answers a question no better than the change, by what it counts against the change for."""
+    if key in first.missed:
+        return lacking(base, gate.flip_at) is not None
+    metric = first.fell[key]
+    before, after = base.values.get(metric), own.values.get(metric)
+    direction = _directions(comparison).get(metric, "higher")
+    return before is not None and after is not None and improvement(direction, before, after) >= -EPSILON
+
+
+def _directions(comparison: Comparison) -> dict[str, Direction]:
+    return {delta.metric: delta.current.direction for delta in comparison.deltas}
+
+
+def _today(
+    baseline: Baseline,
+    answers: Mapping[Key, CaseScore],
+    measured: Mapping[Key, CaseScore],
+    directions: Mapping[str, Direction],
+) -> Baseline:
+    """Put the base's answers of today where the baseline has those of its own day, for what counts as lost alone."""
+    cases = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
+    for key, base in answers.items():
+        own, stored = measured[key], cases.get(key)
+        if stored is None or stored.hash != own.hash:
+            # one that was added or relabelled since has no value of its own there
+            stored = base
+        values = {
+            name: _before(directions.get(name, "higher"), value, base.values.get(name), own.values.get(name))
+            for name, value in stored.values.items()
+        }
+        cases[key] = replace(stored, values=values)
+    return replace(baseline, scorecard=replace(baseline.scorecard, cases=tuple(cases.values())))
+
+
+def _before(direction: Direction, stored: float | None, base: float | None, own: float | None) -> float | None:
+    """Give the value that a question is held to: the base's, but never so low that its loss becomes a gain."""
+    if stored is None or base is None or own is None or improvement(direction, stored, own) >= -EPSILON:
+        return stored
+    return base if improvement(direction, own, base) > 0 else own
+
+
+def _base_is_beyond(row: GatedMetric) -> bool:
+    """Say whether a metric that is beyond its limit is so with the base's answers too."""
+    before = row.delta.baseline
+    if row.status != "below floor" or row.floor is None or before.value is None:
+        return False
+    return improvement(before.direction, row.floor, before.value) < -EPSILON
+
+
+def _without_limits(gate: Gate, metrics: AbstractSet[str]) -> Gate:
+    rules: dict[str, Rule] = {}
+    for name in metrics:
+        rule = gate.rule(name)
+        if rule is not None:
+            rules[name] = rule.model_copy(update={"floor": None, "ceiling": None})
+    return gate.model_copy(update={"metrics": {**gate.metrics, **rules}})

@@ -1,0 +1,43 @@
+"""The noun of checking a regression on the build before the change: what was asked there, and its scores. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from raggate.models.scorecard import CaseScore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recheck:
+    """What counts against a change, asked on the base build in the same job.
+
+    Attributes:
+        asked: those questions, by mode and case id, in the order of the golden set.
+        build: what was booted as the base, such as `commit 0123456789ab`; empty when nothing was.
+        base: their scores there; a question that was not answered has a failure.
+        problem: why the base build could not be asked; empty when it was.
+    """
+
+    asked: tuple[tuple[str, str], ...]
+    build: str = ""
+    base: tuple[CaseScore, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecheckOutcome:
+    """What came of it, in numbers of questions.
+
+    Attributes:
+        build: what was booted as the base; empty when nothing was.
+        asked: those that count against the change.
+        failing: those of them that the base answers no better.
+        unanswered: those of which the base tells nothing.
+        problem: why the base build could not be asked; empty when it was.
+    """
+
+    build: str = ""
+    asked: int = 0
+    failing: int = 0
+    unanswered: int = 0
+    problem: str = ""

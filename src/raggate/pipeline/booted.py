@@ -1,0 +1,146 @@
+"""The trusted inputs and a build -> that build up and ready to be asked, the same way for every build of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from raggate.config.schema import Config
+from raggate.config.service_settings import Api
+from raggate.errors import RaggateError
+from raggate.inputs.trusted import Inputs
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.golden import Vault
+from raggate.models.run import Result
+from raggate.models.service import Started, Workspace
+from raggate.pipeline.request import Request
+from raggate.service import boot
+from raggate.service.adapters import ADAPTERS, Adapter
+from raggate.service.growth import Expected
+from raggate.text import redact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """One build of the API: its settings, the directory that its source lies in, and what it is called.
+
+    `source` says whose source that is; see `Workspace`.
+    """
+
+    api: Api
+    root: Path
+    name: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booted:
+    """A build that is up: who asks it, and what takes secrets out of its answers and words."""
+
+    adapter: Adapter
+    api: Started
+    clean: Callable[[Result], Result]
+    secrets: tuple[str, ...]
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Give the last lines of its output without secrets. Untrusted text."""
+        return redacted(self.api.log_tail(), self.secrets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a build leaves its files: `out`, below the directory `runs` of all runs; `identified` as in `Workspace`."""
+
+    out: Path
+    runs: Path
+    identified: Callable[[str], None] = field(default=lambda _: None)
+
+
+@contextmanager
+def booted(request: Request, inputs: Inputs, build: Build, place: Place, before: Fingerprint) -> Iterator[Booted]:
+    """Bring a build up; on leaving it is gone.
+
+    Args:
+        request: what the front end asks for.
+        inputs: the settings, and the notes that it indexes.
+        build: the build.
+        place: where it leaves its files.
+        before: the fingerprint of the baseline, which tells how large its index was; empty without one.
+
+    Raises:
+        RaggateError: as `boot.up`, without secrets.
+    """
+    secrets = _secrets(request, inputs.config, build.api)
+
+    def say(line: str) -> None:
+        request.say(redact.redact_cut(line, secrets))
+
+    workspace = Workspace(
+        root=build.root,
+        out=place.out.resolve(),
+        runs=place.runs.resolve(),
+        vaults=inputs.vault.directories,
+        environment=request.environment,
+        say=say,
+        in_action=request.action,
+        secrets=secrets,
+        identified=place.identified,
+        source=build.source,
+    )
+    settings = inputs.config
+    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, build.root, request.environment)
+    ready = boot.up(
+        build.api,
+        workspace,
+        index_state=adapter.index_state,
+        expected=_expected(inputs, before),
+        max_body_bytes=settings.ask.max_body_bytes,
+    )
+    with _redacted_errors(secrets), ready as api:
+        yield Booted(adapter=adapter, api=api, clean=_redactor(secrets, inputs.vault), secrets=secrets)
+
+
+def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
+    """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
+    chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
+    return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
+
+
+def _secrets(request: Request, settings: Config, api: Api) -> tuple[str, ...]:
+    """Give the values that nothing may show: the API may know them, or find them, and print them."""
+    sections = [api.command, api.program, *api.containers().values(), settings.ask.mapped]
+    names = [name for section in sections if section is not None for name in section.pass_env]
+    return redact.of_environment(request.environment, names)
+
+
+@contextmanager
+def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
+    try:
+        yield
+    except RaggateError as error:
+        error.lines = redacted(error.lines, secrets)
+        error.hint = redact.redact_cut(error.hint, secrets)
+        error.log = redacted(error.log, secrets)
+        raise
+
+
+def redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """Take secrets out of lines."""
+    return tuple(redact.redact_cut(line, secrets) for line in lines)
+
+
+def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
+    """Give what takes secrets out of a result. What stands in a note is none, and stays for the note to be found."""
+    note_texts = [text for name, note in notes.texts.items() for text in (*name, note)]
+    scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in note_texts))
+
+    def clean(result: Result) -> Result:
+        if result.failure is None:
+            return replace(result, response=scrub(result.response))
+        return replace(
+            result, failure=replace(result.failure, message=redact.redact_cut(result.failure.message, secrets))
+        )
+
+    return clean

@@ -1,0 +1,166 @@
+"""The example API at two commits: a regression is checked on the one before, as a process and in containers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from e2e.engine import NOTES_API, ROOT, compile_program, connect, leftovers, remove_leftovers
+
+pytestmark = [
+    pytest.mark.go,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(shutil.which("go") is None, reason="no Go on PATH; `make test` provides it"),
+]
+
+GOOD, WORSE = '"NOTES_VECTOR_WEIGHT", 0.4', '"NOTES_VECTOR_WEIGHT", 9.4'
+DOCKERFILE = 'FROM scratch\nCOPY program /program\nENTRYPOINT ["/program"]\n'
+
+
+@dataclass
+class Repository:
+    """A git repository with the example API, the golden set and the baseline of this one."""
+
+    root: Path
+    run: str = "none"
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace text in a file; it must be there."""
+        text = (self.root / name).read_text()
+        assert old in text
+        (self.root / name).write_text(text.replace(old, new))
+
+    def commit(self) -> None:
+        """Commit everything."""
+        identity = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
+        for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-q", "-m", "state"]):
+            subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
+
+    def check(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run `raggate check` against the commit."""
+        return subprocess.run(
+            [sys.executable, "-m", "raggate", "check", "--against", "HEAD", *arguments],
+            cwd=self.root,
+            env={**os.environ, "GITHUB_RUN_ID": self.run, **environment},
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+
+    def recheck(self) -> dict[str, Any]:
+        """Read how the regression was checked."""
+        (path,) = self.root.glob(".raggate/runs/*/verdict.json")
+        found: dict[str, Any] = json.loads(path.read_text())["recheck"]
+        return found
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """The repository, with nothing committed yet."""
+    for name in ("golden", "baselines"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copytree(NOTES_API, tmp_path / "examples" / "notes-api")
+    shutil.copy(ROOT / "raggate.yml", tmp_path)
+    (tmp_path / ".gitignore").write_text(".raggate/\n")
+    return Repository(tmp_path)
+
+
+class TestProcess:
+    """`base: ref` of an API that is compiled and run beside raggate."""
+
+    def test_built_at_both_commits(self, repository: Repository) -> None:
+        """A change of the API's source is red, and the source of the commit, compiled anew, answers what was lost."""
+        (repository.root / "raggate.yml").write_text((ROOT / "raggate.yml").read_text() + "recheck: {base: ref}\n")
+        repository.commit()
+        repository.edit("examples/notes-api/config.go", GOOD, WORSE)
+        done = repository.check()
+        assert done.returncode == 1, done.stdout + done.stderr
+        found = repository.recheck()
+        assert found["asked"] > 10
+        assert found["failing"] == found["unanswered"] == 0
+        assert "fails none of the" in done.stdout
+
+    def test_an_environment_that_changed(self, repository: Repository) -> None:
+        """What makes both commits worse is no fault of the change, which changes nothing here."""
+        (repository.root / "raggate.yml").write_text((ROOT / "raggate.yml").read_text() + "recheck: {base: ref}\n")
+        repository.commit()
+        done = repository.check(NOTES_DISABLE="vector")
+        assert done.returncode == 3, done.stdout + done.stderr
+        found = repository.recheck()
+        assert found["failing"] == found["asked"] > 10
+        assert "the baseline is stale or the environment changed" in done.stdout
+
+
+@pytest.mark.docker
+class TestContainer:
+    """Both ways to name the base build of an API in a container."""
+
+    @pytest.fixture
+    def engine(self, repository: Repository) -> Iterator[Any]:
+        """Give the engine; what this test started is gone at its end by itself."""
+        client = connect()
+        repository.run = f"recheck-{uuid.uuid4().hex}"
+        yield client
+        left = leftovers(client, repository.run)
+        remove_leftovers(client, repository.run)
+        client.close()
+        assert left == []
+
+    @pytest.fixture
+    def contained(self, repository: Repository, engine: Any) -> Repository:
+        """The repository with the API in a container that is built from it."""
+        compile_program(NOTES_API, repository.root / "program")
+        (repository.root / "Dockerfile").write_text(DOCKERFILE)
+        (repository.root / ".dockerignore").write_text("*\n!program\n")
+        config = yaml.safe_load((ROOT / "raggate.container.yml").read_text())
+        container = config["api"]["container"]
+        del container["image"]
+        container["build"] = {"context": "."}
+        (repository.root / "raggate.yml").write_text(yaml.safe_dump({**config, "recheck": {"base": "ref"}}))
+        repository.commit()
+        return repository
+
+    def test_built_from_both_trees(self, contained: Repository) -> None:
+        """The image of the base is built from the commit's Dockerfile, not from that of the change."""
+        contained.edit("Dockerfile", "ENTRYPOINT", "ENV NOTES_DISABLE=vector\nENTRYPOINT")
+        done = contained.check()
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert contained.recheck()["failing"] == 0
+        assert contained.recheck()["build"].startswith("commit ")
+        assert (next(contained.root.glob(".raggate/runs/*/base")) / "build.log").exists()
+
+    def test_an_image_of_the_base(self, contained: Repository, engine: Any) -> None:
+        """`--base-image` names the build before the change; it runs by the same settings of the container."""
+        name = f"raggate-test-{uuid.uuid4().hex[:8]}:base"
+        engine.images.build(path=str(contained.root), tag=name, rm=True, forcerm=True)
+        try:
+            contained.edit("Dockerfile", "ENTRYPOINT", "ENV NOTES_DISABLE=vector\nENTRYPOINT")
+            done = contained.check("--base-image", name)
+            assert done.returncode == 1, done.stdout + done.stderr
+            assert contained.recheck() | {"asked": 0} == {
+                "build": f"image {name}",
+                "asked": 0,
+                "failing": 0,
+                "unanswered": 0,
+                "problem": "",
+            }
+        finally:
+            engine.images.remove(name, force=True)
+
+    def test_an_environment_that_changed(self, contained: Repository, engine: Any) -> None:
+        """What `pass_env` hands to both images makes both worse: no fault of the change."""
+        done = contained.check(NOTES_DISABLE="vector")
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert contained.recheck()["failing"] == contained.recheck()["asked"] > 10

@@ -1,0 +1,242 @@
+"""A regression is checked on the build before the change, made of the trusted commit in the same job."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from project import FAKE_API, Project, processes_with
+
+API = f"""\
+import os, runpy, sys
+from pathlib import Path
+
+own = Path(__file__).with_name("behaviour.txt").read_text().strip()
+os.environ["FAKE_BEHAVIOUR"] = f"{{own}},{{os.environ.get('FAKE_BEHAVIOUR', '')}}".strip(",")
+if os.environ.get("FAKE_PLACES"):
+    with open(os.environ["FAKE_PLACES"], "a") as stream:
+        print(Path(__file__).parent, os.getcwd(), own, file=stream)
+sys.path.insert(0, {str(FAKE_API.parent)!r})
+runpy.run_path({str(FAKE_API)!r}, run_name="__main__")
+"""
+
+
+SECRET = "correct-horse-battery"  # noqa: S105 - made up
+
+
+@pytest.fixture
+def repository(promoted_once: Project, tmp_path: Path) -> Project:
+    """A repository whose API and its behaviour are files of it, with a baseline, and a check on the base commit."""
+    project = promoted_once.copied(tmp_path / "repository")
+    (project.root / "api.py").write_text(API)
+    (project.root / "behaviour.txt").write_text("ok")
+    project.edit(str(FAKE_API), '"{root}/api.py"')
+    project.edit("pass_env: [", "pass_env: [FAKE_PLACES, ")
+    project.config.write_text(project.config.read_text() + "recheck: {base: ref}\n")
+    project.commit()
+    return project
+
+
+def change(project: Project, behaviour: str) -> None:
+    """Let the change's API behave otherwise than that of the commit."""
+    (project.root / "behaviour.txt").write_text(behaviour)
+
+
+def codes(verdict: dict[str, Any]) -> list[str]:
+    """Name the reasons of a verdict."""
+    return [reason["code"] for reason in verdict["reasons"]]
+
+
+def test_a_loss_of_the_change_stays_red(repository: Project) -> None:
+    """What the base build still answers is lost by the change: red, with how many were asked there and failed."""
+    change(repository, "worse")
+    done = repository.raggate("check", "--against", "HEAD")
+    assert done.code == 1, done.out + done.err
+    verdict = repository.verdict()
+    assert codes(verdict)[-1] == "rechecked"
+    assert "asked in the same job, fails none of the 24 questions that count against the change" in done.out
+    assert verdict["recheck"]["asked"] == 24
+    assert verdict["recheck"]["failing"] == 0
+    assert verdict["recheck"]["build"].startswith("commit ")
+    assert "fails none of the 24 questions" in (repository.last_run() / "summary.md").read_text()
+
+
+def test_what_the_base_fails_too_is_no_fault_of_the_change(repository: Project) -> None:
+    """Where base and change fail the same questions today, nothing can be told, and why stands first."""
+    done = repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    assert done.code == 3, done.out
+    assert "fails 24 of the 24 questions that count against the change" in done.out
+    assert "the baseline is stale or the environment changed" in done.out
+    verdict = repository.verdict()
+    assert verdict["verdict"] == "cannot tell"
+    assert codes(verdict)[0] == "base-fails-too"
+    assert verdict["recheck"]["failing"] == 24
+    assert "the baseline is stale" in (repository.last_run() / "summary.md").read_text()
+
+
+def test_what_is_left_decides(repository: Project) -> None:
+    """Of a loss that base and change share in part, the part that is the change's alone is still red.
+
+    The change loses the 12 questions after a "matter", the base of today the 2 about anchovies: 13 count, 2 are shared.
+    """
+    change(repository, "lose:matter")
+    done = repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="lose_too:anchovy")
+    assert done.code == 1, done.out
+    assert repository.verdict()["recheck"] | {"build": ""} == {
+        "build": "",
+        "asked": 13,
+        "failing": 2,
+        "unanswered": 0,
+        "problem": "",
+    }
+
+
+def test_the_base_is_built_from_the_commit_alone(repository: Project, tmp_path: Path) -> None:
+    """No file of the change is run for the base: it has a folder of its own outside the checkout, gone at the end."""
+    places = tmp_path / "places"
+    change(repository, "worse")
+    assert repository.command("check", "--against", "HEAD", FAKE_PLACES=str(places)).code == 1
+    own, base = (line.split() for line in places.read_text().splitlines())
+    assert own == [str(repository.root), str(repository.root), "worse"]
+    assert base[2] == "ok"
+    assert base[0] == base[1]
+    assert not Path(base[0]).is_relative_to(repository.root)
+    assert not Path(base[0]).exists()
+
+
+def test_the_same_data_give_the_same_verdict(repository: Project) -> None:
+    """What the base answered is kept, so that a run that is compared again ends as it did."""
+    assert repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 3
+    before = (repository.last_run() / "verdict.json").read_text()
+    assert repository.command("compare", str(repository.last_run())).code == 3
+    assert (repository.last_run() / "verdict.json").read_text() == before
+
+
+def test_by_another_baseline_the_base_has_no_say(repository: Project) -> None:
+    """What was asked of the base was chosen by the run's own baseline: by another, the loss counts as it is."""
+    assert repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 3
+    again = ("compare", str(repository.last_run()), "--baseline", str(repository.root / "baselines" / "small.json"))
+    assert repository.command(*again).code == 1
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "cause"),
+    [("die_at_start", "exited with code 3 before it was ready"), ("die_after:3", "exited with code 9 after")],
+)
+def test_a_base_that_cannot_be_asked_excuses_nothing(repository: Project, behaviour: str, cause: str) -> None:
+    """Where the base build does not come up or dies, the regression stands, and why it was not checked is told."""
+    change(repository, behaviour)
+    repository.commit()
+    change(repository, "worse")
+    done = repository.command("check", "--against", "HEAD")
+    assert done.code == 1, done.out
+    assert codes(repository.verdict())[-1] == "not-rechecked"
+    assert f"not checked on the base build: the API {cause}" in done.out
+    assert processes_with(str(repository.root)) == []
+
+
+def test_calls_that_fail_on_the_base_alone_excuse_nothing(repository: Project) -> None:
+    """A question that the base gave no answer to, and the change a bad one, counts as before."""
+    change(repository, "error_500")
+    repository.edit("ask: {", "ask: {give_up_after: 100, ")
+    repository.commit()
+    change(repository, "worse")
+    done = repository.command("check", "--against", "HEAD")
+    assert done.code == 1, done.out
+    assert "fails none of the 24 questions that count against the change (24 of them got no answer there)" in done.out
+
+
+def test_without_a_commit_there_is_no_base(repository: Project) -> None:
+    """A run that no commit judges has no source of a base build, and says so."""
+    done = repository.command("check", FAKE_BEHAVIOUR="worse")
+    assert done.code == 1
+    assert "not checked on the base build: no commit judges this run" in done.out
+
+
+def test_a_pass_boots_nothing_more(repository: Project, tmp_path: Path) -> None:
+    """Where nothing is red, the base build is not made."""
+    places = tmp_path / "places"
+    assert repository.command("check", "--against", "HEAD", FAKE_PLACES=str(places)).code == 0
+    assert len(places.read_text().splitlines()) == 1
+
+
+def test_an_executable_of_the_commit_is_one(repository: Project) -> None:
+    """A file that the commit has as an executable can be run as one, whatever the checkout has there now."""
+    script = repository.root / "start.sh"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} "$(dirname "$0")/api.py"\n')
+    script.chmod(0o755)
+    repository.edit(f'[{sys.executable}, "{{root}}/api.py"]', '["{root}/start.sh"]')
+    repository.commit()
+    change(repository, "worse")
+    done = repository.command("check", "--against", "HEAD")
+    assert "fails none of the 24 questions" in done.out, done.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_the_base_is_asked(repository: Project, tmp_path: Path, number: signal.Signals) -> None:
+    """A signal while the base is asked ends with 130, and nothing of either build is left running."""
+    places = tmp_path / "places"
+    change(repository, "hang")
+    repository.commit()
+    change(repository, "worse")
+    process = repository.start("check", "--against", "HEAD", FAKE_PLACES=str(places))
+    deadline = time.monotonic() + 40
+    while process.poll() is None and time.monotonic() < deadline:
+        if places.exists() and len(places.read_text().splitlines()) == 2:
+            break
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert processes_with(str(repository.root)) == []
+    assert processes_with(str(places)) == []
+
+
+def test_secrets_stay_hidden_in_the_base(repository: Project) -> None:
+    """What `pass_env` hands to the base build is hidden in its words as it is in those of the change."""
+    repository.edit("pass_env: [", "pass_env: [API_SECRET, ")
+    change(repository, "ok")
+    (repository.root / "api.py").write_text(
+        "import os, sys\nsys.stderr.write('key ' + os.environ['API_SECRET'] + chr(10)); sys.exit(3)\n"
+    )
+    repository.commit()
+    (repository.root / "api.py").write_text(API)
+    change(repository, "worse")
+    done = repository.command("check", "--against", "HEAD", API_SECRET=SECRET)
+    assert done.code == 1, done.out + done.err
+    log = (repository.last_run() / "base" / "api.log").read_text()
+    assert "key ***" in log
+    assert SECRET not in done.out + done.err
+
+
+def test_the_configuration_says_what_it_cannot_check(repository: Project) -> None:
+    """`base: image` needs an API in a container, and an image: another configuration is refused, or told."""
+    repository.edit("recheck: {base: ref}", "recheck: {base: image}")
+    done = repository.command("check")
+    assert done.code == 2
+    assert "expected 'image' with base 'image', and with no other" in done.err
+    repository.edit("recheck: {base: image}", "recheck: {base: image, image: 'api:base'}")
+    done = repository.command("check", FAKE_BEHAVIOUR="worse")
+    assert done.code == 1
+    assert "`recheck.base: image` needs the section api.container" in done.out
+
+
+def test_git_state_is_not_touched(repository: Project) -> None:
+    """Making the base build leaves branches, index and working tree as they are."""
+    change(repository, "worse")
+
+    def state() -> str:
+        words = ["git", "status", "--porcelain", "--branch"]
+        return subprocess.run(words, cwd=repository.root, check=True, capture_output=True, text=True).stdout
+
+    before = state()
+    assert repository.command("check", "--against", "HEAD").code == 1
+    assert state() == before
+    worktrees = subprocess.run(["git", "worktree", "list"], cwd=repository.root, check=True, capture_output=True)
+    assert len(worktrees.stdout.splitlines()) == 1
