@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from raggate.text.invisible import GONE
 
@@ -67,7 +68,7 @@ def markdown(text: str, *, limit: int = 300, middle: bool = False) -> str:
     The result renders as the text itself: no link, mention, image, HTML, emphasis, table break or comment marker.
     """
     line = _LIVE.sub("\\g<0>\0", plain(text, limit=limit, middle=middle))
-    return _SPECIAL.sub(_entity, _REFERENCE.sub(_broken, line)).replace("\0", _JOINER)
+    return _SPECIAL.sub(lambda match: _entity(match[0]), _REFERENCE.sub(_broken, line)).replace("\0", _JOINER)
 
 
 def _broken(match: re.Match[str]) -> str:
@@ -76,11 +77,12 @@ def _broken(match: re.Match[str]) -> str:
     return "\0".join([match[0][:2], *(rest[start : start + 6] for start in range(0, len(rest), 6))])
 
 
-def _entity(match: re.Match[str]) -> str:
+@lru_cache(maxsize=128)  # nearly all are one of two dozen characters
+def _entity(text: str) -> str:
     # as GitHub has it for a dollar that is no mathematics: an element of its own, which leaves a copy as it was
-    if match[0] == "$":
+    if text == "$":
         return "<span>&#36;</span>"
-    return "".join(f"&#{ord(character)};" for character in match[0])
+    return "".join(f"&#{ord(character)};" for character in text)
 
 
 def _ends(text: str, limit: int) -> str:

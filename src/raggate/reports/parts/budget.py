@@ -79,7 +79,7 @@ def fit(sections: Sequence[Section], limit: int, size: Callable[[str], int], *, 
 
 def utf16_units(text: str) -> int:
     """Measure as GitHub measures a comment: characters beyond the basic plane count twice."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf8_bytes(text: str) -> int:
