@@ -69,20 +69,21 @@ def measure(
     answers = PartialRun()
     with failure_reports(directory, settings):
         begin = time.monotonic()
-        blank = _blank_run(directory, started, request, inputs)
+        blank = blank_run(directory, started, request, inputs)
+        notes = standing.Notes(inputs.vault)
         try:
             stopped, log = _ask(request, inputs, directory, answers, before)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
                 run = answers.noted_in(blank)
-                finished = _finished(run, answers.results, begin, inputs.vault, stopped=stopped, log=log)
-                return directory, finished, _write(directory, finished, request, settings)
+                finished = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
+                return directory, finished, write(directory, finished, request, settings)
         except KeyboardInterrupt:
             questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
             progress = f"interrupted after {len(answers.results)} of {len(questions)} questions"
-            partial = _finished(answers.noted_in(blank), answers.results, begin, inputs.vault, stopped=progress)
+            partial = finished_run(answers.noted_in(blank), answers.results, begin, notes, stopped=progress)
             partial = replace(partial, interrupted=True)
-            _write(directory, partial, request, settings)
+            write(directory, partial, request, settings)
             hint = f"Partial results are in {_display_path(directory, request.root)}."
             raise Interrupted(progress, hint=hint) from None
 
@@ -92,17 +93,7 @@ def _ask(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
-    idle = sum(not any(asked_in(case.modes, mode) for mode in settings.ask.modes) for case in inputs.golden.cases)
-    if idle == len(inputs.golden.cases):
-        raise CannotTell(
-            f"no question is for the modes that are asked ({', '.join(settings.ask.modes)}): nothing was measured",
-            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
-        )
-    if idle:
-        request.say(f"{idle} of {len(inputs.golden.cases)} questions are for other modes and are not asked")
-    for mode in settings.ask.modes:
-        if not any(asked_in(case.modes, mode) for case in inputs.golden.cases):
-            request.say(f"no question is for mode {mode}")
+    check_modes(request, inputs)
     # a preview works in the directory of its run
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
     place = Place(out=directory, runs=runs, identified=answers.images.append)
@@ -128,6 +119,26 @@ def _ask(
         return redact.redact_cut(stopped, up.secrets), up.log_tail()
 
 
+def check_modes(request: Request, inputs: Inputs) -> None:
+    """Say which questions and modes are left out.
+
+    Raises:
+        CannotTell: when nothing would be asked.
+    """
+    modes, cases = inputs.config.ask.modes, inputs.golden.cases
+    idle = sum(not any(asked_in(case.modes, mode) for mode in modes) for case in cases)
+    if idle == len(cases):
+        raise CannotTell(
+            f"no question is for the modes that are asked ({', '.join(modes)}): nothing was measured",
+            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
+        )
+    if idle:
+        request.say(f"{idle} of {len(cases)} questions are for other modes and are not asked")
+    for mode in modes:
+        if not any(asked_in(case.modes, mode) for case in cases):
+            request.say(f"no question is for mode {mode}")
+
+
 def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence[Result]) -> Repeated | None:
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
     first = repeats.sample(results, inputs.config.ask.repeat_sample)
@@ -145,7 +156,8 @@ def _changed_vault(notes: Vault) -> str | None:
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
 
 
-def _blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -> Run:
+def blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -> Run:
+    """Give a run of which nothing is known but how it is measured; `started` is ISO 8601."""
     settings = inputs.config
     judging = (settings.golden, settings.baseline_path)
     return Run(
@@ -169,10 +181,25 @@ def _blank_run(directory: Path, started: str, request: Request, inputs: Inputs) 
     )
 
 
-def _finished(
-    blank: Run, results: list[Result], begin: float, vault: Vault, *, stopped: str | None, log: tuple[str, ...] = ()
+def finished_run(
+    blank: Run,
+    results: Sequence[Result],
+    begin: float,
+    notes: standing.Notes,
+    *,
+    stopped: str | None,
+    log: tuple[str, ...] = (),
 ) -> Run:
-    notes = standing.Notes(vault)
+    """Give the run that results make: in order, labelled, with what the API says of its index.
+
+    Args:
+        blank: the run before anything was asked.
+        results: the results, in any order.
+        begin: when asking began, by `time.monotonic`.
+        notes: the vault's notes.
+        stopped: why it was cut short, None when it was not.
+        log: the API's last lines then.
+    """
     by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
     modes = {mode: position for position, mode in enumerate(modes_of(blank.fingerprint))}
     ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
@@ -192,7 +219,8 @@ def _finished(
     )
 
 
-def _write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:
+def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:
+    """Write what a run measured into its directory, and give its scores."""
     run_directory.write(directory, run, full_text=request.full_text)
     scorecard = score.score(run, settings.score.k)
     compat = compat_scores(run, settings.score.compat, request.systems, full_text=request.full_text)
