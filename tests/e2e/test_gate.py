@@ -107,3 +107,34 @@ def test_golden_set_has_what_it_promises() -> None:
     assert {case["recency_conflict_rule"] for case in cases} == {None, "cite_newer", "acknowledge_both", "cite_both"}
     assert {vault for case in cases for vault in case["vaults"]} == {"personal", "work"}
     assert len(list((ROOT / "golden" / "vault").rglob("*.md"))) >= 80
+
+
+@pytest.mark.timeout(900)
+def test_the_gate_catches_known_faults_of_the_example_api(tmp_path: Path) -> None:
+    """Of more than twenty faults that cost 5 points nine of ten are caught, none is red for nothing, misses are told.
+
+    The API is booted again with six settings that make it worse, and built once from patched source.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "raggate", "prove", "--runs", "5", "--out", str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=800,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = tmp_path.glob("*/proof.json")
+    stored = json.loads(path.read_text())
+    assert stored["repeats"]["false_alarms"] == 0
+    assert stored["harmful"] >= 20
+    assert stored["harmful_caught"] >= 0.9 * stored["harmful"]
+    missed = [fault for fault in stored["faults"] if not fault["caught"]]
+    assert missed
+    assert all(fault["explanation"] and not fault["explanation"].startswith("not explained") for fault in missed)
+    declared = {fault["name"]: fault["verdict"] for fault in stored["faults"] if fault["kind"] in {"env", "patch"}}
+    assert declared["runbooks-dropped"] == "invariant broken"
+    assert declared["first-folder-skipped"] == "regression"
+    assert set(declared.values()) <= {"regression", "invariant broken"}
+    assert len(declared) == 7

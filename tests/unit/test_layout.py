@@ -28,9 +28,22 @@ ROOMS = {
     "reports": {*GROUND, "scoring", "labels"},
     "gate": {*GROUND, "scoring", "labels", "inputs"},
     "pipeline": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate"},
+    "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "interop": {*GROUND, "__init__", "scoring", "labels", "reports", "inputs", "service", "gate", "pipeline"},
-    "cli": {*GROUND, "__init__", "labels", "reports", "inputs", "service", "gate", "pipeline", "github", "interop"},
+    "cli": {
+        *GROUND,
+        "__init__",
+        "labels",
+        "reports",
+        "inputs",
+        "service",
+        "gate",
+        "pipeline",
+        "prove",
+        "github",
+        "interop",
+    },
     "action": {*GROUND, "scoring", "reports", "inputs", "service", "gate", "pipeline", "github", "interop", "cli"},
     "__main__": {"cli", "service"},
 }
@@ -39,7 +52,8 @@ ROOMS = {
 SHELVES = ("scoring/metrics", "service/adapters", "service/backends", "reports")
 """Folders whose first module knows its plug-ins; those know their siblings, never the shelf."""
 
-PURE = ("scoring/", "gate/", "reports/", "text/anchors.py", "text/escape.py", "labels/", "inputs/note")
+PURE_FAULTS = tuple(f"prove/{name}.py" for name in ("contents", "faults", "lots", "misses", "rankings"))
+PURE = ("scoring/", "gate/", "reports/", "text/anchors.py", "text/escape.py", "labels/", "inputs/note", *PURE_FAULTS)
 IMPURE_FILES = {
     # the baseline file and its history in git
     "gate/baseline.py",

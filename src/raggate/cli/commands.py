@@ -8,6 +8,7 @@ from raggate.cli.baseline import baseline
 from raggate.cli.comment import comment
 from raggate.cli.init import init
 from raggate.cli.labels import labels
+from raggate.cli.prove import prove
 from raggate.interop.convert_command import convert
 from raggate.interop.evaluate_command import evaluate
 from raggate.interop.export_command import export
@@ -15,11 +16,11 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (init, baseline, comment)
+COMMANDS: tuple[click.Command, ...] = (init, baseline, comment, prove)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
-_ORDER = ("init", "check", "run", "score", "compare", "report", "promote", "baseline", "comment")
+_ORDER = ("init", "check", "run", "score", "compare", "report", "promote", "baseline", "prove", "comment")
 """The gate's own commands as they are met: set up, gate, look closer, promote."""
 
 

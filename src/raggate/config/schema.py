@@ -17,6 +17,7 @@ from pydantic import (
 
 from raggate.config.invariant_settings import Invariants
 from raggate.config.mapped_settings import Mapped
+from raggate.config.proof_settings import Prove
 from raggate.config.recheck_settings import Recheck
 from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import Api, SettingsModel, described
@@ -238,6 +239,8 @@ class Config(SettingsModel):
     """How a regression is checked on the build before the change."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
     """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
+    prove: Prove = Prove()
+    """What `raggate prove` tries and demands. It has no say in a verdict."""
 
     @model_validator(mode="after")
     def _program_with_its_adapter(self) -> Config:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from raggate.models.gate_proof import GateProof
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
-from raggate.reports import failure, markdown, metrics_file, trace_file, verdict_file
+from raggate.reports import failure, markdown, metrics_file, proof, proof_file, trace_file, verdict_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +49,8 @@ OF_RUN: Reports[MeasuredRun] = {
 }
 OF_REVIEW: Reports[Review] = {"summary.md": markdown.render, "verdict.json": verdict_file.render}
 OF_FAILURE: Reports[RunFailure] = {"summary.md": failure.render_markdown, "verdict.json": failure.render_json}
+OF_PROOF: Reports[GateProof] = {
+    "proof.md": proof.render,
+    "proof.json": proof_file.render_json,
+    "badge.json": proof_file.render_badge,
+}

@@ -1,0 +1,39 @@
+"""The command `raggate prove`: known faults, and which of them the gate catches."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from raggate.cli import console, options
+from raggate.cli.options import PATH
+from raggate.text.escape import log_line
+
+
+@click.command()
+@options.config()
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 10_000),
+    default=10,
+    show_default=True,
+    help="How many runs without a fault are judged, to see false alarms.",
+)
+@click.option("--out", type=PATH, help="Where run directories go.")
+@click.pass_obj
+def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path | None) -> int:
+    """Try known faults on the gate: which it catches, which it misses and why, and its false alarms."""
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline.request import Request
+    from raggate.prove import proof
+    from raggate.reports import proof_terminal
+    from raggate.reports.parts.proof_words import EXIT_CODES
+
+    request = Request(config_file=config_file, environment=environment, say=console.say, systems=SYSTEMS, out=out)
+    directory, result = proof.prove(request, runs)
+    color = sys.stdout.isatty() and "NO_COLOR" not in environment
+    click.echo(proof_terminal.render(result, width=max(console.width(), 60), color=color), color=True)
+    click.echo(f"report:  {log_line(str(console.short_path(directory / 'proof.md')))}")
+    return int(EXIT_CODES[result.outcome])

@@ -1,0 +1,159 @@
+"""The nouns of `raggate prove`: a fault's trial, and what all trials together say of the gate. Frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from raggate.models.scorecard import EPSILON
+from raggate.models.verdict import Reason, VerdictKind
+
+FaultKind = Literal["answers", "http", "env", "patch"]
+"""Where a fault is made: in the answers, between raggate and the API, by the API's environment, or in its source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A run that was judged as a change would be: of the API with a fault, or once more without any.
+
+    Attributes:
+        name: the fault, such as `notes dropped`; foreign text where the configuration names it.
+        size: how large it is, in words; empty where it has no size.
+        kind: where it was made.
+        outcome: what the gate decided.
+        reasons: why; empty for a pass.
+        warnings: what a pass warned of.
+        value: the watched metric with the fault, None where it was not measured.
+        drop: by how much that is worse than without; None likewise.
+        changed: how many questions have another answer than without.
+        moved: the share of questions whose value of the watched metric is another, for better or worse.
+        notes: the notes that the fault is about, as `vault/rel_path`; empty where it is about no notes.
+        explanation: of a miss: why it was not seen. Empty for what was caught.
+    """
+
+    name: str
+    size: str
+    kind: FaultKind
+    outcome: VerdictKind
+    reasons: tuple[Reason, ...] = ()
+    warnings: tuple[Reason, ...] = ()
+    value: float | None = None
+    drop: float | None = None
+    changed: int = 0
+    moved: float = 0.0
+    notes: tuple[str, ...] = ()
+    explanation: str = ""
+
+    @property
+    def caught(self) -> bool:
+        """Whether the gate is not green."""
+        return self.outcome != "pass"
+
+    def harmful(self, harm: float) -> bool:
+        """Say whether the watched metric is lower by `harm` or more."""
+        return self.drop is not None and self.drop >= harm - EPSILON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untried:
+    """A fault that says nothing of this API or suite, and why."""
+
+    name: str
+    size: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """The metric by which faults are measured.
+
+    Attributes:
+        metric: its name, a hit rate.
+        value: its mean without any fault, in the mode where that is lowest.
+        n: over how many questions.
+        tolerance: the largest drop of it that is allowed; None where it is not gated.
+        visible: the smallest drop of it that a test of so many questions sees, four times out of five.
+    """
+
+    metric: str
+    value: float
+    n: int
+    tolerance: float | None
+    visible: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateProof:
+    """What a proof says.
+
+    Attributes:
+        suite: the suite.
+        run_id: the name of its directory.
+        started: when it began, ISO 8601.
+        version: raggate's.
+        questions: how many calls one run makes.
+        modes: the modes that are asked.
+        watch: the metric by which faults are measured.
+        harm: a fault counts as harmful from this drop on.
+        min_caught: the share of the harmful faults that must be caught.
+        planned: how many runs without a fault were asked for.
+        repeats: those that were made.
+        alarm_limit: the share of such runs that are false alarms at most, with 95 % confidence.
+        trials: the faults that were tried.
+        untried: those that were not, and why.
+        unasked: the notes that no question is about, as `vault/rel_path`.
+        notes: how many notes there are.
+        duration_s: seconds, booting included.
+        interrupted: whether a signal ended it before all was tried.
+    """
+
+    suite: str
+    run_id: str
+    started: str
+    version: str
+    questions: int
+    modes: tuple[str, ...]
+    watch: Watch
+    harm: float
+    min_caught: float
+    planned: int
+    repeats: tuple[Trial, ...]
+    alarm_limit: float
+    trials: tuple[Trial, ...]
+    untried: tuple[Untried, ...] = ()
+    unasked: tuple[str, ...] = ()
+    notes: int = 0
+    duration_s: float = 0.0
+    interrupted: bool = False
+
+    @property
+    def false_alarms(self) -> tuple[Trial, ...]:
+        """The runs without a fault that the gate is not green on."""
+        return tuple(trial for trial in self.repeats if trial.caught)
+
+    @property
+    def harmful(self) -> tuple[Trial, ...]:
+        """The faults that lower the watched metric by `harm` or more."""
+        return tuple(trial for trial in self.trials if trial.harmful(self.harm))
+
+    @property
+    def missed(self) -> tuple[Trial, ...]:
+        """The faults that the gate lets through."""
+        return tuple(trial for trial in self.trials if not trial.caught)
+
+    @property
+    def caught_share(self) -> float | None:
+        """The share of the harmful faults that are caught; None where there is none."""
+        return sum(trial.caught for trial in self.harmful) / len(self.harmful) if self.harmful else None
+
+    @property
+    def outcome(self) -> ProofOutcome:
+        """What it comes to."""
+        if self.interrupted:
+            return "interrupted"
+        if self.false_alarms or (self.caught_share is not None and self.caught_share < self.min_caught - EPSILON):
+            return "does not hold"
+        return "holds" if self.harmful else "cannot tell"
+
+
+ProofOutcome = Literal["holds", "does not hold", "cannot tell", "interrupted"]

@@ -1,0 +1,176 @@
+"""The known faults of answers, of graded sizes: results without a fault in, the same with it out. Pure.
+
+Add one line to FAULTS. A fault acts on parsed responses, so that it is the same whatever the API speaks; what is about
+HTTP itself is in `wire.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from raggate.models.golden import Vault
+from raggate.models.run import Response, Result
+from raggate.prove import contents, rankings
+from raggate.prove.lots import lot, struck
+from raggate.prove.rankings import Note
+from raggate.text.numbers import percent
+
+Change = Callable[[Response], Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerFault:
+    """A fault of answers.
+
+    Attributes:
+        name: what is wrong.
+        size: how much of it, in words.
+        apply: gives results with the fault, in the same order; those of failed calls stay as they are.
+        notes: gives the notes it is about, where it is about some.
+    """
+
+    name: str
+    size: str
+    apply: Callable[[Sequence[Result], Vault], list[Result]]
+    notes: Callable[[Vault], frozenset[Note]] = lambda _: frozenset()
+
+
+def _answered(results: Iterable[Result], change: Callable[[Result, Response], Response]) -> list[Result]:
+    return [
+        result if result.response is None else replace(result, response=change(result, result.response))
+        for result in results
+    ]
+
+
+def _of_all(name: str, size: str, change: Change) -> AnswerFault:
+    return AnswerFault(
+        name=name, size=size, apply=lambda results, _: _answered(results, lambda _, response: change(response))
+    )
+
+
+def _of_questions(name: str, change: Change, *shares: float) -> Iterator[AnswerFault]:
+    """Make a fault of a share of the questions, in each of these sizes."""
+
+    def apply(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
+        hit = struck((result.case_id for result in results), share, name)
+        return _answered(results, lambda result, response: change(response) if result.case_id in hit else response)
+
+    for share in shares:
+        yield AnswerFault(name=name, size=f"{percent(share)} of the questions", apply=partial(apply, share))
+
+
+def _of_notes(
+    name: str, change: Callable[[Response, frozenset[Note]], Response], *shares: float
+) -> Iterator[AnswerFault]:
+    """Make a fault of a share of the notes, in each of these sizes."""
+
+    def chosen(share: float, vault: Vault) -> frozenset[Note]:
+        by_name = {"/".join(note): note for note in vault.texts}
+        return frozenset(by_name[key] for key in struck(by_name, share, name))
+
+    def apply(share: float, results: Sequence[Result], vault: Vault) -> list[Result]:
+        notes = chosen(share, vault)
+        return _answered(results, lambda _, response: change(response, notes))
+
+    for share in shares:
+        yield AnswerFault(
+            name=name,
+            size=f"{percent(share)} of the notes",
+            apply=partial(apply, share),
+            notes=partial(chosen, share),
+        )
+
+
+def _dropped(response: Response, notes: frozenset[Note]) -> Response:
+    return rankings.without(response, rankings.of_notes(notes), notes)
+
+
+def _outdated(response: Response, notes: frozenset[Note]) -> Response:
+    old = rankings.of_notes(notes)
+    return contents.with_chunks(response, lambda chunk: contents.first_half(chunk) if old(chunk) else chunk)
+
+
+def _shuffled(depth: int) -> AnswerFault:
+    def apply(results: Sequence[Result], _: Vault) -> list[Result]:
+        return _answered(results, lambda result, response: rankings.shuffled_top(response, depth, result.case_id))
+
+    return AnswerFault(name="ranks shuffled", size=f"the top {depth}", apply=apply)
+
+
+def _of_other_questions(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
+    """Give questions that are struck the answer of the next one that is, in the same mode."""
+    name = "answers of other questions"
+    hit = struck((result.case_id for result in results), share, name)
+    taken: dict[tuple[str, str], Response] = {}
+    for mode in dict.fromkeys(result.mode for result in results):
+        answered = [result for result in results if result.mode == mode and result.response is not None]
+        order = sorted(answered, key=lambda result: (result.case_id not in hit, lot(name, result.case_id)))
+        # a single one is given the answer of a question that keeps it
+        some = [result for result in order if result.case_id in hit]
+        givers = [*some[1:], *(some[:1] if len(some) > 1 else order[1:2])]
+        for result, giver in zip(some, givers, strict=False):
+            if giver.response is not None:
+                taken[mode, result.case_id] = giver.response
+    return _answered(results, lambda result, response: taken.get((result.mode, result.case_id), response))
+
+
+def _last_vault_lost(results: Sequence[Result], vault: Vault) -> list[Result]:
+    notes = _last_vault(vault)
+    return _answered(results, lambda _, response: _dropped(response, notes))
+
+
+def _last_vault(vault: Vault) -> frozenset[Note]:
+    """Give the notes of the last of several vaults."""
+    names = list(vault.directories)
+    return frozenset(note for note in vault.texts if len(names) > 1 and note[0] == names[-1])
+
+
+def _misnamed(results: Sequence[Result], vault: Vault) -> list[Result]:
+    names = list(vault.directories)
+    return _answered(
+        results,
+        lambda _, response: contents.with_chunks(response, lambda chunk: contents.other_vault(chunk, names)),
+    )
+
+
+FAULTS: tuple[AnswerFault, ...] = (
+    *_of_notes("notes dropped", _dropped, 0.02, 0.05, 0.1, 0.2, 0.4),
+    *_of_notes("notes as they were before", _outdated, 0.05, 0.2, 1.0),
+    *_of_questions("a removed note comes back", contents.removed_note_back, 0.02, 0.2),
+    AnswerFault(name="a vault is not searched", size="the last", apply=_last_vault_lost, notes=_last_vault),
+    AnswerFault(name="wrong vault told", size="every chunk", apply=_misnamed),
+    _shuffled(3),
+    _shuffled(10),
+    _of_all("ranks reversed", "the whole list", rankings.reversed_list),
+    *(_of_all("first rank demoted", f"by {by}", partial(rankings.first_demoted, by=by)) for by in (1, 2, 5)),
+    *(_of_all("list cut", f"to {depth}", partial(rankings.cut_list, depth=depth)) for depth in (5, 3, 1)),
+    *(
+        _of_all("chunks duplicated", f"each {times} times", partial(rankings.duplicated, times=times))
+        for times in (2, 3)
+    ),
+    *_of_questions("nothing returned", rankings.emptied, 0.02, 0.05, 0.1, 0.2),
+    *(
+        AnswerFault(
+            name="answers of other questions",
+            size=f"{percent(share)} of the questions",
+            apply=partial(_of_other_questions, share),
+        )
+        for share in (0.02, 0.05, 0.1)
+    ),
+    *_of_questions(
+        "headings lost", lambda response: contents.with_chunks(response, contents.title_alone), 0.05, 0.2, 1.0
+    ),
+    *(
+        _of_all(
+            "texts cut",
+            f"to {length} characters",
+            partial(contents.with_chunks, change=partial(contents.text_cut, length=length)),
+        )
+        for length in (200, 60)
+    ),
+    *_of_questions("abstains wrongly", contents.abstaining, 0.05, 0.2, 1.0),
+    _of_all("never abstains", "all questions", contents.answering),
+)
+"""Every known fault of answers, families together and smaller sizes first."""

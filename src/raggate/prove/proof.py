@@ -1,0 +1,239 @@
+"""The way through a proof: boot -> ask -> the same again -> every known fault -> what the gate made of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from raggate import __version__
+from raggate.config.proof_settings import DeclaredFault
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, Interrupted
+from raggate.gate import waivers, wording
+from raggate.inputs.trusted import Inputs
+from raggate.models.gate_proof import FaultKind, GateProof, Trial, Untried, Watch
+from raggate.models.service import Started
+from raggate.pipeline import measure, run_directory
+from raggate.pipeline.booted import Booted, Build, Place, booted
+from raggate.pipeline.request import Request
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.prove import faults, misses, wire
+from raggate.prove.declared import check_declared, with_fault
+from raggate.prove.trials import Bench
+from raggate.reports import OF_PROOF
+from raggate.service import ask
+from raggate.service.ask import AskResult
+from raggate.text.numbers import rounded
+
+NEWS = 10
+"""Runs without a fault from one progress message to the next."""
+
+
+def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
+    """Try every known fault on the gate, and leave the reports in a run directory, also when it is interrupted.
+
+    Args:
+        request: what the front end asks for.
+        runs: how many runs without a fault are judged, to see false alarms.
+
+    Returns:
+        The run directory, and what the proof says.
+
+    Raises:
+        RunFailed: for every way to end without one.
+    """
+    with load_inputs(request) as given:
+        waivers.check_cases(given.config, given.golden, request.config_name)
+        # what the configuration asks twice decides nothing here
+        inputs = replace(given, config=given.config.asking_once())
+        check_declared(request, inputs)
+        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if request.out is None:
+            run_directory.check_place(request.root, inputs.config.out)
+        directory = run_directory.create(request.out or request.root / inputs.config.out, started)
+        request.created(directory)
+        with measure.failure_reports(directory, inputs.config):
+            work = _Work(request, inputs, directory, started, runs)
+            try:
+                work.do()
+            except KeyboardInterrupt:
+                if work.bench is None:
+                    raise
+                run_directory.write_reports(directory, OF_PROOF, work.proof(interrupted=True))
+                told = f"interrupted after {len(work.repeats)} runs without a fault and {len(work.trials)} with one"
+                raise Interrupted(told, hint="proof.md of the run directory tells what they gave.") from None
+            result = work.proof()
+            run_directory.write_reports(directory, OF_PROOF, result)
+            return directory, result
+
+
+@dataclass
+class _Work:
+    """One proof, and how far it has come."""
+
+    _request: Request
+    _inputs: Inputs
+    _directory: Path
+    _started: str
+    _runs: int
+    bench: Bench | None = None
+    repeats: list[Trial] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+    untried: list[Untried] = field(default_factory=list)
+    _done: int = 0
+
+    def __post_init__(self) -> None:
+        self._begin = time.monotonic()
+        self._questions = ask.questions_of(self._inputs.golden.cases, self._settings.ask.modes)
+        http = 0 if self._settings.api.program is not None else len(wire.FAULTS)
+        self._planned = len(faults.FAULTS) + http + len(self._settings.prove.faults)
+
+    @property
+    def _settings(self) -> Config:
+        return self._inputs.config
+
+    def do(self) -> None:
+        """Try everything.
+
+        Raises:
+            CannotTell: when the API cannot be measured without a fault, or the gate is not green on it.
+        """
+        measure.check_modes(self._request, self._inputs)
+        build = Build(api=self._settings.api, root=self._request.root)
+        place = Place(out=self._directory, runs=self._directory.parent)
+        with booted(self._request, self._inputs, build, place, {}) as live:
+            bench = self.bench = self._measure_clean(live)
+            self._repeat(bench, live)
+            self._try_answers(bench)
+            self._try_http(bench, live)
+        for number, fault in enumerate(self._settings.prove.faults):
+            self._try_declared(bench, fault, number)
+
+    def proof(self, *, interrupted: bool = False) -> GateProof:
+        """Say what the proof has come to so far."""
+        if self.bench is None:
+            raise CannotTell("nothing was measured")
+        settings, bench = self._settings, self.bench
+        rule = settings.gate.rule(bench.metric)
+        watched = misses.watch(bench.metric, bench.watched(), rule.tolerance if rule else None, self.repeats)
+        if watched is None:
+            raise CannotTell(
+                f"{bench.metric} applies to no question, so no fault can be measured by it",
+                hint="A proof needs questions that have an answer, with gold supports.",
+            )
+        unasked = misses.unasked_notes(self._inputs.golden.cases, self._inputs.vault)
+        return GateProof(
+            suite=settings.suite,
+            run_id=self._directory.name,
+            started=self._started,
+            version=__version__,
+            questions=len(self._questions),
+            modes=tuple(settings.ask.modes),
+            watch=watched,
+            harm=settings.prove.harm,
+            min_caught=settings.prove.min_caught,
+            planned=self._runs,
+            repeats=tuple(self.repeats),
+            alarm_limit=misses.alarm_limit(sum(trial.caught for trial in self.repeats), len(self.repeats)),
+            trials=tuple(_explained(trial, watched, unasked) for trial in self.trials),
+            untried=tuple(self.untried),
+            unasked=unasked,
+            notes=len(self._inputs.vault.texts),
+            duration_s=rounded(time.monotonic() - self._begin, 1),
+            interrupted=interrupted,
+        )
+
+    def _ask(self, live: Booted, api: Started | None = None) -> AskResult:
+        asked = live.adapter.ask(self._questions, api or live.api, on_result=lambda *_: None)
+        return replace(asked, results=tuple(map(live.clean, asked.results)))
+
+    def _measure_clean(self, live: Booted) -> Bench:
+        self._request.say("asking without a fault, which is the baseline of the proof")
+        begin = time.monotonic()
+        asked = self._ask(live)
+        if asked.stopped:
+            raise CannotTell(f"without any fault, {asked.stopped}", log=live.log_tail())
+        bench = Bench.of(
+            self._request, self._inputs, self._directory, self._started, asked.results, time.monotonic() - begin
+        )
+        verdict = bench.review(bench.clean).verdict
+        if verdict.outcome != "pass":
+            raise CannotTell(
+                f"without any fault the verdict is {verdict.outcome} already, so that nothing a fault does could be "
+                f"seen: {wording.some([reason.message for reason in verdict.reasons])}",
+                hint="Make `raggate check` green first.",
+            )
+        return bench
+
+    def _repeat(self, bench: Bench, live: Booted) -> None:
+        for number in range(1, self._runs + 1):
+            asked = self._ask(live)
+            self.repeats.append(bench.trial(asked.results, name="none", stopped=asked.stopped))
+            if number % NEWS == 0 or number == self._runs:
+                alarms = sum(trial.caught for trial in self.repeats)
+                self._request.say(f"{number} of {self._runs} runs without a fault, {alarms} false alarms")
+
+    def _try_answers(self, bench: Bench) -> None:
+        vault = self._inputs.vault
+        for fault in faults.FAULTS:
+            notes = fault.notes(vault)
+            results = fault.apply(bench.clean, vault)
+            self._keep(bench.trial(results, name=fault.name, size=fault.size, notes=notes))
+
+    def _try_http(self, bench: Bench, live: Booted) -> None:
+        if self._settings.api.program is not None:
+            why = "the API is a program that is run, without HTTP"
+            self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
+            return
+        ask_settings = self._settings.ask
+        with wire.proxy(
+            live.api, timeout=ask_settings.total_timeout, max_body_bytes=ask_settings.max_body_bytes
+        ) as between:
+            asked = self._ask(live, between)
+            # nothing is spoilt yet: where the gate is red all the same, what follows says nothing
+            control = bench.review(asked.results, asked.stopped).verdict
+            if control.outcome != "pass":
+                told = wording.some([reason.message for reason in control.reasons])
+                why = f"through the proxy that would make it the API is measured otherwise: {told}"
+                self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
+                return
+            for fault in wire.FAULTS:
+                between.spoil(fault)
+                asked = self._ask(live, between)
+                trial = bench.trial(asked.results, name=fault.name, size=fault.size, kind="http", stopped=asked.stopped)
+                self._keep(trial)
+
+    def _try_declared(self, bench: Bench, fault: DeclaredFault, number: int) -> None:
+        kind: FaultKind = "env" if fault.patch is None else "patch"
+        self._request.say(f"booting the API with {fault.name}")
+        out = self._directory / "faults" / fault.name
+        out.mkdir(parents=True)
+        try:
+            with (
+                with_fault(self._request, self._inputs, fault, number) as build,
+                booted(self._request, self._inputs, build, Place(out=out, runs=self._directory.parent), {}) as live,
+            ):
+                asked = self._ask(live)
+                stopped = asked.stopped or ask.ended_early(live.api)
+        except CannotTell as error:
+            # an API that does not come up is no pass; what a check of it would say is the same
+            self._keep(bench.unmeasured(error, name=fault.name, kind=kind))
+            return
+        self._keep(bench.trial(asked.results, name=fault.name, kind=kind, stopped=stopped))
+
+    def _keep(self, trial: Trial) -> None:
+        """Keep a trial, or say that the fault says nothing here."""
+        self._done += 1
+        sized = f"{trial.name}, {trial.size}" if trial.size else trial.name
+        self._request.say(f"fault {self._done} of {self._planned}: {sized}: {trial.outcome}")
+        if trial.changed or trial.notes or trial.caught or trial.kind != "answers":
+            self.trials.append(trial)
+        else:
+            self.untried.append(Untried(name=trial.name, size=trial.size, why="it changes no answer of this API"))
+
+
+def _explained(trial: Trial, watched: Watch, unasked: Sequence[str]) -> Trial:
+    return trial if trial.caught else replace(trial, explanation=misses.explanation(trial, watched, unasked))

@@ -1,0 +1,168 @@
+"""Results with a fault -> a trial, by the very functions that judge a change: label, score, compare, decide."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from raggate.errors import CannotTell
+from raggate.gate import promote
+from raggate.inputs import notes as standing
+from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
+from raggate.models.gate_proof import FaultKind, Trial
+from raggate.models.metric_names import HIT, at_depth
+from raggate.models.run import Result, Run
+from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
+from raggate.models.verdict import Reason, Review
+from raggate.pipeline import check, measure
+from raggate.pipeline.request import Request
+from raggate.prove.rankings import Note
+from raggate.scoring import score
+
+CLEAN = "the run without a fault"
+"""What messages call the baseline of a proof."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What all trials are judged by: the run without a fault, as the baseline it would be if it were promoted.
+
+    Attributes:
+        blank: a run of which nothing is known but how it is measured.
+        notes: the notes of the vault, to look answers up in.
+        clean: the results without a fault, in the order they were asked in.
+        run: the run that these make.
+        baseline: the same as a baseline.
+        metric: the hit rate by which faults are measured.
+    """
+
+    blank: Run
+    notes: standing.Notes
+    clean: tuple[Result, ...]
+    run: Run
+    baseline: Baseline
+    metric: str
+
+    @classmethod
+    def of(
+        cls, request: Request, inputs: Inputs, directory: Path, started: str, clean: Sequence[Result], seconds: float
+    ) -> Self:
+        """Make a bench of the results of a run without a fault, and write that run into its directory.
+
+        Args:
+            request: what the front end asks for.
+            inputs: what to measure and judge by.
+            directory: the run directory.
+            started: when the run began, ISO 8601.
+            clean: its results, all of them.
+            seconds: how long asking took.
+        """
+        blank = measure.blank_run(directory, started, request, inputs)
+        notes = standing.Notes(inputs.vault)
+        run = measure.finished_run(blank, clean, time.monotonic() - seconds, notes, stopped=None)
+        scorecard = measure.write(directory, run, request, inputs.config)
+        baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run))
+        depth = watched_depth(inputs.config.gate.flip_at, inputs.config.score.k)
+        metric = at_depth(HIT, depth)
+        return cls(blank=blank, notes=notes, clean=tuple(clean), run=run, baseline=baseline, metric=metric)
+
+    def review(self, results: Sequence[Result], stopped: str | None = None) -> Review:
+        """Judge results as those of a change are judged; `stopped` says why they are not complete."""
+        run = measure.finished_run(self.blank, results, time.monotonic(), self.notes, stopped=stopped)
+        return check.evaluate_run(run, score.score(run, run.config.score.k), self.baseline)
+
+    def trial(
+        self,
+        results: Sequence[Result],
+        *,
+        name: str,
+        size: str = "",
+        kind: FaultKind = "answers",
+        notes: frozenset[Note] = frozenset(),
+        stopped: str | None = None,
+    ) -> Trial:
+        """Judge results with a fault.
+
+        Args:
+            results: the results, those of the run without a fault in the same order.
+            name: the fault.
+            size: how large it is, in words.
+            kind: where it was made.
+            notes: the notes it is about.
+            stopped: why not all was asked, None when it was.
+        """
+        review = self.review(results, stopped)
+        verdict = review.verdict
+        value, drop = self._drop(review.scorecard)
+        return Trial(
+            name=name,
+            size=size,
+            kind=kind,
+            outcome=verdict.outcome,
+            reasons=verdict.reasons,
+            warnings=verdict.warnings,
+            value=value,
+            drop=drop,
+            changed=changed(self.clean, results),
+            moved=self._moved(review.scorecard),
+            notes=tuple(sorted("/".join(note) for note in notes)),
+        )
+
+    def unmeasured(self, error: CannotTell, *, name: str, kind: FaultKind) -> Trial:
+        """Give the trial of an API that did not come up with a fault, which a check cannot tell of."""
+        reason = Reason(code="not-booted", message=error.message)
+        return Trial(
+            name=name, size="", kind=kind, outcome="cannot tell", reasons=(reason,), changed=len(self.clean), moved=1.0
+        )
+
+    def watched(self) -> Mapping[str, MetricValue]:
+        """Give the watched metric without a fault, by mode; the modes where it applies to a question."""
+        return _watched(self.baseline.scorecard, self.metric)
+
+    def _drop(self, scorecard: Scorecard) -> tuple[float | None, float | None]:
+        """Give the watched metric and its drop, in the mode where that is largest."""
+        now = _watched(scorecard, self.metric)
+        drops = [
+            (before.value - now[mode].value, now[mode].value)  # type: ignore[operator]
+            for mode, before in self.watched().items()
+            if mode in now
+        ]
+        if not drops:
+            return None, None
+        drop, value = max(drops, key=lambda pair: pair[0])
+        return value, drop
+
+    def _moved(self, scorecard: Scorecard) -> float:
+        before = {(case.mode, case.case_id): case.values.get(self.metric) for case in self.baseline.scorecard.cases}
+        pairs = [(before[case.mode, case.case_id], case.values.get(self.metric)) for case in scorecard.cases]
+        scored = [pair for pair in pairs if None not in pair]
+        return sum(was != now for was, now in scored) / len(scored) if scored else 0.0
+
+
+def _watched(scorecard: Scorecard, metric: str) -> dict[str, MetricValue]:
+    values = {mode: slices.get(OVERALL, {}).get(metric) for mode, slices in scorecard.slices.items()}
+    return {mode: value for mode, value in values.items() if value is not None and value.value is not None}
+
+
+def watched_depth(flip_at: int, cutoffs: Sequence[int]) -> int:
+    """Give the cut-off whose hit rate is watched: `flip_at`, or where that is not scored the next larger one."""
+    return next((k for k in cutoffs if k >= flip_at), cutoffs[-1])
+
+
+def changed(before: Sequence[Result], after: Sequence[Result]) -> int:
+    """Count the questions that have another answer: other chunks, another order, or another word on abstaining."""
+    return sum(_content(old) != _content(new) for old, new in zip(before, after, strict=True))
+
+
+def _content(result: Result) -> object:
+    if result.response is None:
+        return result.failure.kind if result.failure else None
+    chunks = [
+        (chunk.chunk_id, chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text)
+        for chunk in result.response.chunks
+    ]
+    return chunks, result.response.abstained

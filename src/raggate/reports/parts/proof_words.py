@@ -1,0 +1,105 @@
+"""What every report of a proof says in the same words: how a fault came out, and what all of them come to."""
+
+from __future__ import annotations
+
+from raggate.errors import ExitCode
+from raggate.models.gate_proof import GateProof, Trial
+from raggate.models.verdict import Reason
+from raggate.text.numbers import counted, fixed, percent, setting, written
+from raggate.text.quote import cut
+
+EXIT_CODES = {
+    "holds": ExitCode.PASS,
+    "does not hold": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "interrupted": ExitCode.INTERRUPTED,
+}
+SHOWN_REASONS = 2
+
+
+def fault_name(trial: Trial) -> str:
+    """Name a fault with its size."""
+    return f"{trial.name}, {trial.size}" if trial.size else trial.name
+
+
+def verdict_on(trial: Trial) -> str:
+    """Say what the gate made of a fault, and by which reasons."""
+    if trial.caught:
+        return f"caught: {trial.outcome} ({_codes(trial.reasons)})"
+    return f"missed, warned ({_codes(trial.warnings)})" if trial.warnings else "missed"
+
+
+def _codes(reasons: tuple[Reason, ...]) -> str:
+    codes = list(dict.fromkeys(map(_code, reasons)))
+    more = f" and {len(codes) - SHOWN_REASONS} more" if len(codes) > SHOWN_REASONS else ""
+    return ", ".join(codes[:SHOWN_REASONS]) + more
+
+
+def _code(reason: Reason) -> str:
+    """Name a reason in few words."""
+    if reason.invariant is not None:
+        return reason.invariant
+    return f"{reason.metric} {reason.code}" if reason.metric is not None else reason.code
+
+
+def drop(trial: Trial) -> str:
+    """Write the change of the watched metric; `0` for none."""
+    if trial.drop is None:
+        return "–"
+    change = fixed(0.0 - trial.drop, 4, sign=True)
+    return "0" if float(change) == 0 else change
+
+
+def false_alarms(proof: GateProof) -> str:
+    """Say in a clause how often the gate was not green without a fault, and how often that may be."""
+    count = len(proof.false_alarms)
+    alarms = counted(count, "false alarm") if count else "no false alarm"
+    limit = f", with 95% confidence in at most {fixed(100 * proof.alarm_limit, 1)}% of all"
+    return f"{counted(len(proof.repeats), 'run')} without a fault gave {alarms}{limit if proof.repeats else ''}"
+
+
+def watched(proof: GateProof) -> str:
+    """Say what the faults are measured by."""
+    watch = proof.watch
+    return f"without a fault {watch.metric} is {written(watch.value)} over {counted(watch.n, 'question')}"
+
+
+def caught(proof: GateProof) -> str:
+    """Say in a clause how many faults were caught of those that matter."""
+    harmful = proof.harmful
+    if not harmful:
+        return f"no fault of {len(proof.trials)} lowers {proof.watch.metric} by {setting(proof.harm)} or more"
+    count = sum(trial.caught for trial in harmful)
+    share, demanded = percent(proof.caught_share or 0.0), setting(100 * proof.min_caught)
+    verb = "lowers" if len(harmful) == 1 else "lower"
+    which = f"{counted(len(harmful), 'fault')} of {len(proof.trials)} {verb} {proof.watch.metric}"
+    return f"{which} by {setting(proof.harm)} or more, {count} of them caught ({share}; {demanded}% are demanded)"
+
+
+def headline(proof: GateProof) -> str:
+    """Say in two sentences what the proof comes to."""
+    return f"The proof {_OUTCOMES[proof.outcome]}: {caught(proof)}. {false_alarms(proof)}."
+
+
+def untried(proof: GateProof) -> str:
+    """Say how many faults were of no use."""
+    verb = "say" if len(proof.untried) != 1 else "says"
+    return f"{counted(len(proof.untried), 'fault')} {verb} nothing of this API"
+
+
+_OUTCOMES = {
+    "holds": "holds",
+    "does not hold": "does not hold",
+    "cannot tell": "says nothing",
+    "interrupted": "was interrupted",
+}
+
+
+def missing_questions(proof: GateProof) -> str:
+    """Say how many notes have no question."""
+    return f"{len(proof.unasked)} of the {proof.notes} notes have no question"
+
+
+def clause(trial: Trial) -> str:
+    """Explain a miss."""
+    return cut(trial.explanation, limit=500)

@@ -1,0 +1,223 @@
+"""raggate prove from the command line to the exit code, with a fake API and with faults that it declares."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from here import Done
+from project import FAKE_API, Project, make_project, processes_with
+from raggate.prove import faults, wire
+
+WORSE = "prove: {faults: [{name: worse, env: {FAKE_BEHAVIOUR: worse}}]}\n"
+DEAD_TOO = WORSE.replace("[", "[{name: dead, env: {FAKE_BEHAVIOUR: die_at_start}}, ")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A small repository without a baseline, which a proof does not need."""
+    return make_project(tmp_path)
+
+
+@pytest.fixture
+def few_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let only a few faults be tried, where a test is not about which there are."""
+    names = {"ranks reversed", "nothing returned"}
+    monkeypatch.setattr(faults, "FAULTS", tuple(fault for fault in faults.FAULTS if fault.name in names))
+    monkeypatch.setattr(wire, "FAULTS", wire.FAULTS[:1])
+
+
+def proof(project: Project) -> dict[str, Any]:
+    """Read the newest proof."""
+    loaded: dict[str, Any] = json.loads((project.last_run() / "proof.json").read_text())
+    return loaded
+
+
+def configured(project: Project, text: str) -> Project:
+    """Append to the configuration."""
+    with project.config.open("a") as stream:
+        stream.write(text)
+    return project
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A repository with a proof: what raggate printed, and the document it left."""
+
+    project: Project
+    done: Done
+    document: dict[str, Any]
+
+    def fault(self, name: str, size: str = "") -> dict[str, Any]:
+        """Give a fault of the document."""
+        (fault,) = [each for each in self.document["faults"] if (each["name"], each["size"]) == (name, size)]
+        return fault
+
+
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> Proved:
+    """A proof on a healthy API with two declared faults, where two notes have no question."""
+    project = configured(make_project(tmp_path_factory.mktemp("proved")), DEAD_TOO)
+    for vault in ("personal", "work"):
+        (project.root / "vault" / vault / "Notes" / "unasked.md").write_text("# Unasked\n\nNobody asks about this.\n")
+    done = project.raggate("prove", "--runs", "3")
+    return Proved(project, done, proof(project))
+
+
+def test_a_sound_gate_is_proved(proved: Proved) -> None:
+    """Faults are caught, none of the runs without one is red, and page, document, badge and run are left."""
+    done, stored = proved.done, proved.document
+    assert done.code == 0, done.out + done.err
+    assert "proof: holds (exit 0)" in done.out
+    assert "3 runs without a fault gave no false alarm" in done.out
+    assert "3 of 3 runs without a fault, 0 false alarms" in done.err
+    assert (stored["outcome"], stored["exit_code"], stored["repeats"]["made"]) == ("holds", 0, 3)
+    assert stored["harmful_caught"] == stored["harmful"] >= 15
+    assert proved.fault("ranks reversed", "the whole list")["verdict"] == "regression"
+    assert proved.fault("a removed note comes back", "20% of the questions")["verdict"] == "invariant broken"
+    assert proved.fault("calls fail (HTTP 500)", "10% of the calls")["verdict"] == "cannot tell"
+    assert proved.fault("answers late", "by 50 ms")["caught"] is False
+    directory = proved.project.last_run()
+    assert json.loads((directory / "badge.json").read_text())["color"] == "brightgreen"
+    assert (directory / "proof.md").read_text().startswith("# What the gate catches\n")
+    # what the proof rests on can be looked at like any other run
+    assert proved.project.command("score", str(directory)).code == 0
+
+
+def test_declared_faults_boot_the_api_again(proved: Proved) -> None:
+    """One that makes it worse is caught, one that keeps it from starting is no pass, and the rest goes on."""
+    assert "booting the API with worse" in proved.done.err
+    worse, dead = proved.fault("worse"), proved.fault("dead")
+    assert (worse["kind"], worse["verdict"], worse["harmful"]) == ("env", "regression", True)
+    assert (dead["verdict"], dead["harmful"], dead["drop"]) == ("cannot tell", False, None)
+    assert "exited with code 3" in dead["reasons"][0]["message"]
+    assert (proved.project.last_run() / "faults" / "worse" / "api.log").exists()
+
+
+def test_missing_questions_are_named(proved: Proved) -> None:
+    """Notes that no question is about are named, on the screen and for programs."""
+    assert "Missing questions (2 of the 14 notes have no question)" in proved.done.out
+    assert proved.document["notes_without_questions"] == ["personal/Notes/unasked.md", "work/Notes/unasked.md"]
+
+
+def test_the_same_proof_twice(proved: Proved, tmp_path: Path) -> None:
+    """Nothing is drawn anew: two proofs of one API say the same of every fault."""
+    again = proved.project.copied(tmp_path)
+    assert again.command("prove", "--runs", "1").code == 0
+    assert proof(again)["faults"] == proved.document["faults"]
+
+
+@pytest.mark.usefixtures("few_faults")
+def test_a_blind_gate_is_told_so(project: Project) -> None:
+    """With a tolerance that nothing exceeds harmful faults are missed, which is exit 1, and each miss has a reason."""
+    blind = "gate: {tolerance: 1, slices: 'off'}\ninvariants: {notes_exist: 'off', text_in_note: 'off'}\n"
+    done = configured(project, blind).command("prove", "--runs", "1")
+    assert done.code == 1, done.out + done.err
+    assert "proof: does not hold (exit 1)" in done.out
+    stored = proof(project)
+    missed = [fault for fault in stored["faults"] if not fault["caught"]]
+    assert stored["harmful_caught"] < stored["harmful"]
+    assert all(fault["explanation"] for fault in missed)
+    (reversed_list,) = [fault for fault in missed if fault["name"] == "ranks reversed"]
+    assert "up to 1 is allowed" in reversed_list["explanation"]
+
+
+def test_a_gate_that_is_red_anyway_proves_nothing(project: Project) -> None:
+    """Where the API without a fault is no pass, nothing a fault does could be seen: exit 3, with the reason."""
+    done = configured(project, "gate: {metrics: {hit_at_1: {floor: 1.5}}}\n").command("prove", "--runs", "1")
+    assert done.code == 3, done.out + done.err
+    assert "without any fault the verdict is regression already" in done.err
+    assert "Make `raggate check` green first" in done.err
+    assert not (project.last_run() / "proof.json").exists()
+
+
+@pytest.mark.usefixtures("few_faults")
+def test_a_noisy_api_is_a_false_alarm(project: Project) -> None:
+    """An API that ranks otherwise when it is asked again makes the proof fail, and not the gate look good."""
+    done = project.command("prove", "--runs", "2", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 1, done.out + done.err
+    assert "false alarm" in done.out
+    assert proof(project)["repeats"]["false_alarms"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("[{name: x, patch: missing.patch}]", "missing.patch: No such file"),
+        ("[{name: x, patch: raggate.yml}]", "raggate.yml: prove.faults[0].patch ('raggate.yml'): does not apply"),
+    ],
+)
+def test_a_patch_that_does_not_apply_is_named_before_anything_starts(
+    project: Project, section: str, message: str
+) -> None:
+    """Exit 2, with the key and the file; no API was booted and no run directory made."""
+    configured(project, f"prove: {{faults: {section}}}\n").commit()
+    done = project.command("prove")
+    assert done.code == 2, done.out + done.err
+    assert message in done.err
+    assert not (project.root / ".raggate").exists()
+
+
+@pytest.mark.usefixtures("few_faults")
+def test_a_patched_api_is_booted_from_a_copy(project: Project) -> None:
+    """The fault is made in a copy of the project, by which the API is started, and the project stays as it was."""
+    script = project.root / "api.py"
+    lines = [
+        "import os, runpy, sys",
+        "os.environ['FAKE_BEHAVIOUR'] = 'ok'",
+        "sys.path.insert(0, os.path.dirname(sys.argv[1]))",
+        "runpy.run_path(sys.argv[1], run_name='__main__')",
+    ]
+    script.write_text("\n".join(lines) + "\n")
+    project.edit(f", {FAKE_API}]", f", '{{root}}/api.py', {FAKE_API}]")
+    hunk = [
+        f" {lines[0]}",
+        f"-{lines[1]}",
+        "+os.environ['FAKE_BEHAVIOUR'] = 'worse'",
+        *(f" {line}" for line in lines[2:]),
+    ]
+    patch = ["--- a/api.py", "+++ b/api.py", "@@ -1,4 +1,4 @@", *hunk]
+    (project.root / "worse.patch").write_text("\n".join(patch) + "\n")
+    configured(project, "prove: {faults: [{name: patched, patch: worse.patch}]}\n").commit()
+    before = script.read_text()
+    done = project.command("prove", "--runs", "1")
+    assert done.code == 0, done.out + done.err
+    (patched,) = [fault for fault in proof(project)["faults"] if fault["kind"] == "patch"]
+    assert patched["caught"]
+    assert patched["verdict"] == "regression"
+    assert script.read_text() == before
+
+
+def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: Project) -> None:
+    """Faults that need another boot are refused where raggate does not boot: exit 2, before anything is asked."""
+    text = project.config.read_text()
+    project.config.write_text(text[: text.index("api:")] + "api: {url: 'http://127.0.0.1:9'}\n" + WORSE)
+    done = project.command("prove")
+    assert done.code == 2, done.err
+    assert "prove.faults[0]: with api.url the API is started by somebody else" in done.err
+
+
+def test_an_interrupt_leaves_what_was_done(project: Project) -> None:
+    """A proof that is interrupted ends with 130, tells what it had by then, and leaves no process behind."""
+    process = project.start("prove", "--runs", "10000", FAKE_PID_FILE=str(project.root / "mark"))
+    assert process.stderr is not None
+    while "10 of 10000 runs" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "runs without a fault and 0 with one" in err
+    stored = proof(project)
+    assert (stored["outcome"], stored["exit_code"]) == ("interrupted", 130)
+    assert stored["repeats"]["made"] >= 10
+    assert "was interrupted" in (project.last_run() / "proof.md").read_text()
+    deadline = time.monotonic() + 10
+    while processes_with(str(project.root / "mark")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_with(str(project.root / "mark")) == []

@@ -1,0 +1,115 @@
+"""The known faults of answers: how many questions and notes each strikes, and what it leaves alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from builders import make_chunk, make_chunks, make_result
+from raggate.models.golden import Vault
+from raggate.models.run import Result
+from raggate.prove.faults import FAULTS, AnswerFault
+from raggate.prove.trials import changed
+
+NOTES = [("personal", f"p{number}.md") for number in range(10)] + [("work", f"w{number}.md") for number in range(10)]
+VAULT = Vault(
+    directories={"personal": Path("personal"), "work": Path("work")},
+    texts=dict.fromkeys(NOTES, "Text of the note."),
+    notes={},
+    hash="",
+)
+RESULTS = [
+    make_result(
+        f"q{number}",
+        *(
+            make_chunk(f"c{number}-{place}", vault=vault, rel_path=path, rank=place + 1)
+            for place, (vault, path) in enumerate(NOTES[number % 20 :] + NOTES[: number % 20])
+        ),
+    )
+    for number in range(100)
+]
+"""A hundred questions, of which each gets a chunk of every one of 20 notes."""
+
+
+def fault(name: str, size: str) -> AnswerFault:
+    """Give a known fault."""
+    (match,) = [fault for fault in FAULTS if (fault.name, fault.size) == (name, size)]
+    return match
+
+
+def struck(name: str, size: str, results: list[Result] = RESULTS) -> int:
+    """Count the questions that a fault gives another answer to."""
+    return changed(results, fault(name, size).apply(results, VAULT))
+
+
+@pytest.mark.parametrize("name", ["nothing returned", "answers of other questions"])
+@pytest.mark.parametrize(("size", "count"), [("2%", 2), ("5%", 5), ("10%", 10)])
+def test_a_share_of_the_questions_is_exact(name: str, size: str, count: int) -> None:
+    """Of a hundred questions as many get another answer as the fault says."""
+    assert struck(name, f"{size} of the questions") == count
+
+
+@pytest.mark.parametrize(("size", "count"), [("5%", 1), ("10%", 2), ("20%", 4), ("40%", 8)])
+def test_a_share_of_the_notes_is_gone_from_every_answer(size: str, count: int) -> None:
+    """Of twenty notes as many are in no answer any more as the fault says, and the same ones it says it is about."""
+    dropped = fault("notes dropped", f"{size} of the notes")
+    left = {
+        (chunk.vault, chunk.rel_path)
+        for result in dropped.apply(RESULTS, VAULT)
+        if result.response is not None
+        for chunk in result.response.chunks
+    }
+    assert set(NOTES) - left == dropped.notes(VAULT)
+    assert len(dropped.notes(VAULT)) == count
+
+
+def test_sizes_of_a_fault_are_nested() -> None:
+    """What 5 % drop, 10 % drop too, so that a larger fault is never the milder one by luck."""
+    sizes = [fault("notes dropped", f"{size} of the notes").notes(VAULT) for size in ("5%", "10%", "20%", "40%")]
+    assert all(smaller < larger for smaller, larger in pairwise(sizes))
+
+
+def test_answers_are_exchanged_among_the_questions_that_are_struck() -> None:
+    """A question gets the whole answer of another one, of the same mode, and nobody else's is touched."""
+    results = [
+        make_result(f"q{number}", *make_chunks(f"{mode}{number}.md"), mode=mode)
+        for mode in ("hybrid", "vector")
+        for number in range(20)
+    ]
+    spoilt = fault("answers of other questions", "10% of the questions").apply(results, VAULT)
+    pairs = [
+        (before.response.chunks[0].rel_path, after.response.chunks[0].rel_path)
+        for before, after in zip(results, spoilt, strict=True)
+        if before.response and after.response and before.response != after.response
+    ]
+    assert len(pairs) == 4
+    assert all(was[:6] == now[:6] for was, now in pairs)
+    assert sorted(was for was, _ in pairs) == sorted(now for _, now in pairs)
+
+
+def test_a_vault_that_is_not_searched_is_the_last_of_several() -> None:
+    """The notes of the second vault are gone; where there is only one vault, nothing is."""
+    lost = fault("a vault is not searched", "the last")
+    assert lost.notes(VAULT) == {note for note in NOTES if note[0] == "work"}
+    one = Vault(directories={"work": Path("work")}, texts={("work", "w1.md"): "x"}, notes={}, hash="")
+    assert lost.notes(one) == frozenset()
+    assert lost.apply(RESULTS, one) == RESULTS
+
+
+@pytest.mark.parametrize("each", FAULTS, ids=lambda each: f"{each.name}, {each.size}")
+def test_every_fault_is_the_same_in_every_run(each: AnswerFault) -> None:
+    """Nothing is drawn anew, results keep their order, and a call that failed stays a failed call."""
+    failed = make_result("failed", failure=None, response=None)
+    spoilt = each.apply([*RESULTS, failed], VAULT)
+    assert spoilt == each.apply([*RESULTS, failed], VAULT)
+    assert [result.case_id for result in spoilt] == [*(result.case_id for result in RESULTS), "failed"]
+    assert spoilt[-1] == failed
+    assert each.apply([], VAULT) == []
+
+
+def test_there_are_faults_enough_and_no_two_are_one() -> None:
+    """At least twenty faults, each with a name and size of its own."""
+    assert len(FAULTS) >= 20
+    assert len({(each.name, each.size) for each in FAULTS}) == len(FAULTS)

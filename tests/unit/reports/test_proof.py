@@ -1,0 +1,113 @@
+"""The reports of a proof: page, terminal, document and badge, and that foreign text in them stays text."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from proofs import FAILED, PROOF, trial
+from raggate.models.gate_proof import GateProof
+from raggate.reports import proof, proof_file, proof_terminal
+from raggate.reports.parts import proof_words
+from rendered import problems
+
+HOSTILE = "x](http://evil.example) <img src=x> @everyone | `a` \x1b[31m ::error::boom ##[group]\n# New"
+CASES = {"holds": PROOF, "does not hold": FAILED}
+NOTHING = replace(PROOF, trials=PROOF.trials[1:], repeats=PROOF.repeats[:1], alarm_limit=1.0)
+
+
+def hostile() -> GateProof:
+    """Build a proof in which every foreign text is hostile."""
+    reason = replace(PROOF.trials[0].reasons[0], message=HOSTILE)
+    bad = trial(name=HOSTILE, size="", kind="env", outcome="regression", reasons=(reason,), notes=(HOSTILE,))
+    missed = trial(name=HOSTILE, explanation=f"one of these notes: {HOSTILE}")
+    return replace(
+        PROOF,
+        repeats=(bad,),
+        trials=(bad, missed),
+        untried=tuple(replace(fault, why=HOSTILE) for fault in PROOF.untried),
+        unasked=(HOSTILE,),
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_page(name: str, snapshot: SnapshotAssertion) -> None:
+    """The page names every fault with what the gate made of it, every miss with its reason, and missing questions."""
+    assert proof.render(CASES[name]) == snapshot
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_screen(name: str, snapshot: SnapshotAssertion) -> None:
+    """The screen says the same in a table, and ends with the exit code."""
+    assert proof_terminal.render(CASES[name], width=120, color=False) == snapshot
+
+
+def test_document(snapshot: SnapshotAssertion) -> None:
+    """The document for programs has every fault with its numbers."""
+    assert proof_file.render_json(PROOF) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("case", "message", "color"),
+    [
+        (PROOF, "1/1 faults caught, 0/50 false alarms", "brightgreen"),
+        (FAILED, "1/2 faults caught, 1/3 false alarms", "red"),
+        (NOTHING, "0/0 faults caught, 0/1 false alarms", "lightgrey"),
+    ],
+)
+def test_badge(case: GateProof, message: str, color: str) -> None:
+    """The badge is what shields.io reads: version 1, label, message and colour, all of them text."""
+    expected = {"schemaVersion": 1, "label": "gate", "message": message, "color": color}
+    assert json.loads(proof_file.render_badge(case)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {},
+            "The proof holds: 1 fault of 4 lowers hit_at_5 by 0.05 or more, 1 of them caught (100%; 90% are demanded). "
+            "50 runs without a fault gave no false alarm, with 95% confidence in at most 5.8% of all.",
+        ),
+        (
+            {"trials": PROOF.trials[1:], "repeats": PROOF.repeats[:1], "alarm_limit": 0.95},
+            "The proof says nothing: no fault of 3 lowers hit_at_5 by 0.05 or more. 1 run without a fault gave no "
+            "false alarm, with 95% confidence in at most 95.0% of all.",
+        ),
+    ],
+)
+def test_headline(changes: dict[str, Any], sentence: str) -> None:
+    """Two sentences have the faults that count, the demand, the false alarms, and what so many runs leave possible."""
+    assert proof_words.headline(replace(PROOF, **changes)) == sentence
+
+
+def test_foreign_text_is_inert_on_the_page() -> None:
+    """Names of faults and notes and words of the API make no link, no HTML, no mention and no new block."""
+    page = proof.render(hostile())
+    assert list(problems(page)) == []
+    assert len([line for line in page.splitlines() if line.startswith("# ")]) == 1
+
+
+def test_foreign_text_commands_no_terminal() -> None:
+    """No escape code, no workflow command and no line of its own comes from a name."""
+    screen = proof_terminal.render(hostile(), width=120, color=False)
+    assert "\x1b" not in screen
+    assert not any(line.lstrip().startswith("::") for line in screen.splitlines())
+    assert "##[" not in screen
+    assert not any(line.startswith("# New") for line in screen.splitlines())
+    document = proof_file.render_json(hostile())
+    assert "\x1b" not in document
+    assert "##[" not in document
+    assert json.loads(document)["faults"][0]["name"] == HOSTILE
+
+
+def test_colour_is_left_out_where_it_is_not_wanted() -> None:
+    """With colour there are codes, without there are none, and the text is the same."""
+    plain, coloured = (proof_terminal.render(FAILED, width=120, color=color) for color in (False, True))
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
