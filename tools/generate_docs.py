@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
 from raggate.cli import main as cli
-from raggate.config.schema import DEFAULT_GATED, Config, json_schema
+from raggate.config.json_schema import json_schema
+from raggate.config.schema import DEFAULT_GATED, Config
 from raggate.config.service_settings import described
 from raggate.labels.metrics import LABEL_METRICS, LabelMetric
 from raggate.scoring.metrics import METRICS, Metric

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 from hypothesis import given, settings, strategies as st
 
@@ -23,7 +24,8 @@ from raggate.gate.invariants import check_answers
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
-from raggate.models.run import Chunk, LabelledResult, Reference, Run
+from raggate.models.probe import Probe, ProbeKind
+from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Probing, Reference, Run
 from raggate.pipeline import check, run_directory
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import score
@@ -34,7 +36,16 @@ BODIES = ("", " ", "\n", "Text of the note.", "x" * 199, "x" * 201, " " * 230 + 
 HEADINGS = ("# A", "# A > ## B", f"# {LONG_HEADING.strip()}", "")
 CUTOFFS = (1, 3, 5)
 SETTINGS = make_config(
-    vault={"work": "vaults/work", "home": "vaults/home"}, score={"k": list(CUTOFFS)}, invariants=STRICT.model_dump()
+    vault={"work": "vaults/work", "home": "vaults/home"},
+    score={"k": list(CUTOFFS)},
+    invariants=STRICT.model_dump(),
+    private={"places": ["home/b.md"]},
+    ask={
+        "probes": {
+            "reindex": {"path": "/rebuild"},
+            "principals": {"anna": {"headers": {"X-User": "anna"}, "sees": ["work"]}},
+        }
+    },
 )
 
 
@@ -105,11 +116,31 @@ def answers(draw: st.DrawFn, case_id: str) -> LabelledResult:
 
 
 @st.composite
+def probes(draw: st.DrawFn, item: LabelledResult) -> ProbeAnswer:
+    """Draw a probe of any kind that is made of a question, and what came of it: often what the question itself got."""
+    kind = draw(st.sampled_from(get_args(ProbeKind)))
+    question, note = draw(st.sampled_from(("What is A?", "WHAT\x1b[31m?"))), draw(st.sampled_from(("", "work/a.md")))
+    probe = Probe(
+        kind=kind,
+        mode="hybrid",
+        question=question,
+        case_id=item.case.id,
+        variant="capitals",
+        principal="anna" if kind == "principal" else "",
+        note=note,
+        heading_path="# A",
+    )
+    return ProbeAnswer(probe=probe, result=draw(st.sampled_from((item, draw(answers(item.case.id))))).result)
+
+
+@st.composite
 def runs(draw: st.DrawFn) -> Run:
     """Draw a run of a few cases on a vault of two notes."""
     items = [draw(answers(f"q{number}")) for number in range(draw(st.integers(1, 4)))]
     fingerprint = {"k": 5, "notes": {"work/a.md": "1", "work/b.md": "2", "home/b.md": "2"}}
-    return labelled(make_run(*items, config=SETTINGS, fingerprint=fingerprint))
+    asked = [draw(probes(item)) for item in items for _ in range(draw(st.integers(0, 3)))]
+    probing = Probing(answers=tuple(asked), private=("home/b.md",))
+    return labelled(make_run(*items, config=SETTINGS, fingerprint=fingerprint, probes=probing))
 
 
 @settings(max_examples=30)

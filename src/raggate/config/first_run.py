@@ -70,6 +70,8 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
         beside: CommandBackend | Program | None = getattr(api, name)
         if beside is not None and set(beside.pass_env) - set(type(beside).model_fields["pass_env"].default):
             yield "pass_env", f"api.{name}.pass_env"
+    if settings.ask.probes.pass_env:
+        yield "pass_env", "ask.probes.pass_env"
     if settings.ask.mapped is not None and settings.ask.mapped.pass_env:
         yield "pass_env", "ask.mapped.pass_env"
     if api.container is not None and api.container.egress:

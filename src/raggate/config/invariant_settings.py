@@ -53,3 +53,24 @@ class Invariants(SettingsModel):
     """Lists are long enough for the largest cut-off that is scored."""
     ties_at_cutoff: Level = "off"
     """No tie of scores straddles a cut-off, where order is a matter of luck."""
+    top_is_prefix: Level = "off"
+    """Fewer chunks asked for are the first of more."""
+    headings_findable: Level = "off"
+    """A heading asked as a question finds its own section."""
+    spelling_ignored: Level = "off"
+    """Case, white space and the Unicode form of a question do not change the ranking."""
+    nonsense_abstains: Level = "off"
+    """Words that stand in no note retrieve nothing, or are abstained from."""
+    reindex_idempotent: Level = "off"
+    """The same notes indexed again give the same rankings and as many chunks."""
+    private_withheld: Level = "error"
+    """No note that is private or deleted ever comes back."""
+    principals_isolated: Level = "error"
+    """No principal gets a note outside of what they may see."""
+
+
+PROBING = ("top_is_prefix", "headings_findable", "spelling_ignored", "nonsense_abstains", "reindex_idempotent")
+"""The invariants that need questions of their own whatever else is configured."""
+
+PROBES_OFF: dict[str, Level] = dict.fromkeys((*PROBING, "private_withheld", "principals_isolated"), "off")
+"""The levels by which no such question is asked."""

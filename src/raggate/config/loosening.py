@@ -43,6 +43,7 @@ def _looser_keys(before: Config, now: Config) -> Iterator[str]:
     for name in type(before.invariants).model_fields:
         if _weaker(getattr(before.invariants, name), getattr(now.invariants, name)):
             yield f"invariants.{name}"
+    yield from _less_isolated(before, now)
     ends = {_scope(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
     if any(waiver.expires > ends.get(_scope(waiver), "") for waiver in now.waivers):
         yield "waivers"
@@ -54,6 +55,27 @@ def _unmeasured(before: Config, now: Config) -> Iterator[str]:
         yield "score.k"
     if set(before.ask.modes) - set(now.ask.modes):
         yield "ask.modes"
+
+
+def _less_isolated(before: Config, now: Config) -> Iterator[str]:
+    """Name what lets private notes pass, lets a principal see more, or asks for less of either."""
+    if now.ask.probes.sample < before.ask.probes.sample:
+        yield "ask.probes.sample"
+    principals = now.ask.probes.principals
+    for name, principal in before.ask.probes.principals.items():
+        kept = principals.get(name)
+        key = f"ask.probes.principals.{name}"
+        if kept is None:
+            yield from (f"{key}{inner}" for inner in ("", ".headers", ".sees", ".vaults"))
+        elif set(kept.sees) - set(principal.sees):
+            yield f"{key}.sees"
+    for key in ("places", "tags"):
+        if set(getattr(before.private, key)) - set(getattr(now.private, key)):
+            yield f"private.{key}"
+    for name, values in before.private.front_matter.items():
+        marking = now.private.front_matter.get(name)
+        if marking is None or (marking and (not values or {*map(str, values)} - {*map(str, marking)})):
+            yield f"private.front_matter.{name}"
 
 
 def _weaker(before: str, now: str) -> bool:

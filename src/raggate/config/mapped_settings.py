@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from raggate.config.header_settings import SentVariable, check_headers, check_template, names
 from raggate.config.service_settings import SettingsModel
-from raggate.config.values import Name, Text, Variable
+from raggate.config.values import Name, Text
 from raggate.text import field_paths
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
@@ -20,21 +21,8 @@ HEADER_PLACEHOLDERS = ("k", "mode")
 
 MAX_TEMPLATE_DEPTH = 20
 
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-"""A placeholder, a brace that is meant as one (`{{`, `}}`), or a brace that is a mistake."""
-
-ENVIRONMENT = "env."
-
 _PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,2000}")
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
-# what raggate or the connection sets, and what would let one request become two
-_OWN_HEADERS = frozenset(
-    "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
-    " upgrade keep-alive proxy-authorization proxy-connection".split()
-)
-_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
 
 
 def _field_path(written: str) -> str:
@@ -48,28 +36,8 @@ def _single(written: str) -> str:
     return written
 
 
-def names(template: str) -> Iterator[str]:
-    """Give what the placeholders of a text name.
-
-    Raises:
-        ValueError: for a brace that belongs to none.
-    """
-    for match in PLACEHOLDER.finditer(template):
-        if match[0] in {"{", "}"}:
-            raise ValueError("expected {{ and }} where braces are meant as such")
-        if match[1] is not None:
-            yield match[1]
-
-
-def _check_template(template: str, allowed: tuple[str, ...]) -> None:
-    for name in names(template):
-        if name not in allowed:
-            placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in allowed)
-            raise ValueError(f"expected placeholders among {placeholders}, found {{{name}}}")
-
-
 def _template(text: str) -> str:
-    _check_template(text, PLACEHOLDERS)
+    check_template(text, PLACEHOLDERS)
     return text
 
 
@@ -82,7 +50,7 @@ def _url_path(text: str) -> str:
 def _json_template(value: Any) -> Any:
     for leaf in _leaves(value):
         if isinstance(leaf, str):
-            _check_template(leaf, PLACEHOLDERS)
+            check_template(leaf, PLACEHOLDERS)
         elif leaf is not None and type(leaf) not in (bool, int, float):
             # YAML has dates, which JSON does not
             raise ValueError(f"expected what JSON has, found {leaf!r}; put it in quotes")
@@ -103,12 +71,6 @@ def _scalar(value: Any) -> Any:
     if value is not None and type(value) not in (str, bool, int, float):
         raise ValueError("expected text, a number, true, false or null")
     return value
-
-
-def _may_be_sent(name: str) -> str:
-    if _WITHHELD.fullmatch(name):
-        raise ValueError("expected a variable that is not the runner's or Docker's")
-    return name
 
 
 FieldPath = Annotated[str, AfterValidator(_field_path)]
@@ -234,7 +196,7 @@ class ChunkFields(SettingsModel):
             raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
         if self.path_prefix is not None and self.rel_path is None:
             raise ValueError("expected 'rel_path' beside 'path_prefix'")
-        _check_template(self.path_prefix or "", ("vault",))
+        check_template(self.path_prefix or "", ("vault",))
         return self
 
 
@@ -302,7 +264,7 @@ class Mapped(SettingsModel):
     """How its index stands. Default: it counts as complete once the API is healthy."""
     headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
     """Headers of every request. `{k}` and `{mode}` are what is asked, `{env.NAME}` is a variable of `pass_env`."""
-    pass_env: list[Annotated[Variable, AfterValidator(_may_be_sent)]] = []  # noqa: RUF012 - pydantic copies it
+    pass_env: list[SentVariable] = []  # noqa: RUF012 - pydantic copies it
     """Variables of raggate's own environment that headers may hold. The API sees them, and may repeat them."""
     ask: AskRequest
     """The request that asks a question."""
@@ -311,21 +273,5 @@ class Mapped(SettingsModel):
 
     @model_validator(mode="after")
     def _sound_headers(self) -> Mapped:
-        allowed = (*HEADER_PLACEHOLDERS, *(f"{ENVIRONMENT}{name}" for name in self.pass_env))
-        for name, value in self.headers.items():
-            if not _HEADER_NAME.fullmatch(name) or name.lower() in _OWN_HEADERS:
-                raise ValueError(f"headers: expected the name of a header that raggate does not set, found {name!r}")
-            if not _HEADER_VALUE.fullmatch(value):
-                raise ValueError(f"headers: {name}: expected printable ASCII characters")
-            unlisted = [
-                placeholder
-                for placeholder in names(value)
-                if placeholder.startswith(ENVIRONMENT) and placeholder not in allowed
-            ]
-            if unlisted:
-                variable = unlisted[0].removeprefix(ENVIRONMENT)
-                raise ValueError(f"headers: {name}: expected {variable!r} in 'pass_env' as well")
-            _check_template(value, allowed)
-        if len({name.lower() for name in self.headers}) < len(self.headers):
-            raise ValueError("headers: expected each name once, whatever its case")
+        check_headers(self.headers, HEADER_PLACEHOLDERS, self.pass_env, "headers")
         return self

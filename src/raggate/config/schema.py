@@ -15,12 +15,14 @@ from pydantic import (
     model_validator,
 )
 
-from raggate.config.invariant_settings import Invariants
+from raggate.config import probe_rules
+from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.mapped_settings import Mapped
+from raggate.config.probe_settings import Private, Probes
 from raggate.config.proof_settings import Prove
 from raggate.config.recheck_settings import Recheck
 from raggate.config.retrieval_modes import distinct_modes
-from raggate.config.service_settings import Api, SettingsModel, described
+from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, RelativePath, Seconds, Text
 from raggate.errors import UsageError
 from raggate.text.yamlio import Document, explain, parse
@@ -104,6 +106,8 @@ class Ask(SettingsModel):
     """Stop asking after this many failures in a row."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many questions are asked a second time, to tell whether the API always ranks alike; 0 asks none."""
+    probes: Probes = Probes()
+    """What is asked after the suite for invariants that need questions of their own; docs/invariants.md tells costs."""
     mapped: Mapped | None = None
     """What the adapter `mapped` sends and reads; docs/adapters.md shows it by example."""
 
@@ -221,6 +225,8 @@ class Config(SettingsModel):
     """The golden set, one case per line."""
     vault: Annotated[dict[Name, RelativePath], Field(min_length=1)]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
+    private: Private = Private()
+    """Which notes are private or deleted, so that no answer may hold them: for `invariants.private_withheld`."""
     baseline: RelativePath | None = None
     """The baseline file. Default: baselines/<suite>.json."""
     out: RelativePath = ".raggate/runs"
@@ -248,9 +254,15 @@ class Config(SettingsModel):
             raise ValueError(PROGRAM_AND_ADAPTER)
         return self
 
+    @model_validator(mode="after")
+    def _probes_can_be_asked(self) -> Config:
+        probe_rules.check(self)
+        return self
+
     def asking_once(self) -> Config:
-        """Give the same configuration, by which nothing is asked twice."""
-        return self.model_copy(update={"ask": self.ask.model_copy(update={"repeat_sample": 0})})
+        """Give the same configuration, by which nothing is asked but the questions, each once."""
+        ask = self.ask.model_copy(update={"repeat_sample": 0, "probes": Probes()})
+        return self.model_copy(update={"ask": ask, "invariants": self.invariants.model_copy(update=PROBES_OFF)})
 
     @property
     def baseline_path(self) -> str:
@@ -279,20 +291,6 @@ def load(data: bytes, name: str) -> Config:
         return Config.model_validate(document.value, strict=True)
     except ValidationError as error:
         raise UsageError(_describe(error, document), hint="docs/configuration.md lists every key.") from None
-
-
-def json_schema() -> dict[str, Any]:
-    """Build the JSON Schema of raggate.yml, for editors."""
-    schema = Config.model_json_schema()
-    models = {model.__name__: model for model in _models(SettingsModel)}
-    for name, definition in [("Config", schema), *schema["$defs"].items()]:
-        for key, text in described(models[name]).items():
-            definition["properties"][key]["description"] = text
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "raggate.yml", **schema}
-
-
-def _models(base: type[BaseModel]) -> list[type[BaseModel]]:
-    return [model for child in base.__subclasses__() for model in (child, *_models(child))]
 
 
 def _describe(error: ValidationError, document: Document) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from raggate.config.invariant_settings import Invariants
+from raggate.gate import isolation, metamorphic, note_places, probe_coverage
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.fingerprint import cutoffs_of, notes_of
@@ -36,17 +37,20 @@ def check_answers(run: Run, levels: Invariants) -> tuple[Finding, ...]:
         level = getattr(levels, name)
         examples = () if level == "off" else tuple(check(run))
         if examples:
-            message = Invariants.model_fields[name].description or name
-            findings.append(
-                Finding(
-                    invariant=name,
-                    level=level,
-                    message=message,
-                    count=len(examples),
-                    examples=tuple(sorted(examples, key=len)[:SHOWN_EXAMPLES]),
-                )
-            )
+            findings.append(_finding(name, level, examples))
+    findings += [_finding(name, level, (why,), unseen=True) for name, level, why in probe_coverage.gaps(run, levels)]
     return tuple(sorted(findings, key=lambda finding: finding.level))
+
+
+def _finding(name: str, level: Literal["error", "warn"], examples: Sequence[str], *, unseen: bool = False) -> Finding:
+    return Finding(
+        invariant=name,
+        level=level,
+        message=Invariants.model_fields[name].description or name,
+        count=len(examples),
+        examples=tuple(sorted(examples, key=len)[:SHOWN_EXAMPLES]),
+        unseen=unseen,
+    )
 
 
 def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ def _chunk_ids_stable(run: Run) -> Iterator[str]:
 
 
 def _scope_respected(run: Run) -> Iterator[str]:
-    holders = _holders(run)
+    holders = note_places.holders(run)
     for place, item, response in _answered(run):
         asked = set(item.case.vaults)
         for rank, chunk in enumerate(response.chunks, 1):
@@ -136,22 +140,13 @@ def _scope_respected(run: Run) -> Iterator[str]:
 
 
 def _vaults_known(run: Run) -> Iterator[str]:
-    holders = _holders(run)
+    holders = note_places.holders(run)
     for place, item, response in _answered(run):
         for rank, chunk in enumerate(response.chunks, 1):
             possible = sorted(holders.get(chunk.rel_path, ()))
             if item.case.vaults and chunk.vault is None and len(possible) > 1:
                 yield f"{place}: rank {rank}, {cut(chunk.rel_path)}, may be from {' or '.join(possible)}"
                 break
-
-
-def _holders(run: Run) -> dict[str, set[str]]:
-    """Give the vaults that hold a note of a path."""
-    holders: dict[str, set[str]] = {}
-    for note in notes_of(run.fingerprint):
-        vault, _, path = note.partition("/")
-        holders.setdefault(path, set()).add(vault)
-    return holders
 
 
 def _vault_known(run: Run) -> bool:
@@ -222,7 +217,9 @@ def _index_complete(run: Run) -> Iterator[str]:
         return
     counts = set(map(str, _of_index(run, "docs_processed")))
     expected = len(notes_of(run.fingerprint))
-    for count in sorted(counts - {str(expected)}):
+    # an API may leave private notes out of its index, or out of its answers
+    without_private = expected - len(run.probes.private)
+    for count in sorted(counts - {str(expected), str(without_private)}):
         yield (
             f"the index holds {count} of the vault's {expected} notes with text; if it was still growing, "
             "raise api.ready.settle"
@@ -279,4 +276,6 @@ _CHECKS: dict[str, Check] = {
     "no_empty_documents": _no_empty_documents,
     "list_deep_enough": _list_deep_enough,
     "ties_at_cutoff": _ties_at_cutoff,
+    **metamorphic.CHECKS,
+    **isolation.CHECKS,
 }

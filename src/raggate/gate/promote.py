@@ -65,7 +65,7 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
     elif completeness.failed_too_often(operations, gate):
         reasons.append(f"{operations.failed} of {operations.calls} calls failed")
     reasons += [
-        f"invariant {item.invariant} does not hold: {item.examples[0]}" for item in findings if item.level == "error"
+        f"invariant {item.invariant} {item.state}: {item.examples[0]}" for item in findings if item.level == "error"
     ]
     if reasons:
         raise CannotTell(

@@ -62,8 +62,8 @@ def decide(
     warnings = list(_warnings(comparison, findings, rows, gate, started, complaints))
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
-        ("invariant broken", list(_finding_reasons(findings, "error"))),
-        ("cannot tell", list(completeness.smaller_index(comparison, same_chunker=True))),
+        ("invariant broken", list(_finding_reasons(findings, "error", unseen=False))),
+        ("cannot tell", list(_partly_seen(comparison, findings))),
         ("regression", [item.reason for item in complaints if item.red]),
         # a run that was cut short lacks cases and slices for that reason alone
         ("cannot tell", list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []),
@@ -152,13 +152,18 @@ def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iter
         yield Reason("too-many-errors", wording.failures(operations, gate.max_error_rate))
 
 
-def _finding_reasons(findings: Sequence[Finding], level: str) -> Iterator[Reason]:
+def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[Reason]:
+    yield from _finding_reasons(findings, "error", unseen=True)
+    yield from completeness.smaller_index(comparison, same_chunker=True)
+
+
+def _finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:
     for finding in findings:
-        if finding.level == level:
+        if finding.level == level and unseen in {None, finding.unseen}:
             times = f" ({finding.count} times)" if finding.count > 1 else ""
             yield Reason(
                 f"invariant-{finding.invariant}",
-                f"“{wording.clause(finding.message)}” does not hold{times}: {finding.examples[0]}",
+                f"“{wording.clause(finding.message)}” {finding.state}{times}: {finding.examples[0]}",
                 invariant=finding.invariant,
             )
 

@@ -19,10 +19,12 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode
 from raggate.github.rest import artifacts
+from raggate.inputs import probe_plan
+from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Provenance
 from raggate.models.publication import RunFailure
-from raggate.models.run import LabelledResult, Result, Run
+from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.numbers import fixed
@@ -84,6 +86,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
     _refuse_other_means(claimed, inputs, expected)
     _refuse_wild_numbers(claimed)
     cases = {case.id: case for case in inputs.golden.cases}
+    probes = _probes(claimed, inputs)
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
     return replace(
         claimed,
@@ -97,10 +100,39 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         ),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
-        fingerprint={**index, **_chunks(claimed), **_repeated(claimed), **expected, "notes": inputs.vault.notes},
+        fingerprint={
+            **index,
+            **_chunks(claimed),
+            **_repeated(claimed),
+            **_counted(probes),
+            **expected,
+            "notes": inputs.vault.notes,
+        },
         config=settings,
+        probes=probes,
         provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
+
+
+def _probes(claimed: Run, inputs: Inputs) -> Probing:
+    """Give what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
+    private = private_notes(inputs.vault, inputs.config.private)
+    results = {answer.probe: answer.result for answer in claimed.probes.answers}
+    answers = []
+    for probe in probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private):
+        result = results.get(probe)
+        if result is None or result.failure is not None:
+            # its own words would stand in a sentence of raggate's
+            failure = Failure(kind="aborted", message="the run holds no answer to it")
+            result = Result(
+                case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0
+            )
+        answers.append(ProbeAnswer(probe=probe, result=_plain_coverage(result)))
+    return Probing(answers=tuple(answers), private=private)
+
+
+def _counted(probes: Probing) -> dict[str, int]:
+    return {"probes": len(probes.answers)} if probes.answers else {}
 
 
 def _repeated(claimed: Run) -> dict[str, object]:

@@ -75,6 +75,25 @@ def line_of(text: str, heading_path: str | None) -> int:
     return next((line + 1 for _, line, path in marks if path == wanted), 1)
 
 
+def front_matter_of(text: str) -> str:
+    """Give what stands between the dashes before a note, empty where nothing does."""
+    front_matter = _FRONT_MATTER.match(text)
+    return "\n".join(lines_of(front_matter[0].rstrip())[1:-1]) if front_matter else ""
+
+
+def headings_with_text(text: str) -> Iterator[Elements]:
+    """Give the path of every heading with text of its own below it, as it is rendered."""
+    front_matter = _FRONT_MATTER.match(text)
+    body = text[front_matter.end() :] if front_matter else text
+    environment: dict[str, Any] = {}
+    lines = lines_of(body)
+    marks = _headings(_block_parser().parse(body, environment), environment, 0, raw=False)
+    ends = [line for _, line, _ in marks[1:]] + [len(lines)]
+    for (_, line, path), end in zip(marks, ends, strict=True):
+        if any(re.search(r"\w", row) for row in lines[line + 1 : end]):
+            yield path
+
+
 def holds(text: str, snippet: str) -> bool:
     """Say whether a snippet stands in a note, with or without its markup, ignoring case and white space."""
     wanted = fold(snippet).casefold()

@@ -147,13 +147,22 @@ class NoteChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first."""
+    """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first.
+
+    `unseen` says that it is not known to be broken: not all that it needs was seen, and the example says why.
+    """
 
     invariant: str
     level: Literal["error", "warn"]
     message: str
     count: int
     examples: tuple[str, ...] = ()
+    unseen: bool = False
+
+    @property
+    def state(self) -> str:
+        """What is said of the invariant."""
+        return "was not seen to hold" if self.unseen else "does not hold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

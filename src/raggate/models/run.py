@@ -8,6 +8,7 @@ from typing import Literal
 from raggate.config.imported import RunConfig
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case, Golden
+from raggate.models.probe import Probe, ProbeKind
 from raggate.models.provenance import Provenance
 from raggate.text.jsonio import JsonObject
 
@@ -128,11 +129,32 @@ class LabelledResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeAnswer:
+    """A probe and what came of it."""
+
+    probe: Probe
+    result: Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probing:
+    """What was asked beside the suite, in the order it was asked, and the notes (`vault/rel_path`) that are private."""
+
+    answers: tuple[ProbeAnswer, ...] = ()
+    private: tuple[str, ...] = ()
+
+    def of(self, *kinds: ProbeKind) -> tuple[ProbeAnswer, ...]:
+        """Give what came of the probes of some kinds."""
+        return tuple(answer for answer in self.answers if answer.probe.kind in kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
     `stopped` says why a run was cut short (`interrupted`: by a signal), and
-    `log` then holds the API's last lines, else those when it first failed, if any (untrusted text).
+    `log` then holds the API's last lines, else those when it first failed, if any (untrusted text). `probes` is what
+    was asked beside the suite, which no metric counts.
     """
 
     run_id: str
@@ -147,3 +169,4 @@ class Run:
     stopped: str | None = None
     interrupted: bool = False
     log: tuple[str, ...] = ()
+    probes: Probing = field(default_factory=Probing)

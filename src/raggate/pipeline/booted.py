@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api
 from raggate.errors import RaggateError
+from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Vault
@@ -37,12 +39,16 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Booted:
-    """A build that is up: who asks it, and what takes secrets out of its answers and words."""
+    """A build that is up: who asks it, and what takes secrets out of its answers and words.
+
+    `wait` waits until it can be asked again, once it was made to index anew; it raises as `boot.wait_again`.
+    """
 
     adapter: Adapter
     api: Started
     clean: Callable[[Result], Result]
     secrets: tuple[str, ...]
+    wait: Callable[[], None]
 
     def log_tail(self) -> tuple[str, ...]:
         """Give the last lines of its output without secrets. Untrusted text."""
@@ -91,27 +97,32 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     )
     settings = inputs.config
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, build.root, request.environment)
-    ready = boot.up(
-        build.api,
-        workspace,
-        index_state=adapter.index_state,
-        expected=_expected(inputs, before),
-        max_body_bytes=settings.ask.max_body_bytes,
-    )
+    expected, limit = _expected(inputs, before), settings.ask.max_body_bytes
+    ready = boot.up(build.api, workspace, index_state=adapter.index_state, expected=expected, max_body_bytes=limit)
+    again = partial(boot.wait_again, build.api, index_state=adapter.index_state, expected=expected)
     with _redacted_errors(secrets), ready as api:
-        yield Booted(adapter=adapter, api=api, clean=_redactor(secrets, inputs.vault), secrets=secrets)
+        yield Booted(
+            adapter=adapter,
+            api=api,
+            clean=_redactor(secrets, inputs.vault),
+            secrets=secrets,
+            wait=partial(again, api, max_body_bytes=limit, say=say),
+        )
 
 
 def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
     """Say what a complete index holds, also by the run of the baseline where that was of the same notes."""
     chunks = before.get("chunks") if before.get("vault") == inputs.vault.hash else None
-    return Expected(documents=len(inputs.vault.texts), chunks=chunks if type(chunks) is int else None)
+    # an API that leaves private notes out of its index is complete without them
+    documents = len(inputs.vault.texts) - len(private_notes(inputs.vault, inputs.config.private))
+    return Expected(documents=documents, chunks=chunks if type(chunks) is int else None)
 
 
 def _secrets(request: Request, settings: Config, api: Api) -> tuple[str, ...]:
     """Give the values that nothing may show: the API may know them, or find them, and print them."""
     sections = [api.command, api.program, *api.containers().values(), settings.ask.mapped]
     names = [name for section in sections if section is not None for name in section.pass_env]
+    names += settings.ask.probes.pass_env
     return redact.of_environment(request.environment, names)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,16 +18,18 @@ from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.gate import waivers, wording
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import notes as standing, sources, vault
+from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint, modes_of
 from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
-from raggate.models.run import Result, Run
+from raggate.models.run import Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.service import Started
 from raggate.pipeline import run_directory
 from raggate.pipeline.booted import Build, Place, booted, redacted
 from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
@@ -94,6 +97,9 @@ def _ask(
     """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
     check_modes(request, inputs)
+    prober = Prober.of(inputs, request.environment)
+    if prober.probes:
+        request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
     # a preview works in the directory of its run
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
     place = Place(out=directory, runs=runs, identified=answers.images.append)
@@ -113,10 +119,16 @@ def _ask(
         answers.results[:] = map(up.clean, asked.results)
         if not asked.stopped and adapter.repeatable:
             answers.repeated = _ask_again(inputs, adapter, api, asked.results)
+        if not asked.stopped:
+            prober.ask(up, answers.probes)
+            prober.ask_after_call(up, answers.probes)
         stopped = asked.stopped or suite.ended_early(api)
-        if not stopped:
-            return None, redacted(answers.log, up.secrets)
-        return redact.redact_cut(stopped, up.secrets), up.log_tail()
+        if stopped:
+            return redact.redact_cut(stopped, up.secrets), up.log_tail()
+        log = redacted(answers.log, up.secrets)
+    again = replace(place, out=directory / "reindexed")
+    prober.ask_after_boot(partial(booted, request, inputs, build, again, before), again.out, answers.probes)
+    return None, log
 
 
 def check_modes(request: Request, inputs: Inputs) -> None:
@@ -178,6 +190,7 @@ def blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -
             reproduce=request.reproduce,
         ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
+        probes=Probing(private=private_notes(inputs.vault, settings.private)),
     )
 
 

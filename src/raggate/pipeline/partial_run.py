@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from raggate.models.provenance import exact_image
-from raggate.models.run import Result, Run
+from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.service import Started
 from raggate.scoring.repeats import KEY, Repeated
 
@@ -22,13 +22,15 @@ class PartialRun:
     """The answers of a run so far, and what was learnt of the API on the way.
 
     `results` are in the order they came in, `images` what names the image that the API ran from, and `repeated` how a
-    few questions came out that were asked twice, once they were. `failed` calls failed so far; `log` are the API's last
-    lines when it first said that it had failed, untrusted text.
+    few questions came out that were asked twice, once they were. `probes` is what was asked for invariants. `failed`
+    calls of the suite failed so far; `log` are the API's last lines when it first said that it had failed, untrusted
+    text.
     """
 
     results: list[Result] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
     repeated: Repeated | None = None
+    probes: list[ProbeAnswer] = field(default_factory=list)
     failed: int = 0
     log: tuple[str, ...] = ()
 
@@ -41,11 +43,14 @@ class PartialRun:
             self.log = api.log_tail()
 
     def noted_in(self, run: Run) -> Run:
-        """Note image and repeats in a run. What they were does not make runs incomparable."""
+        """Note image, repeats and probes in a run. What they were does not make runs incomparable."""
         image = exact_image(self.images[-1]) if self.images else ""
-        repeated = {KEY: self.repeated.stored()} if self.repeated is not None else {}
+        beside: dict[str, object] = {KEY: self.repeated.stored()} if self.repeated is not None else {}
+        if self.probes:
+            beside |= {"probes": len(self.probes)}
         return replace(
             run,
             provenance=replace(run.provenance, api_image=image),
-            fingerprint={**run.fingerprint, **repeated},
+            fingerprint={**run.fingerprint, **beside},
+            probes=replace(run.probes, answers=tuple(self.probes)),
         )

@@ -103,7 +103,7 @@ def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
     result, labels = item.result, item.labels
     response = result.response
     if response is not None and not full_text:
-        chunks = tuple(_cut(chunk) for chunk in response.chunks)
+        chunks = tuple(shortened(chunk) for chunk in response.chunks)
         if chunks != response.chunks:
             response, labels = replace(response, chunks=chunks), replace(labels, truncated=True)
     return {
@@ -120,7 +120,7 @@ def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
     }
 
 
-def _cut(chunk: Chunk) -> Chunk:
+def shortened(chunk: Chunk) -> Chunk:
     """Cut the text of a chunk; the hash of all of it stays, by which two texts that begin alike are told apart."""
     if len(chunk.text) <= STORED_TEXT:
         return chunk

@@ -21,9 +21,9 @@ from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.provenance import Provenance, exact_image
-from raggate.models.run import Run
+from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.verdict import ReportContext
-from raggate.pipeline import result_rows
+from raggate.pipeline import probe_rows, result_rows
 from raggate.reports import Reports
 from raggate.text import disk
 from raggate.text.files import read_file
@@ -130,7 +130,7 @@ def of_suite(run: Run, suite: str) -> Run:
 
 
 def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
-    """Write `config.json`, `golden.jsonl` and `results.jsonl`; chunk texts are cut unless `full_text`."""
+    """Write the files that a run is read from again; chunk texts are cut unless `full_text`."""
     config = {
         "schema": SCHEMA,
         "run_id": run.run_id,
@@ -139,6 +139,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "stopped": run.stopped,
         "interrupted": run.interrupted,
         "log": list(run.log),
+        **({"private": list(run.probes.private)} if run.probes.private else {}),
         "duration_s": run.duration_s,
         "golden": {"name": run.golden.name, "hash": run.golden.hash},
         "fingerprint": run.fingerprint,
@@ -147,6 +148,8 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
     write_atomic(directory / "results.jsonl", result_rows.write(run.results, full_text=full_text))
+    if run.probes.answers:
+        write_atomic(directory / probe_rows.FILE, probe_rows.write(run.probes.answers, full_text=full_text))
 
 
 def write_context(directory: Path, context: ReportContext) -> None:
@@ -247,9 +250,17 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             stopped=None if stored["stopped"] is None else str(stored["stopped"]),
             interrupted=bool(stored["interrupted"]),
             log=tuple(str(line) for line in stored["log"]),
+            probes=Probing(
+                answers=_probes(directory, named), private=tuple(str(note) for note in stored.get("private", ()))
+            ),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
+
+
+def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:
+    path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
+    return probe_rows.read(read_file(path, _HINT, name=shown), str(shown)) if path.exists() else ()
 
 
 def _configuration(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:

@@ -106,6 +106,11 @@ def inside_folder(folder: str, selected: str) -> bool:
     return folder == selected or folder.startswith(selected + "/")
 
 
+def inside_place(note: str, places: Iterable[str]) -> bool:
+    """Say whether a note, `vault/rel_path`, lies in one of some places: vaults, folders, or notes themselves."""
+    return any(note == place or note.startswith(f"{place}/") for place in places)
+
+
 def in_scope(rel_path: str, vaults: Iterable[str], selected: Iterable[str]) -> bool:
     """Say whether a note's folder lies in a selected folder, in any of the vaults (in all of them when none is named).
 

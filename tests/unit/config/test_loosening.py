@@ -23,6 +23,26 @@ def metric(rule: Any) -> dict[str, Any]:
     return {"gate": {"metrics": {"hit_at_5": rule}}}
 
 
+ANNA = "ask.probes.principals.anna"
+MARK = "private.front_matter.private"
+
+
+def seen(places: list[str]) -> dict[str, Any]:
+    """Build a configuration with a principal who may see some places."""
+    vaults = {"vault": {"work": "w", "home": "h"}}
+    return {**vaults, "ask": {"probes": {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": places}}}}}
+
+
+def sampled(sample: int) -> dict[str, Any]:
+    """Build a configuration with as many probes of each kind."""
+    return {"ask": {"probes": {"sample": sample}}}
+
+
+def marking(values: list[str | bool]) -> dict[str, Any]:
+    """Build a configuration whose private notes have a key of these values."""
+    return {"private": {"front_matter": {"private": values}}}
+
+
 @pytest.mark.parametrize(
     ("before", "now", "key", "expected"),
     [
@@ -72,6 +92,26 @@ def metric(rule: Any) -> dict[str, Any]:
         pytest.param({}, {"ask": {"modes": ["dense"]}}, "ask.modes", True, id="a mode that is gone"),
         pytest.param({}, {"ask": {"modes": ["hybrid", "dense"]}}, "ask.modes", False, id="one mode more"),
         pytest.param({}, {"ask": {"k": 5}}, "ask.k", False, id="not of the gate"),
+        pytest.param(seen(["work"]), seen(["work", "home"]), f"{ANNA}.sees", True, id="a principal sees more"),
+        pytest.param(seen(["work"]), seen(["work/In"]), f"{ANNA}.sees", True, id="a principal sees something else"),
+        pytest.param(seen(["work", "home"]), seen(["work"]), f"{ANNA}.sees", False, id="a principal sees less"),
+        pytest.param(seen(["work"]), {}, f"{ANNA}.sees", True, id="a principal that is gone"),
+        pytest.param({}, seen(["work"]), f"{ANNA}.sees", False, id="a principal more"),
+        pytest.param({}, sampled(4), "ask.probes.sample", True, id="fewer probes"),
+        pytest.param({}, sampled(6), "ask.probes.sample", False, id="more probes"),
+        pytest.param({"private": {"tags": ["a"]}}, {}, "private.tags", True, id="a private tag less"),
+        pytest.param({}, {"private": {"tags": ["a"]}}, "private.tags", False, id="a private tag more"),
+        pytest.param(marking([True]), marking(["yes"]), MARK, True, id="another mark"),
+        pytest.param(marking([]), marking([True]), MARK, True, id="marked by one value in place of any"),
+        pytest.param(marking([True]), marking([]), MARK, False, id="marked by any value"),
+        pytest.param(marking([True]), {}, MARK, True, id="no mark"),
+        pytest.param(
+            {},
+            {"invariants": {"principals_isolated": "off"}},
+            "invariants.principals_isolated",
+            True,
+            id="principals not looked at",
+        ),
     ],
 )
 def test_what_lets_more_through(before: dict[str, Any], now: dict[str, Any], key: str, *, expected: bool) -> None:

@@ -23,6 +23,7 @@ FILES = (
     "config.json",
     "golden.jsonl",
     "results.jsonl",
+    "probes.jsonl",
     "baseline.json",
     "aside.json",
     "metrics.json",

@@ -249,6 +249,9 @@ def operations_line(scorecard: Scorecard) -> str:
     repeated = Repeated.of(scorecard.fingerprint)
     if repeated is not None:
         parts.append(f"{repeated.asked} asked twice, {repeated.differ or 'none'} otherwise")
+    probes = scorecard.fingerprint.get("probes")
+    if type(probes) is int:
+        parts.append(f"{probes} asked for invariants")
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
         times = operations.latency.get(step)
         if times:

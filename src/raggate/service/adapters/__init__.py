@@ -8,6 +8,7 @@ from typing import Protocol
 
 import httpx
 
+from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -31,6 +32,20 @@ class Adapter(Protocol):
 
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
+        """
+
+    def reindex(self, api: Started, call: Reindex) -> str:
+        """Have the API index its notes again; says what went wrong, if anything.
+
+        Raises:
+            NotImplementedError: of what makes no HTTP calls, of which no configuration asks this.
+        """
+
+    def with_headers(self, headers: Mapping[str, str]) -> Adapter:
+        """Give an adapter that sends these headers too; not called where there are no headers.
+
+        Raises:
+            NotImplementedError: of what makes no HTTP calls, with which no configuration has principals.
         """
 
     def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx
 
+from raggate.config.probe_settings import Reindex
 from raggate.config.schema import PROGRAM_AND_ADAPTER, Ask, Config
 from raggate.config.service_settings import Program, Readiness
 from raggate.errors import UsageError
@@ -65,6 +66,14 @@ class KebabAdapter:
     def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
         """Say that it is ready, as it is run for each question."""
         return IndexState(healthy=True, indexing=False)
+
+    def reindex(self, _api: Started, _call: Reindex) -> str:
+        """Refuse: a program is told nothing by HTTP, and no configuration asks for that."""
+        raise NotImplementedError
+
+    def with_headers(self, _headers: Mapping[str, str]) -> KebabAdapter:
+        """Refuse: a program is sent no headers, and no configuration asks for that."""
+        raise NotImplementedError
 
     def ask(self, questions: Sequence[tuple[Case, str]], _api: Started, *, on_result: OnResult) -> AskResult:
         """Ask these cases, each in the mode beside it. No process is left, also when this is interrupted."""

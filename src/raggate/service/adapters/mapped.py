@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
 
-from raggate.config.mapped_settings import ENVIRONMENT, IndexRequest, Mapped, names
+from raggate.config.mapped_settings import IndexRequest
 from raggate.config.schema import Ask
 from raggate.config.service_settings import Readiness
 from raggate.errors import UsageError
@@ -17,6 +16,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, status_text
+from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
 from raggate.service.adapters.mapped_response import holds, prefixes, read, whole
@@ -27,7 +27,6 @@ MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
 
 _STATE_BYTES = 1 << 20  # of a body that tells health or index
-_SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 
 
 class MappedAdapter:
@@ -50,7 +49,7 @@ class MappedAdapter:
             )
         self._settings = settings
         self._mapped = mapped
-        self._secrets = _secrets(mapped, environment or {})
+        self._secrets = variables(mapped.headers, environment or {}, "ask.mapped.headers")
         self._prefixes = prefixes(mapped.response.chunks.path_prefix, vault_names)
 
     def call(self, case: Case, mode: str) -> Call:
@@ -148,27 +147,6 @@ class MappedAdapter:
         if len(body) > _STATE_BYTES:
             raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
         return status, body
-
-
-def _secrets(mapped: Mapped, environment: Mapping[str, str]) -> dict[str, str]:
-    """Give what headers need of the environment, by placeholder. Values are never part of a message."""
-    headers: dict[str, str] = {}
-    for header, template in mapped.headers.items():
-        for name in names(template):
-            if not name.startswith(ENVIRONMENT):
-                continue
-            variable = name.removeprefix(ENVIRONMENT)
-            # a final line end is easily stored with a secret
-            value = environment.get(variable, "").strip()
-            if not value:
-                raise UsageError(
-                    f"the environment variable {variable}, which ask.mapped.headers.{header} needs, is not set",
-                    hint="Pull requests from forks get no secrets.",
-                )
-            if not _SENDABLE.fullmatch(value):
-                raise UsageError(f"the environment variable {variable} holds characters that no header can")
-            headers[name] = value
-    return headers
 
 
 def _count(written: str | None, root: Any) -> int | None:

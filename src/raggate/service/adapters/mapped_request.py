@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from raggate.config.mapped_settings import PLACEHOLDER
+from raggate.config.header_settings import PLACEHOLDER
 from raggate.text.field_paths import ABSENT
 
 Values = Mapping[str, Any]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, names
+from raggate.config.header_settings import names
+from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields
 from raggate.models.run import Chunk, Reference, Response
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated

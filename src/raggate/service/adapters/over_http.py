@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import httpx
 
+from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
-from raggate.models.service import IndexState, Started
+from raggate.models.run import Response
+from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask
+from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.ask import AskResult, HttpProtocol, OnResult
+from raggate.text.quote import cut
+
+_ANY = Case(id="reindex", question="What do these notes tell about?", answerable=True)
 
 
 class HttpAdapter(HttpProtocol, Protocol):
@@ -24,6 +31,26 @@ class HttpAdapter(HttpProtocol, Protocol):
         Raises:
             httpx.HTTPError: when it cannot be reached yet.
         """
+
+
+class _WithHeaders:
+    """Another adapter, with further headers of every call, in place of those of the same name."""
+
+    def __init__(self, adapter: HttpAdapter, headers: Mapping[str, str]) -> None:
+        self._adapter = adapter
+        self._headers = dict(headers)
+
+    def call(self, case: Case, mode: str) -> Call:
+        call = self._adapter.call(case, mode)
+        replaced = {name.lower() for name in self._headers}
+        kept = {name: value for name, value in call.headers.items() if name.lower() not in replaced}
+        return replace(call, headers={**kept, **self._headers})
+
+    def parse(self, body: bytes, case: Case) -> Response:
+        return self._adapter.parse(body, case)
+
+    def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
+        return self._adapter.index_state(client, ready)
 
 
 class OverHttp:
@@ -42,3 +69,19 @@ class OverHttp:
     def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
         """Ask these cases, each in the mode beside it."""
         return ask.ask(questions, self._adapter, api, self._settings, on_result=on_result)
+
+    def reindex(self, api: Started, call: Reindex) -> str:
+        """Have the API index its notes again, with the headers of a question. Says what went wrong, if anything."""
+        headers = {**self._adapter.call(_ANY, self._settings.modes[0]).headers}
+        timeout = httpx.Timeout(self._settings.read_timeout, connect=self._settings.connect_timeout)
+        seconds = self._settings.total_timeout
+        with httpx.Client(base_url=api.base_url, timeout=timeout, trust_env=False) as client:
+            try:
+                status, body = fetch(client, call.method, call.path, headers=headers, seconds=seconds)
+            except httpx.HTTPError as error:
+                return f"{call.method} {call.path}: {cut(error) or type(error).__name__}"
+        return "" if 200 <= status < 300 else f"{call.method} {call.path}: {status_text(status, body)}"
+
+    def with_headers(self, headers: Mapping[str, str]) -> OverHttp:
+        """Give an adapter that sends these headers too, in place of others of the same name."""
+        return OverHttp(_WithHeaders(self._adapter, headers), self._settings)

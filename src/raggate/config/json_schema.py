@@ -1,0 +1,24 @@
+"""The JSON Schema of raggate.yml, generated from its models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from raggate.config.schema import Config
+from raggate.config.service_settings import SettingsModel, described
+
+
+def json_schema() -> dict[str, Any]:
+    """Build the JSON Schema of raggate.yml, for editors."""
+    schema = Config.model_json_schema()
+    models = {model.__name__: model for model in _models(SettingsModel)}
+    for name, definition in [("Config", schema), *schema["$defs"].items()]:
+        for key, text in described(models[name]).items():
+            definition["properties"][key]["description"] = text
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "raggate.yml", **schema}
+
+
+def _models(base: type[BaseModel]) -> list[type[BaseModel]]:
+    return [model for child in base.__subclasses__() for model in (child, *_models(child))]

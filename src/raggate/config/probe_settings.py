@@ -1,0 +1,83 @@
+"""What invariants that ask questions of their own are asked with, and which notes are kept from whom."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from raggate.config.header_settings import SentVariable, check_headers
+from raggate.config.mapped_settings import UrlPath
+from raggate.config.service_settings import SettingsModel
+from raggate.config.values import Name, Text
+
+
+def _place(written: str) -> str:
+    parts = written.split("/")
+    if not all(parts) or not {".", ".."}.isdisjoint(parts):
+        raise ValueError("expected a vault, or a folder or note in one, such as work or work/Shared")
+    return written
+
+
+Place = Annotated[Text, AfterValidator(_place)]
+
+
+class Reindex(SettingsModel):
+    """The call that makes the API index its notes again. It is answered once indexing has begun, or is done."""
+
+    path: UrlPath
+    """The path."""
+    method: Literal["POST", "PUT", "GET"] = "POST"
+    """The method."""
+
+
+class Principal(SettingsModel):
+    """Somebody whom the API shows a part of the notes only."""
+
+    headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    """Headers of this principal's requests, in place of others of the same name. `{env.NAME}` is of `pass_env`."""
+    vaults: list[Name] | None = None
+    """The vaults that are asked, in place of those that a question names."""
+    sees: list[Place]
+    """All that this principal may see: vaults, and folders or notes in them, such as `work` or `work/Shared`."""
+
+    @model_validator(mode="after")
+    def _differs(self) -> Principal:
+        if not self.headers and self.vaults is None:
+            raise ValueError("expected 'headers' or 'vaults', by which the API tells who asks")
+        return self
+
+
+class Probes(SettingsModel):
+    """What is asked after the suite for invariants that need questions of their own. It counts for nothing else."""
+
+    sample: Annotated[int, Field(ge=1, le=100)] = 5
+    """How many questions, headings, private notes and nonsense questions are taken for each of them."""
+    reindex: Reindex | None = None
+    """How the API is made to index again. Default: it is booted a second time."""
+    principals: Annotated[dict[Name, Principal], Field(max_length=20)] = {}  # noqa: RUF012
+    """Who may see what, by name: for `invariants.principals_isolated`."""
+    pass_env: list[SentVariable] = []  # noqa: RUF012
+    """Variables of raggate's own environment that headers of principals may hold. The API sees them."""
+
+    @model_validator(mode="after")
+    def _sound_headers(self) -> Probes:
+        for name, principal in self.principals.items():
+            check_headers(principal.headers, (), self.pass_env, f"principals.{name}.headers")
+        return self
+
+
+class Private(SettingsModel):
+    """Which notes of the vaults are private or deleted, so that no answer may hold them. Each key adds some."""
+
+    front_matter: dict[Text, list[Annotated[Text, Field(min_length=1)] | bool]] = {}  # noqa: RUF012
+    """Keys of a note's front matter with the values that mark it: `status: [deleted]`; `[]` for any but none and no."""
+    tags: list[Annotated[Text, Field(min_length=1)]] = []  # noqa: RUF012
+    """Tags that mark a note, in `tags` of its front matter or as `#tag` in its text; each with what is nested in it."""
+    places: list[Place] = []  # noqa: RUF012
+    """Vaults, folders and notes that are private, such as `personal/Diary` or `work/Salaries.md`."""
+
+    @property
+    def marks(self) -> bool:
+        """Whether anything is said to be private."""
+        return bool(self.front_matter or self.tags or self.places)

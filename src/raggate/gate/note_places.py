@@ -1,0 +1,26 @@
+"""Which notes of the vaults a chunk may be of, as far as the API tells it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from raggate.models.fingerprint import notes_of
+from raggate.models.run import Chunk, Reference, Run
+
+Holders = Mapping[str, set[str]]
+"""Path of a note -> the vaults that hold a note of it."""
+
+
+def holders(run: Run) -> Holders:
+    """Give the vaults that hold a note of a path, of the notes the run was asked of."""
+    vaults: dict[str, set[str]] = {}
+    for note in notes_of(run.fingerprint):
+        vault, _, path = note.partition("/")
+        vaults.setdefault(path, set()).add(vault)
+    return vaults
+
+
+def possible(place: Chunk | Reference, known: Holders) -> tuple[str, ...]:
+    """Give the notes, as `vault/rel_path`, that a chunk or a cited place may be of; none where nothing is known."""
+    vaults = [place.vault] if place.vault else sorted(known.get(place.rel_path, ()))
+    return tuple(f"{vault}/{place.rel_path}" for vault in vaults)

@@ -1,0 +1,64 @@
+"""The rows of a run directory's `probes.jsonl`: what was asked beside the suite, each probe with what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.errors import UsageError
+from raggate.models.run import ProbeAnswer
+from raggate.pipeline.result_rows import shortened
+from raggate.service.answer_limits import bounded
+from raggate.text.jsonio import dumps, parse_object, printable
+from raggate.text.quote import cut
+
+FILE = "probes.jsonl"
+"""What the file is called."""
+
+_ROW = TypeAdapter(ProbeAnswer)
+
+
+def write(answers: tuple[ProbeAnswer, ...], *, full_text: bool) -> bytes:
+    """Give the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
+    rows = (printable(dumps(_row(answer, full_text=full_text)).decode()) for answer in answers)
+    return b"".join(row.encode() + b"\n" for row in rows)
+
+
+def read(data: bytes, name: str) -> tuple[ProbeAnswer, ...]:
+    """Read the content of a `probes.jsonl`. Nothing in it is trusted.
+
+    Args:
+        data: the content.
+        name: what messages call the file.
+
+    Raises:
+        UsageError: naming file and line, for a row that does not hold what it should.
+    """
+    lines = enumerate(data.split(b"\n"), 1)
+    return tuple(_answer(parse_object(line, f"{name}:{at}"), f"{name}:{at}") for at, line in lines if line.strip())
+
+
+def _answer(row: dict[str, Any], place: str) -> ProbeAnswer:
+    try:
+        answer = _ROW.validate_python(row)
+        if answer.result.response is not None:
+            bounded(answer.result.response)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{place}: not a probe: {cut(key)}: {first['msg']}") from None
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None
+    if (answer.result.response is None) == (answer.result.failure is None):
+        raise UsageError(f"{place}: expected either a response or a failure")
+    return answer
+
+
+def _row(answer: ProbeAnswer, *, full_text: bool) -> dict[str, object]:
+    row = asdict(answer)
+    response = answer.result.response
+    if response is not None and not full_text:
+        row["result"]["response"]["chunks"] = [asdict(shortened(chunk)) for chunk in response.chunks]
+    return row

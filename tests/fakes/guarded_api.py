@@ -1,0 +1,87 @@
+"""The notes API of `process_api.py` that keeps what invariants ask for, and breaks one of them when it is told to.
+
+It leaves private notes out, shows each principal (header `X-User`) their vault alone, reads questions whatever their
+letters, and indexes again by `POST /api/index/rebuild`. FAKE_FAULT names what it does wrong; FAKE_STATE is a file by
+which a second start knows that it is one.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import process_api
+from plain_http import PlainServer
+
+FAULT = os.environ.get("FAKE_FAULT", "")
+STATE = Path(os.environ["FAKE_STATE"])
+STARTS = len(STATE.read_text().splitlines()) if STATE.exists() else 0
+SEES = {"anna": ["work"], "bert": ["personal"]}
+
+
+class GuardedIndex(process_api.Index):
+    """The chunks of all notes but private ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        hidden = {path for _, path, text in self.notes if "private: true" in text}
+        if FAULT != "exposes":
+            self.notes = [note for note in self.notes if note[1] not in hidden]
+            self.chunks = [chunk for chunk in self.chunks if chunk[1]["rel_path"] not in hidden]
+
+    def hits(self, question: str, *, k: int, vaults: list[str]) -> list[dict]:
+        """Rank as ever, but for what is wrong."""
+        plain = " ".join(unicodedata.normalize("NFC", question).split())
+        ranked = super().hits(question if FAULT == "reads_letters" else plain, k=10, vaults=vaults)
+        if not ranked and FAULT == "chatters":
+            ranked = super().hits("litres", k=10, vaults=vaults)
+        if FAULT == "forgets_headings":
+            ranked = [chunk for chunk in ranked if "Spare Parts" not in chunk["heading_path"]]
+        wrong = {
+            "shouts": question.isupper(),
+            "counts_spaces": "  " in question,
+            "ranks_by_k": k < 10,
+            "second_start": STARTS > 0,
+            "rebuilt": len(self.chunks) > len({chunk["chunk_id"] for _, chunk, _ in self.chunks}),
+        }
+        if wrong.get(FAULT) and len(ranked) > 1:
+            ranked[:2] = ranked[1::-1]
+        return [{**chunk, "rank": rank, "score_final": 1 / rank} for rank, chunk in enumerate(ranked[:k], 1)]
+
+
+class GuardedHandler(process_api.Handler):
+    """Answers those who may ask."""
+
+    def post(self) -> None:
+        """Index again, or answer a question."""
+        if urlsplit(self.path).path != "/api/index/rebuild":
+            super().post()
+            return
+        self.rfile.read(int(self.headers.get("content-length") or 0))
+        if FAULT == "rebuilt":
+            self.index.chunks += self.index.chunks
+        self.reply({"started": True}, 500 if FAULT == "no_rebuild" else 202)
+
+    def retrieve(self, request: dict, query: dict[str, str]) -> None:
+        """Limit a question to what the principal may see."""
+        who = self.headers.get("x-user")
+        if who is not None and FAULT == "locks_out":
+            self.reply({"error": "Unauthorized"}, 401)
+            return
+        if who is not None and FAULT != "leaks":
+            asked = request.get("vaults") or list(process_api.VAULTS)
+            request = {**request, "vaults": [vault for vault in asked if vault in SEES[who]] or ["none"]}
+        super().retrieve(request, query)
+
+
+def main() -> None:
+    """Serve, and leave a mark for the next start."""
+    GuardedHandler.index = GuardedIndex()
+    STATE.write_text(STATE.read_text() + "started\n" if STATE.exists() else "started\n")
+    PlainServer(("127.0.0.1", int(os.environ["API_PORT"])), GuardedHandler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

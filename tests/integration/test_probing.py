@@ -1,0 +1,205 @@
+"""Invariants that ask questions of their own: each broken once by an API, and named; and what they cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from project import FAKE_API, Project, make_project
+
+GUARDED = FAKE_API.with_name("guarded_api.py")
+
+LEVELS = (
+    "top_is_prefix",
+    "headings_findable",
+    "spelling_ignored",
+    "nonsense_abstains",
+    "reindex_idempotent",
+    "private_withheld",
+    "principals_isolated",
+)
+
+PROBES = """\
+  probes:
+    sample: 4
+    {reindex}
+    principals:
+      anna: {{headers: {{X-User: "{{env.ANNA}}"}}, sees: [work]}}
+      bert: {{headers: {{X-User: bert}}, vaults: [personal, work], sees: [personal]}}
+    pass_env: [ANNA]
+invariants: {{list_deep_enough: "off", {levels}}}
+private: {{front_matter: {{private: [true]}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository with private notes, headings worth asking and an API that keeps every invariant; with a baseline."""
+    root = tmp_path_factory.mktemp("guarded")
+    project = make_project(root)
+    # one question that Unicode can write in two ways, and a note that no one may be shown
+    (root / "vault/work/Notes/garage.md").write_text(
+        "# Garage\n\n## Spare Parts\n\nThe düsenöffner hangs beside the anvil of litres\n\n## Opening Hours\n\nnine\n"
+    )
+    (root / "vault/work/Notes/diary.md").write_text("---\nprivate: true\n---\n# Diary\n\n## Bitter Litres\n\nlitres\n")
+    case = {**project.cases()[0], "id": "nozzle", "question": "Düsenöffner litres", "vaults": ["work"]}
+    case["gold_supports"] = [{"rel_path": "Notes/garage.md", "heading_path": "# Garage > ## Spare Parts"}]
+    project.write_cases([*project.cases(), case])
+    project.edit(str(FAKE_API), str(GUARDED))
+    project.edit("FAKE_PID_FILE]", "FAKE_FAULT, FAKE_STATE]")
+    switched = ", ".join(f"{name}: error" for name in LEVELS)
+    with project.config.open("a") as stream:
+        stream.write(PROBES.format(reindex="reindex: {path: /api/index/rebuild}", levels=switched))
+    project.edit("concurrency: 4}\n  probes:", "concurrency: 4\n  probes:")
+    project.edit("ask: {total_timeout: 20, concurrency: 4", "ask:\n  total_timeout: 20\n  concurrency: 4")
+    project.environment.update(ANNA="anna", FAKE_STATE=str(root / "state"))
+    project.promote()
+    return project
+
+
+@pytest.fixture
+def guarded(guarded_once: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return guarded_once.copied(tmp_path)
+
+
+def findings(project: Project) -> dict[str, dict[str, Any]]:
+    """Give the findings of the newest run, by invariant."""
+    return {finding["invariant"]: finding for finding in project.verdict()["invariants"]}
+
+
+def rows(project: Project) -> list[dict[str, Any]]:
+    """Read the probes of the newest run."""
+    return [json.loads(line) for line in (project.last_run() / "probes.jsonl").read_text().splitlines()]
+
+
+def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) -> None:
+    """Nothing is broken, every probe stands in the run directory, and none of them counts as measured."""
+    done = guarded.command("check")
+    assert done.code == 0, done.out + done.err
+    assert findings(guarded) == {}
+    kinds = [row["probe"]["kind"] for row in rows(guarded)]
+    assert {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)} == {
+        "control": 5,
+        "prefix": 4,
+        "spelling": 9,
+        "heading": 2,
+        "nonsense": 4,
+        "private": 1,
+        "principal": 8,
+        "reindex": 4,
+    }
+    assert (
+        f"25 calls, 0 failed, 0 retried · 10 asked twice, none otherwise · {len(kinds)} asked for invariants"
+        in done.out
+    )
+    assert "probes" not in guarded.verdict()["config_changes"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "invariant", "words"),
+    [
+        ("ranks_by_k", "top_is_prefix", "asked for fewer: rank 1 is Notes/"),
+        ("forgets_headings", "headings_findable", "'Spare Parts' (hybrid): work/Notes/garage.md › # Garage > ## Spare"),
+        ("shouts", "spelling_ignored", "other capitals: rank 1 is Notes/"),
+        ("counts_spaces", "spelling_ignored", "other white space: rank 1 is Notes/"),
+        ("reads_letters", "spelling_ignored", "nozzle (hybrid), other Unicode form NFD: rank 1 is"),
+        ("chatters", "nonsense_abstains", "(hybrid): 10 chunks, the first of Notes/"),
+        ("rebuilt", "reindex_idempotent", "chunks after indexing again, before"),
+        ("exposes", "private_withheld", "is work/Notes/diary.md"),
+        ("leaks", "principals_isolated", "as anna: rank"),
+    ],
+)
+def test_a_broken_invariant_is_named(guarded: Project, fault: str, invariant: str, words: str) -> None:
+    """An API that breaks one of them ends with exit 4, by that invariant alone, and says where; from disk likewise."""
+    done = guarded.command("check", FAKE_FAULT=fault)
+    assert done.code == 4, done.out + done.err
+    assert list(findings(guarded)) == [invariant]
+    assert any(words in example for example in findings(guarded)[invariant]["examples"])
+    before = (guarded.last_run() / "verdict.json").read_bytes()
+    assert guarded.command("compare", str(guarded.last_run())).code == 4
+    assert (guarded.last_run() / "verdict.json").read_bytes() == before
+
+
+def test_without_a_call_the_api_is_booted_again(guarded: Project) -> None:
+    """An index that comes out otherwise at every start is told, and the second start has a log of its own."""
+    guarded.edit("    reindex: {path: /api/index/rebuild}\n", "")
+    (guarded.root / "state").unlink(missing_ok=True)
+    state = {"FAKE_STATE": str(guarded.root / "state")}
+    done = guarded.command("check", FAKE_FAULT="second_start", **state)
+    assert done.code == 4, done.out + done.err
+    assert list(findings(guarded)) == ["reindex_idempotent"]
+    assert (guarded.root / "state").read_text().splitlines() == ["started", "started"]
+    assert (guarded.last_run() / "reindexed" / "api.log").exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "invariant", "words"),
+    [
+        ("no_rebuild", "reindex_idempotent", "4 of 4 questions got no answer: POST /api/index/rebuild: HTTP 500"),
+        ("locks_out", "principals_isolated", "anna got no chunk for 4 questions: 4 of 4 questions got no answer"),
+    ],
+)
+def test_what_could_not_be_seen_is_not_green(guarded: Project, fault: str, invariant: str, words: str) -> None:
+    """An invariant of which nothing was seen is no broken one and no pass: the gate cannot tell, and says why."""
+    done = guarded.command("check", FAKE_FAULT=fault)
+    assert done.code == 3, done.out + done.err
+    (finding,) = findings(guarded).values()
+    assert (finding["invariant"], finding["unseen"]) == (invariant, True)
+    assert words in finding["examples"][0]
+    assert "was not seen to hold" in done.out
+
+
+def test_noise_breaks_nothing_that_is_held_against_the_suite(guarded: Project) -> None:
+    """Where a question is ranked otherwise when it is simply asked again, other letters prove nothing."""
+    done = guarded.command("check", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 3, done.out + done.err
+    unsteady = {name: finding["examples"][0] for name, finding in findings(guarded).items()}
+    assert set(unsteady) == {"top_is_prefix", "spelling_ignored", "reindex_idempotent"}
+    assert unsteady["top_is_prefix"].startswith("4 of 4 answers left out")
+
+
+def test_probes_that_are_gone_from_a_run_directory_are_missed(guarded: Project) -> None:
+    """A run directory without its probes does not pass: what it rested on is not there."""
+    assert guarded.command("check").code == 0
+    (guarded.last_run() / "probes.jsonl").unlink()
+    done = guarded.command("compare", str(guarded.last_run()))
+    assert done.code == 3, done.out + done.err
+    assert "nothing was asked" in done.out
+
+
+def test_a_change_cannot_switch_probes_off(guarded: Project) -> None:
+    """By --against the levels of the base count, and the preview calls the change's own looser."""
+    guarded.commit()
+    guarded.edit("principals_isolated: error", 'principals_isolated: "off"')
+    guarded.edit("sees: [work]}", "sees: [work, personal]}")
+    guarded.edit("front_matter: {private: [true]}", "front_matter: {}")
+    done = guarded.command("check", "--against", "HEAD", FAKE_FAULT="leaks")
+    assert done.code == 4, done.out + done.err
+    assert list(findings(guarded)) == ["principals_isolated"]
+    looser = guarded.verdict()["preview"]["loosened"]
+    assert set(looser) == {
+        "ask.probes.principals.anna.sees",
+        "invariants.principals_isolated",
+        "private.front_matter.private",
+    }
+
+
+def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: Project) -> None:
+    """A header's variable that is missing ends with exit 3 or 2 before the API is started, naming the key."""
+    done = guarded.command("check", ANNA="")
+    assert done.code == 2, done.out + done.err
+    assert "ANNA, which ask.probes.principals.anna.headers.X-User needs, is not set" in done.out + done.err
+
+
+def test_nothing_is_asked_by_default(tmp_path: Path) -> None:
+    """Without any of these keys no call is made beside those of before, and no file is written."""
+    project = make_project(tmp_path)
+    project.promote()
+    done = project.command("check")
+    assert done.code == 0, done.out + done.err
+    assert "asked for invariants" not in done.out
+    assert not (project.last_run() / "probes.jsonl").exists()

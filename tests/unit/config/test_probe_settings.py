@@ -1,0 +1,75 @@
+"""What invariants that ask questions of their own may be configured with, and what is refused with why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from raggate.config.schema import load
+from raggate.errors import UsageError
+from raggate.text.jsonio import dumps
+
+BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}
+ANNA = {"headers": {"X-User": "anna"}, "sees": ["work"]}
+
+
+def principals(**principal: Any) -> dict[str, Any]:
+    """Build an `ask` section with one principal."""
+    return {"ask": {"probes": {"principals": {"anna": {**ANNA, **principal}}}}}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        principals(),
+        principals(headers={}, vaults=["work"]),
+        {"ask": {"probes": {"pass_env": ["KEY"], "principals": {"anna": {**ANNA, "headers": {"X": "{env.KEY}"}}}}}},
+        {"private": {"places": ["work/In"], "tags": ["secret"], "front_matter": {"private": [True, "yes"]}}},
+        {"invariants": {"reindex_idempotent": "warn"}, "ask": {"probes": {"reindex": {"path": "/rebuild"}}}},
+    ],
+)
+def test_what_is_taken(keys: dict[str, Any]) -> None:
+    """Headers, vaults, places and a call to index again are read."""
+    assert load(dumps({**BASE, **keys}), "raggate.yml").suite == "default"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (principals(headers={}), "expected 'headers' or 'vaults', by which the API tells who asks"),
+        (principals(headers={"Host": "x"}), "expected the name of a header that raggate does not set, found 'Host'"),
+        (principals(headers={"X": "{env.KEY}"}), "principals.anna.headers: X: expected 'KEY' in 'pass_env' as well"),
+        (principals(headers={"X": "{question}"}), "expected placeholders among none, found {question}"),
+        (principals(headers={"X": "a\tb"}), "expected printable ASCII characters"),
+        (principals(sees=["home"]), "ask.probes.principals.anna.sees: expected one of the vaults work, found 'home'"),
+        (principals(vaults=["home"]), "ask.probes.principals.anna.vaults: expected one of the vaults work"),
+        (principals(sees=["work/../home"]), "expected a vault, or a folder or note in one"),
+        (principals(sees=["work/"]), "expected a vault, or a folder or note in one"),
+        ({"ask": {"probes": {"pass_env": ["GITHUB_TOKEN"]}}}, "a variable that is not the runner's or Docker's"),
+        ({"private": {"places": ["elsewhere"]}}, "private.places: expected one of the vaults work, found 'elsewhere'"),
+        ({"invariants": {"top_is_prefix": "warn"}, "ask": {"k": 1}}, "top_is_prefix: expected ask.k of 2 or more"),
+        ({"invariants": {"reindex_idempotent": "warn"}}, "reindex_idempotent: expected ask.probes.reindex with api"),
+        ({"ask": {"probes": {"reindex": {"path": "rebuild"}}}}, "expected a path that starts with /"),
+    ],
+)
+def test_what_is_refused(keys: dict[str, Any], words: str) -> None:
+    """Each mistake is named with what was expected."""
+    with pytest.raises(UsageError) as caught:
+        load(dumps({**BASE, **keys}), "raggate.yml")
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"invariants": {"nonsense_abstains": "warn"}}, "nonsense_abstains: expected off with api.program"),
+        (principals(), "ask.probes.principals: expected none with api.program"),
+    ],
+)
+def test_a_program_is_asked_the_suite_alone(keys: dict[str, Any], words: str) -> None:
+    """What makes no HTTP calls takes no headers, and nothing beside the suite; the configuration says so."""
+    ask = {"adapter": "kebab", **keys.get("ask", {})}
+    with pytest.raises(UsageError) as caught:
+        load(dumps({**BASE, **keys, "ask": ask, "api": {"program": {"run": ["kebab"]}}}), "raggate.yml")
+    assert words in caught.value.message
