@@ -65,6 +65,20 @@ def test_from_the_first_run_to_a_regression(project: Project) -> None:
     assert {flip["case_id"] for flip in project.verdict()["flips"]} == {"q2"}
 
 
+def test_a_proof_on_a_program(project: Project) -> None:
+    """Faults of answers and of the program's variables are tried on it; those of HTTP, which it has not, are told."""
+    less = json.dumps({name: DOCS[name] for name in ("a.md", "c.md")})
+    section = f"prove: {{faults: [{{name: less, env: {{KEBAB_STUB_DOCS: {json.dumps(less)}}}}}]}}\n"
+    project.config.write_text(project.config.read_text() + section)
+    done = project.command("prove", "--runs", "1")
+    assert done.code == 0, done.out + done.err
+    stored = json.loads((project.last_run() / "proof.json").read_text())
+    assert {fault["name"] for fault in stored["untried"] if "without HTTP" in fault["why"]} >= {"half a body"}
+    assert not [fault for fault in stored["faults"] if fault["kind"] == "http"]
+    (declared,) = [fault for fault in stored["faults"] if fault["kind"] == "env"]
+    assert (declared["name"], declared["verdict"], declared["harmful"]) == ("less", "regression", True)
+
+
 @pytest.mark.parametrize(("behaviour", "cause"), [("garbage", "schema"), ("error", ""), ("v2", "")])
 def test_a_program_that_does_not_do_its_work_is_not_measured(project: Project, behaviour: str, cause: str) -> None:
     """What it prints instead of results is a failure of each question, and no verdict comes of it."""

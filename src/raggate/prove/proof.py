@@ -212,12 +212,13 @@ class _Work:
         out = self._directory / "faults" / fault.name
         out.mkdir(parents=True)
         try:
-            with (
-                with_fault(self._request, self._inputs, fault, number) as build,
-                booted(self._request, self._inputs, build, Place(out=out, runs=self._directory.parent), {}) as live,
-            ):
-                asked = self._ask(live)
-                stopped = asked.stopped or ask.ended_early(live.api)
+            with with_fault(self._request, self._inputs, fault, number) as build:
+                # an adapter of a program starts what the configuration names
+                config = self._settings.model_copy(update={"api": build.api})
+                inputs, place = replace(self._inputs, config=config), Place(out=out, runs=self._directory.parent)
+                with booted(self._request, inputs, build, place, {}) as live:
+                    asked = self._ask(live)
+                    stopped = asked.stopped or ask.ended_early(live.api)
         except CannotTell as error:
             # an API that does not come up is no pass; what a check of it would say is the same
             self._keep(bench.unmeasured(error, name=fault.name, kind=kind))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -113,3 +114,11 @@ def test_there_are_faults_enough_and_no_two_are_one() -> None:
     """At least twenty faults, each with a name and size of its own."""
     assert len(FAULTS) >= 20
     assert len({(each.name, each.size) for each in FAULTS}) == len(FAULTS)
+
+
+def test_every_fault_is_on_its_page() -> None:
+    """The page names each fault, and each of its sizes that is a number."""
+    page = (Path(__file__).parents[3] / "docs" / "prove.md").read_text(encoding="utf-8")
+    for each in FAULTS:
+        (row,) = [line for line in page.splitlines() if line.startswith("| ") and each.name in line.split("|")[1]]
+        assert all(number in row for number in re.findall(r"\d+", each.size)), row
