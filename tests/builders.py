@@ -218,3 +218,17 @@ def make_flip(case_id: str = "q1", kind: str = "broke", **fields: Any) -> Flip:
         "must_pass": False,
     }
     return Flip(**{"case_id": case_id, "kind": kind, **defaults, **fields})
+
+
+def make_ranked_run(*ranks: int | None, **fields: Any) -> Run:
+    """Build a run of one question for each rank, at which its passage stands; None where it was not retrieved.
+
+    Fields are those of the run, but for `groups` and `mode`: what each question belongs to, and how it was asked.
+    """
+    groups, mode = fields.pop("groups", (None,) * len(ranks)), fields.pop("mode", "hybrid")
+    items = []
+    for number, (rank, group) in enumerate(zip(ranks, groups, strict=True)):
+        paths = [*(f"other{place}.md" for place in range(1, rank)), "a.md"] if rank else ["other.md"]
+        case = make_case(f"q{number:03}", group=group)
+        items.append(make_labelled(case, make_result(case.id, *make_chunks(*paths), mode=mode)))
+    return make_run(*items, **fields)

@@ -372,9 +372,11 @@ def test_a_report_of_no_directory(project: Project) -> None:
 
 
 def test_the_configuration_of_the_base_judges_the_change(promoted: Project) -> None:
-    """With --against a change cannot loosen a threshold, drop a question or delete the baseline that judges it."""
+    """With --against a change cannot choose its policy or a threshold, drop a question or delete its baseline."""
     promoted.commit()
-    promoted.config.write_text(promoted.config.read_text() + "gate: {tolerance: 1, on_removed_cases: warn}\n")
+    promoted.config.write_text(
+        promoted.config.read_text() + "gate: {policy: evidence, min_cases: 99, tolerance: 1, on_removed_cases: warn}\n"
+    )
     promoted.write_cases(promoted.cases()[:1])
     (promoted.root / "baselines" / "small.json").unlink()
     (promoted.root / "vault" / "personal" / "Notes" / "anchovy.md").unlink()
@@ -646,7 +648,7 @@ def test_another_policy_judges_a_run_directory(promoted: Project) -> None:
     """A run directory can be judged by the gate of another configuration, without asking anything again."""
     assert promoted.command("check", FAKE_BEHAVIOUR="worse").code == 1
     policy = promoted.root / "policy.yml"
-    policy.write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
+    policy.write_text(promoted.config.read_text() + "gate: {policy: threshold, tolerance: 1}\n")
     done = promoted.command("compare", str(promoted.last_run()), "-c", "policy.yml")
     assert done.code == 0, done.out + done.err
     told = json.loads((promoted.last_run() / "compared" / "verdict.json").read_text())

@@ -55,7 +55,10 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
         promote.propose(run, review.scorecard, baseline, run.config.gate, promote.Terms())
     assert review.lowers
     assert all(line in refused.value.message for line in review.lowers)
+    record = "A loss that the gate lets pass may be promoted with its record"
+    assert record in (refused.value.hint or "")
     for page in shown(review):
+        assert record in page
         assert "promoting this run takes --allow-regression and a --reason: hit_at_1 (hybrid) 1.0000 → 0.9800" in page
 
 

@@ -8,7 +8,7 @@ from raggate.config.schema import Config, Gate, Rule, Waiver
 
 _STRICT = ("off", "warn", "error", "fail", "refuse")
 _LEVELS = ("slices", "ratchet", "on_removed_cases", "on_vault_change")
-_LARGER = ("tolerance", "max_error_rate", "min_slice", "flip_at")
+_LARGER = ("tolerance", "max_error_rate", "min_slice", "min_cases", "flip_at")
 _NEVER = float("inf")
 
 
@@ -35,6 +35,7 @@ def _looser_keys(before: Config, now: Config) -> Iterator[str]:
         yield "gate.min_overlap"
     if _days(now.gate) > _days(before.gate):
         yield "gate.stale_after_days"
+    yield from _other_terms(before.gate, now.gate)
     yield from _unmeasured(before, now)
     for name, rule in before.gate.rules().items():
         lax = _lax(rule, now.gate.rule(name))
@@ -47,6 +48,14 @@ def _looser_keys(before: Config, now: Config) -> Iterator[str]:
     ends = {_scope(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
     if any(waiver.expires > ends.get(_scope(waiver), "") for waiver in now.waivers):
         yield "waivers"
+
+
+def _other_terms(before: Gate, now: Gate) -> Iterator[str]:
+    # `either` is red wherever `evidence` is; of any other two, each lets something through that the other does not
+    if before.policy != now.policy and (before.policy, now.policy) != ("evidence", "either"):
+        yield "gate.policy"
+    if set(before.composite) != set(now.composite):
+        yield "gate.composite"
 
 
 def _unmeasured(before: Config, now: Config) -> Iterator[str]:

@@ -53,6 +53,12 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _distinct_names(names: list[str]) -> list[str]:
+    if len(set(names)) < len(names):
+        raise ValueError("expected every metric once")
+    return names
+
+
 Days = Annotated[
     int | None,
     Field(ge=1),
@@ -77,6 +83,7 @@ DEFAULT_GATED = (
     "abstention_accuracy",
     "false_abstention_rate",
 )
+DEFAULT_COMPOSITE = ("hit_at_5", "mrr_at_10", "ndcg_at_10")
 
 
 class Ask(SettingsModel):
@@ -151,6 +158,13 @@ class Rule(SettingsModel):
 class Gate(SettingsModel):
     """What makes the verdict red."""
 
+    policy: Literal["either", "evidence", "threshold"] = "either"
+    """What a loss takes to be red: a tolerance exceeded or a test that shows it (`either`), evidence in every case
+    (`evidence`), or a tolerance exceeded alone (`threshold`)."""
+    composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] = [*DEFAULT_COMPOSITE]  # noqa: RUF012
+    """Metrics whose mean is the one score of a question that is tested; abstention_accuracy where none applies."""
+    min_cases: Annotated[int, Field(ge=1)] = 10
+    """Metrics that apply to fewer questions of the baseline are given as counts and warn, unless all gated ones do."""
     tolerance: Tolerance = DEFAULT_TOLERANCE
     """Largest allowed change for the worse of a gated metric, absolute, as a difference of means."""
     # left to right, as 0 is a tolerance although it equals False

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.gate.completeness import idle, not_asked, other_questions
+from raggate.gate.evidence import change_interval
 from raggate.gate.flips import find_flips
 from raggate.gate.other_systems import restate
 from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline, Restated
-from raggate.models.case_hash import first_part
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard, improvement
@@ -50,7 +50,7 @@ def compare(
         return bare
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
     sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
-    pairs = [(old, new) for old, new in sides if old is not None and _same(old.hash, new.hash, baseline)]
+    pairs = [(old, new) for old, new in sides if old is not None and baseline.same(old.hash, new.hash)]
     counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
     deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
     return replace(
@@ -81,11 +81,6 @@ def _bare(run: Run, scorecard: Scorecard) -> Comparison:
     )
 
 
-def _same(old: str, new: str, baseline: Baseline) -> bool:
-    """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
-    return old == new or (baseline.early and old == first_part(new))
-
-
 def _paired(
     sides: Sequence[tuple[CaseScore | None, CaseScore]], scorecard: Scorecard, baseline: Baseline, min_slice: int
 ) -> Iterable[Delta]:
@@ -93,7 +88,7 @@ def _paired(
     others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
     for old, new in sides:
         for name in new.slices:
-            if old is not None and _same(old.hash, new.hash, baseline):
+            if old is not None and baseline.same(old.hash, new.hash):
                 members.setdefault((new.mode, name), []).append((old, new))
             else:
                 others.setdefault((new.mode, name), []).append((old, new))
@@ -119,19 +114,22 @@ def _over_pairs(place: tuple[str, str, str], like: MetricValue, pairs: Sequence[
     """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
     both = [(old.values.get(place[2]), new.values.get(place[2])) for old, new in pairs]
     changes = [
-        (new.case_id, improvement(like.direction, was, now))
+        (new, improvement(like.direction, was, now))
         for (_, new), (was, now) in zip(pairs, both, strict=True)
         if was is not None and now is not None
     ]
     had = sum(was is not None for was, _ in both)
     before = _mean([was if now is not None or not changes else None for was, now in both], like)
     after = _mean([now if was is not None or not had else None for was, now in both], like)
-    fell = tuple(case for case, change in changes if change < -EPSILON)
+    fell = tuple(new.case_id for new, change in changes if change < -EPSILON)
+    binary = bool(both) and {value for pair in both for value in pair} <= {0, 1, None}
+    gain = change_interval([change for _, change in changes], [new.group for new, _ in changes], binary=binary)
     return replace(
         Delta.between(place, before, after),
         regressed=len(fell),
         improved=sum(change > EPSILON for _, change in changes),
-        binary=bool(both) and {value for pair in both for value in pair} <= {0, 1, None},
+        binary=binary,
+        interval=gain if gain is None or like.direction == "higher" else (-gain[1], -gain[0]),
         unpaired=had - len(changes),
         fell=fell,
     )
@@ -189,7 +187,7 @@ def _golden_changes(
     return GoldenChanges(
         added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
         removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
-        relabelled=tuple(sorted(case for case in both if not _same(before[case], now[case], baseline))),
+        relabelled=tuple(sorted(case for case in both if not baseline.same(before[case], now[case]))),
         refiled=tuple(sorted(refiled)),
         released=tuple(sorted({new.case_id for old, new in pairs if old.must_pass and not new.must_pass})),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
-from raggate.gate import baseline, compare, completeness, ratchet, wording
+from raggate.gate import baseline, compare, completeness, policies, ratchet, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
@@ -124,7 +124,7 @@ def propose(
         raise UsageError(
             f"run {run.run_id} is worse than the present baseline: "
             f"{'; '.join(reason.message for reason in (*down, *notes))}",
-            hint=f"If that is accepted: {terms.permission}.",
+            hint=f"{_ADVICE[_passes(down, comparison, gate)]}: {terms.permission}.",
         )
     known = _provenance(run, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
@@ -136,6 +136,21 @@ def propose(
         rows=rows,
         reasons=(*down, *notes),
     )
+
+
+_ADVICE = {
+    False: "If that is accepted",
+    True: "A loss that the gate lets pass may be promoted with its record",
+}
+
+
+def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
+    """Say whether all that is worse are single metrics, and a check without waivers is not red for them."""
+    rows, proof = policies.judged(comparison, gate, ())
+    counting = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
+    red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in counting)
+    red = red or any(policies.red(test, gate) for test in proof.tests)
+    return {reason.code for reason in down} == {"metric-down"} and not red
 
 
 def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[str, ...]:

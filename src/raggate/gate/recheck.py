@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
-from raggate.gate.verdict import lacking
+from raggate.gate.complaints import lacking
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.recheck import Recheck, RecheckOutcome

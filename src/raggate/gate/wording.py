@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
-from raggate.models.verdict import GatedMetric, Reason, VerdictKind
+from raggate.models.verdict import CompositeTest, GatedMetric, Reason, VerdictKind
 from raggate.models.waiver import WaiverStatus
-from raggate.text.numbers import counted, setting, written
-from raggate.text.quote import cut
+from raggate.text.numbers import chance, counted, points, setting, written
+from raggate.text.quote import cut, enumerated
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
 
@@ -50,6 +50,42 @@ def beyond(row: GatedMetric) -> str:
     over = "" if whole is None else f" over all {counted(whole.n, 'case')}, compared or not"
     value = written(row.delta.run_value.value)
     return f"{name(row.delta)} is {value}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
+
+
+def few_cases(row: GatedMetric, least: int) -> str:
+    """Say that a metric of few questions is worse than allowed, in counts."""
+    delta = row.delta
+    fell = f" in {delta.regressed} of {counted(delta.current.n, 'question')}" if delta.regressed else ""
+    named = f" ({some(delta.fell)})" if delta.fell else ""
+    return f"{name(delta)} got worse{fell}{named}, too few to be red by themselves: gate.min_cases is {least}"
+
+
+def without_evidence(row: GatedMetric, p: float, alpha: float) -> str:
+    """Say that a metric is worse than allowed, and that chance may be why."""
+    return (
+        f"{change(row)}, which is not red without evidence: the questions together give {chance(p)}, and it takes less "
+        f"than {setting(alpha)}"
+    )
+
+
+def fine_tolerance(metrics: Sequence[str], test: CompositeTest) -> str:
+    """Say that tolerances are finer than what the questions of a mode can show."""
+    units = counted(test.units, "question" if test.units == test.cases else "group")
+    return (
+        f"the tolerance of {some(metrics)} is finer than the {points(test.visible_drop)} that {units} can show "
+        f"({test.mode}), so chance alone can exceed it"
+    )
+
+
+def composite(test: CompositeTest) -> str:
+    """Say how the questions of a mode moved together, and what the test of that gives."""
+    moved = f"{test.lost} of {counted(test.cases, 'question')} worse, {test.gained} better"
+    units = "" if test.units == test.cases else f" in {counted(test.units, 'group')}"
+    means = f"{written(test.before)} to {written(test.after)}"
+    return (
+        f"the mean of {enumerated(test.metrics)} ({test.mode}) went from {means}, {moved}{units}; "
+        f"{chance(test.adjusted)} ({test.test})"
+    )
 
 
 def limit_name(direction: Direction) -> str:
@@ -187,6 +223,11 @@ def headline(
     outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
 ) -> tuple[str, ...]:
     """Say the verdict in one sentence or a few, for a reader in a hurry."""
+    codes = [warning.code for warning in warnings]
+    if outcome == "pass" and (unproven := sum(code in {"few-cases", "no-evidence"} for code in codes)):
+        kinds = {"no-evidence": "without evidence", "few-cases": "of too few questions"}
+        why = " or ".join(words for code, words in kinds.items() if code in codes)
+        return (f"No regression, but {counted(unproven, 'gated metric')} {are(unproven)} worse than allowed, {why}.",)
     if outcome == "pass":
         compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
         note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
@@ -205,6 +246,8 @@ def _regression(reasons: Sequence[Reason], broke: int) -> tuple[str, ...]:
     parts = [counted(worse, "gated metric")] if worse else []
     parts += [counted(lost, "must-pass question")] if lost else []
     sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
+    if "composite-worse" in codes:
+        sentences.append("The questions together got worse, and not by chance.")
     if crept_down := codes.count("creep"):
         sentences.append(f"Crept beyond the tolerance in small steps: {counted(crept_down, 'gated metric')}.")
     if left := codes.count("waiver-expired"):

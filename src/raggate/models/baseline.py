@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from raggate.models.case_hash import first_part
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue, Scorecard
 from raggate.text.jsonio import JsonObject
@@ -59,6 +60,10 @@ class Baseline:
     def paired(self) -> bool:
         """Whether single cases can be compared, not only means."""
         return bool(self.scorecard.cases)
+
+    def same(self, old: str, new: str) -> bool:
+        """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
+        return old == new or (self.early and old == first_part(new))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

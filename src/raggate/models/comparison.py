@@ -10,6 +10,9 @@ from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
 from raggate.models.scorecard import MetricValue, Scorecard, oriented
 
+Interval = tuple[float, float]
+"""Low and high end of a change."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uncompared:
@@ -45,7 +48,7 @@ class Delta:
     None if the baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell
     more. `full_run` is the run's own value over all its cases but those waived, where those are more than were
     compared, and `uncompared` how the others among them stand. `fell` names the cases that got worse, compared or held
-    to a stand-in.
+    to a stand-in. `interval` is the 95 % interval of `delta`: Tango's of counts, else that of the t distribution.
     """
 
     mode: str
@@ -61,6 +64,7 @@ class Delta:
     full_run: MetricValue | None = None
     uncompared: Uncompared | None = None
     fell: tuple[str, ...] = ()
+    interval: Interval | None = None
 
     @classmethod
     def between(cls, place: tuple[str, str, str], before: MetricValue, after: MetricValue) -> Self:

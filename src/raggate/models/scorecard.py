@@ -49,8 +49,8 @@ class CaseScore:
     """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
-    required support has been seen; None when that never happens within the list. `slices` and `must_pass` say how
-    the golden set files the case.
+    required support has been seen; None when that never happens within the list. `slices`, `must_pass` and `group` say
+    how the golden set files the case; a baseline file does not keep the group.
     """
 
     case_id: str
@@ -62,6 +62,7 @@ class CaseScore:
     failure: str | None = None
     slices: tuple[str, ...] = ()
     must_pass: bool = False
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,15 @@ from raggate.models.waiver import WaiverStatus
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated"]
 
 
+Unproven = Literal["", "few cases", "no evidence"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedMetric:
     """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row.
 
-    A row is worse `by_others` where the cases that could not be compared make it so, and not those that could.
+    A row is worse `by_others` where the cases that could not be compared make it so, and not those that could. One that
+    is worse and `unproven` is a warning: too few cases to judge it by, or no evidence where the policy asks for some.
     """
 
     delta: Delta
@@ -30,6 +34,56 @@ class GatedMetric:
     gated: bool
     waived: bool = False
     by_others: bool = False
+    unproven: Unproven = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeTest:
+    """Whether the questions of a mode got worse: one paired test of their composite scores, from 0 to 1.
+
+    Attributes:
+        mode: the mode.
+        metrics: what a score is the mean of, where it applies.
+        cases: how many questions have a score on both sides; `lost` of them got worse and `gained` better.
+        units: how many of them are independent: questions of one group are one.
+        before: the mean score in the baseline; `after` in the run.
+        drop: the largest fall of the mean score or of one of the metrics, at least 0.
+        p: one-sided, of "the questions did not get worse"; `adjusted` by Holm's method for the modes that are tested.
+        test: the name of the test.
+        visible_drop: the smallest drop that such a test sees four times out of five, as far as this run's own moves
+            tell.
+        fewest_losses: the fewest units that must be lost, none gained, to be significant; None where no loss is.
+        supports: whether any loss could be the evidence that a tolerance may need.
+        fell: the questions that got worse, each with the first of the metrics that did.
+    """
+
+    mode: str
+    metrics: tuple[str, ...]
+    cases: int
+    lost: int
+    gained: int
+    units: int
+    before: float
+    after: float
+    drop: float
+    p: float
+    adjusted: float
+    test: str
+    visible_drop: float
+    fewest_losses: int | None
+    supports: bool
+    fell: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What a loss takes to be red (`gate.policy`), and what the composite of each mode shows.
+
+    There is no test where single questions cannot be compared: then tolerances alone decide.
+    """
+
+    policy: str
+    tests: tuple[CompositeTest, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +126,8 @@ class Verdict:
 
     `sentences` say it to a reader in a hurry, the most important one first.
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
-    `missed` names those that must pass and do not, likewise. `recheck` tells how a regression was checked on the base.
+    `missed` names those that must pass and do not, likewise. `proof` is what a loss takes, and what there is. `recheck`
+    tells how a regression was checked on the base.
     """
 
     outcome: VerdictKind
@@ -83,6 +138,7 @@ class Verdict:
     waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    proof: Proof | None = None
     recheck: RecheckOutcome | None = None
 
     @property

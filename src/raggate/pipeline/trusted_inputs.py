@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import waivers
+from raggate.gate import composite, waivers
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -64,5 +64,6 @@ def check_names(settings: Config, name: str) -> Config:
                 f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
+    composite.check_names(settings.gate, metrics, settings.score.k, name)
     waivers.check_names(settings, metrics, name)
     return settings

@@ -27,7 +27,17 @@ _NEXT: Mapping[int, str] = {
     "please report it.",
 }
 _NO_VALUE = ("baseline", "against", "repeated", "preview", "recheck")
-_NO_ITEMS = ("warnings", "metrics", "flips", "fallen", "invariants", "vault_changes", "config_changes", "not_used")
+_NO_ITEMS = (
+    "warnings",
+    "metrics",
+    "flips",
+    "fallen",
+    "invariants",
+    "vault_changes",
+    "config_changes",
+    "not_used",
+    "tests",
+)
 """Keys of verdict.json that a run without a verdict has nothing for."""
 
 _KILLED = (
@@ -89,6 +99,7 @@ def render_json(failure: RunFailure) -> str:
         "reasons": [{"code": failure.label.replace(" ", "-"), "message": message}],
         "compared": 0,
         "golden_changes": asdict(GoldenChanges()),
+        "policy": "",
         "waivers": [asdict(waiver) for waiver in failure.waivers],
         "first_run": False,
         **dict.fromkeys(_NO_VALUE, None),

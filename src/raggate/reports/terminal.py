@@ -11,7 +11,7 @@ from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import formatting, proof
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
@@ -22,6 +22,9 @@ SHOWN_UNDECIDED = 3
 
 ROOMY = 100
 """Columns from which a table is set wide."""
+
+WIDE = 120
+"""Columns from which it has intervals."""
 _STYLES = {"worse": "red", "below floor": "red", "vanished": "red", "better": "green"}
 _VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant broken": "bold red"}
 
@@ -92,12 +95,16 @@ def _metrics(review: Review, console: Console) -> None:
             table.add_row(_name(metric, mode, several=several), formatting.figure(value, binary=False), str(value.n))
         _print_table(table, console)
         return
-    table = _table(console, "metric", "baseline", "now", "delta", "allowed", "status", "cases")
+    wide = ["95 %"] if console.width >= WIDE else []
+    table = _table(console, "metric", "baseline", "now", "delta", *wide, "allowed", "status", "cases")
     for row in formatting.main_rows(review.verdict.rows):
         name = _name(row.delta.metric, row.delta.mode, several=several)
-        cells = [*_values(row), formatting.allowed(row), _status(row), _cases(row)]
+        cells = [*_values(row), *(formatting.interval(row.delta) for _ in wide)]
+        cells += [formatting.allowed(row), formatting.status(row), _cases(row)]
         table.add_row(name, *cells, style=_style(row))
     _print_table(table, console)
+    if sentences := proof.sentences(review):
+        console.print(Text("\n" + "\n".join(log_line(line, limit=500) for line in sentences)), soft_wrap=True)
     slices = formatting.slice_rows(review.verdict.rows)
     table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")
     for row in slices[:SHOWN_SLICES]:
@@ -129,13 +136,9 @@ def _name(metric: str, mode: str, *, several: bool) -> Text:
     return Text(log_line(f"{metric} ({mode})" if several else metric, limit=120))
 
 
-def _status(row: GatedMetric) -> str:
-    return f"{row.status}, waived" if row.waived else row.status
-
-
 def _style(row: GatedMetric) -> str | None:
     """Give the colour of a row; one that a waiver excuses is not shown as a cause."""
-    return "yellow" if row.waived else _STYLES.get(row.status)
+    return "yellow" if row.waived or row.unproven else _STYLES.get(row.status)
 
 
 def _values(row: GatedMetric) -> list[str]:

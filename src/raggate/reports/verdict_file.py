@@ -7,11 +7,11 @@ from typing import Any
 
 from raggate.models.comparison import Finding, Flip, to_stored
 from raggate.models.recheck import RecheckOutcome
-from raggate.models.verdict import GatedMetric, Preview, Reason, Review
+from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import rounded_or_none
+from raggate.text.numbers import rounded, rounded_or_none
 
 SCHEMA = "raggate/verdict/1"
 
@@ -33,6 +33,8 @@ def render(review: Review) -> str:
         "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
         "against": review.run.provenance.against,
         "compared": comparison.compared,
+        "policy": verdict.proof.policy if verdict.proof is not None else "",
+        "tests": [_test(test) for test in verdict.proof.tests] if verdict.proof is not None else [],
         "metrics": [_row(row) for row in verdict.rows if row.gated or row.status == "no baseline"],
         "flips": [_flip(flip) for flip in comparison.flips],
         "fallen": [_flip(flip) for flip in review.fallen],
@@ -102,6 +104,7 @@ def _row(row: GatedMetric) -> dict[str, Any]:
         "current": rounded_or_none(delta.current.value),
         "current_n": delta.current.n,
         "delta": rounded_or_none(delta.delta),
+        "interval": None if delta.interval is None else [rounded(end) for end in delta.interval],
         "lost": delta.regressed,
         "gained": delta.improved,
         "allowed": row.allowed,
@@ -109,4 +112,9 @@ def _row(row: GatedMetric) -> dict[str, Any]:
         "whole": rounded_or_none(delta.run_value.value),
         "whole_n": delta.run_value.n,
         "status": row.status,
+        "unproven": row.unproven,
     }
+
+
+def _test(test: CompositeTest) -> dict[str, Any]:
+    return {key: rounded(value) if isinstance(value, float) else value for key, value in asdict(test).items()}

@@ -149,6 +149,7 @@ def _score_case(item: LabelledResult, metrics: dict[str, PerCase]) -> CaseScore:
         failure=failure.kind if failure else None,
         slices=tuple(slices_of(item.case)),
         must_pass=item.case.must_pass,
+        group=item.case.group,
     )
 
 

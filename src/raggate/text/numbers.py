@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from math import ceil
 
 SHOWN_DECIMALS = 4
 """Decimals in metrics.json and reports. Comparisons use unrounded values."""
@@ -50,3 +51,15 @@ def counted(number: int, noun: str) -> str:
 def setting(value: float) -> str:
     """Write a number that somebody set, such as a tolerance or seconds, as it was set: no digit less, no zero more."""
     return f"{value:.15g}"
+
+
+def chance(p: float) -> str:
+    """Write a p-value: three digits that count, and nothing below a thousandth."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3g}"
+
+
+def points(share: float) -> str:
+    """Write a share, from 0 to 1, as percentage points, rounded up: whole ones from 2 on, tenths below."""
+    tenths = share * 1000 - 1e-9
+    value = ceil(tenths / 10) if share >= 0.02 else ceil(tenths) / 10
+    return f"{value:g} {'point' if value == 1 else 'points'}"

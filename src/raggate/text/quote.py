@@ -5,6 +5,8 @@ This is wording. What makes a sentence harmless where it is shown is `escape`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _SEEN = 4
 """Times the limit: so much of a value is looked at, as most of it may be white space."""
 
@@ -25,3 +27,8 @@ def cut(value: object, *, limit: int = 300) -> str:
     if len(text) <= limit and len(whole) <= limit * _SEEN:
         return text
     return text[: limit - 1].rstrip() + "…"
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Write names one after the other, with an "and" before the last."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

@@ -43,6 +43,16 @@ def marking(values: list[str | bool]) -> dict[str, Any]:
     return {"private": {"front_matter": {"private": values}}}
 
 
+def policy(name: str) -> dict[str, Any]:
+    """Build a gate with a policy."""
+    return {"gate": {"policy": name}}
+
+
+def composite(*metrics: str) -> dict[str, Any]:
+    """Build a gate with a composite."""
+    return {"gate": {"composite": list(metrics)}}
+
+
 @pytest.mark.parametrize(
     ("before", "now", "key", "expected"),
     [
@@ -68,6 +78,16 @@ def marking(values: list[str | bool]) -> dict[str, Any]:
         pytest.param({}, {"gate": {"min_overlap": 0.1}}, "gate.min_overlap", True, id="less overlap"),
         pytest.param({}, {"gate": {"min_slice": 100}}, "gate.min_slice", True, id="larger slices only"),
         pytest.param({}, {"gate": {"max_error_rate": 0.5}}, "gate.max_error_rate", True, id="more errors"),
+        pytest.param({}, {"gate": {"min_cases": 20}}, "gate.min_cases", True, id="more cases to be judged"),
+        pytest.param({}, {"gate": {"policy": "evidence"}}, "gate.policy", True, id="only with evidence"),
+        pytest.param({}, {"gate": {"policy": "threshold"}}, "gate.policy", True, id="only beyond tolerances"),
+        pytest.param(policy("evidence"), policy("threshold"), "gate.policy", True, id="evidence to threshold"),
+        pytest.param(policy("threshold"), policy("evidence"), "gate.policy", True, id="threshold to evidence"),
+        pytest.param(policy("threshold"), {}, "gate.policy", True, id="metrics of few cases that were judged"),
+        pytest.param(policy("evidence"), {}, "gate.policy", False, id="tolerances too"),
+        pytest.param({}, composite("hit_at_5"), "gate.composite", True, id="less in the composite"),
+        pytest.param(composite("hit_at_5"), {}, "gate.composite", True, id="more that waters it down"),
+        pytest.param(composite("a", "b"), composite("b", "a"), "gate.composite", False, id="in another order"),
         pytest.param({}, {"gate": {"slices": "off"}}, "gate.slices", True, id="slices"),
         pytest.param({}, {"gate": {"slices": "fail"}}, "gate.slices", False, id="slices fail"),
         pytest.param({}, {"gate": {"ratchet": "off"}}, "gate.ratchet", True, id="ratchet"),

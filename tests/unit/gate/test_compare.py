@@ -53,6 +53,19 @@ def scores(*values: float | None, metric: str = "hit_at_5", **fields: Any) -> Sc
     )
 
 
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    # two of ten lost, none gained: Tango's interval of the change, which is a rise where less is better
+    [("hit_at_5", (-0.5098, 0.1330)), ("wrong_rate", (-0.1330, 0.5098))],
+)
+def test_interval_of_a_change(metric: str, expected: tuple[float, float]) -> None:
+    """Beside a delta stands its interval, in the direction of the delta, over the shared cases alone."""
+    good, bad = (1.0, 0.0) if metric == "hit_at_5" else (0.0, 1.0)
+    before, now = scores(*[good] * 10, metric=metric), scores(*[bad] * 2, *[good] * 8, metric=metric)
+    assert delta(compared(before, now), metric).interval == pytest.approx(expected, abs=1e-4)
+    assert delta(compared(scores(None, metric=metric), now), metric).interval is None
+
+
 def test_mean_over_the_same_cases() -> None:
     """Means are taken over the cases whose hash is the same on both sides, and over no others."""
     before = make_scorecard(

@@ -348,13 +348,38 @@ def test_metric_with_few_shared_questions(same: int, *, shared: bool) -> None:
     ],
 )
 def test_lower_value_is_refused(terms: Terms) -> None:
-    """A gated metric that goes down, however little, needs the permission and a reason; the way there is told."""
+    """A gated metric that goes down, however little, needs permission and a reason, and may have them."""
     with pytest.raises(UsageError) as caught:
         proposed(run_of(2), kept(proposed(run_of(1), None)), terms)
     assert caught.value.message == (
         "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 0.9500 → 0.9000"
     )
+    way = '--allow-regression --reason "...".'
+    assert caught.value.hint == f"A loss that the gate lets pass may be promoted with its record: {way}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked"),
+    [
+        pytest.param(0, 2, 20, id="beyond-the-tolerance"),
+        pytest.param(0, 4, 100, id="within-it-and-shown-by-the-test"),
+    ],
+)
+def test_what_the_gate_does_not_let_pass_is_not_said_to(before: int, after: int, asked: int) -> None:
+    """A loss that a check is red for is refused without a word of passing."""
+    with pytest.raises(UsageError) as caught:
+        proposed(run_of(after, asked), kept(proposed(run_of(before, asked), None)))
     assert caught.value.hint == 'If that is accepted: --allow-regression --reason "...".'
+
+
+def test_what_the_gate_lets_pass_for_lack_of_evidence() -> None:
+    """A metric of a few questions that a check only warns of may be promoted with its record too."""
+    present = kept(proposed(run_of(0), None))
+    run = run_of(2)
+    gate = GATE.model_copy(update={"policy": "evidence"})
+    with pytest.raises(UsageError) as caught:
+        propose(run, score(run, (5,)), present, gate, Terms())
+    assert (caught.value.hint or "").startswith("A loss that the gate lets pass may be promoted with its record")
 
 
 def test_cases_that_are_gone_are_refused() -> None:

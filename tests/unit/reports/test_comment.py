@@ -224,8 +224,8 @@ class TestAlert:
         """Without single questions it names metrics."""
         found = review("placed")
         page = comment.render_alert(replace(found, comparison=replace(found.comparison, flips=())), LINKED)
-        hit = "hit_at_1: 0.9600 → 0.8000&nbsp;(all&nbsp;26:&nbsp;0.8077), worse"
-        assert f"- abstention_accuracy: 1/1 → 0/1, worse\n- {hit}" in page
+        hits = (f"hit_at_{k}: 0.9600 → 0.8000&nbsp;(all&nbsp;26:&nbsp;0.8077), worse" for k in (1, 3))
+        assert "\n".join(f"- {hit}" for hit in hits) in page
 
     def test_a_run_that_stopped_names_nothing_measured(self) -> None:
         """What was asked until a run stopped is no cause: neither questions nor metrics are named."""

@@ -65,6 +65,7 @@ def test_rows() -> None:
         "current": 0.8057,
         "current_n": 25,
         "delta": -0.1543,
+        "interval": [-0.3453, 0.0367],
         "lost": 5,
         "gained": 1,
         "allowed": 0.05,
@@ -72,6 +73,7 @@ def test_rows() -> None:
         "whole": 0.8132,
         "whole_n": 26,
         "status": "below floor",
+        "unproven": "",
     }
     assert {"difficulty=hard", "vault=work"} < {row["slice"] for row in rows}
     assert "precision_at_1" not in {row["metric"] for row in rows}

@@ -110,3 +110,31 @@ def test_percent(share: float, expected: str) -> None:
 def test_setting(value: float, expected: str) -> None:
     """What somebody set is told with every digit of it, and no other."""
     assert numbers.setting(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("p", "expected"),
+    [(0.04976, "p = 0.0498"), (0.001, "p = 0.001"), (0.00099, "p < 0.001"), (0.0, "p < 0.001"), (1.0, "p = 1")],
+)
+def test_chance(p: float, expected: str) -> None:
+    """A p-value has three digits that count; below a thousandth it makes no difference."""
+    assert numbers.chance(p) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (0.0605, "7 points"),
+        (0.06, "6 points"),
+        (0.02, "2 points"),
+        (0.0199, "2 points"),
+        (0.0151, "1.6 points"),
+        (0.01, "1 point"),
+        (0.0005, "0.1 points"),
+        (1.0, "100 points"),
+        (0.07, "7 points"),
+    ],
+)
+def test_points(share: float, expected: str) -> None:
+    """A share is written in points, rounded up: what is said to be seen is never less than what is."""
+    assert numbers.points(share) == expected

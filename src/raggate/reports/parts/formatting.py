@@ -75,7 +75,11 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
         and row.delta.mode in left
         and (row.gated or row.status in BAD or row.status == "no baseline")
     ]
-    return sorted(shown, key=lambda row: (row.delta.mode, row.status not in BAD, _natural(row.delta.metric)))
+    return sorted(shown, key=lambda row: (row.delta.mode, _harmless(row), _natural(row.delta.metric)))
+
+
+def _harmless(row: GatedMetric) -> int:
+    return 2 if row.status not in BAD else bool(row.unproven)
 
 
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
@@ -157,6 +161,18 @@ def change(delta: Delta) -> str:
     return written(delta.delta, sign=True) if _moved(delta) else "0"
 
 
+def interval(delta: Delta) -> str:
+    """Write the 95 % interval of a delta; a dash where there is none."""
+    return "–" if delta.interval is None else " to ".join(fixed(end, 3, sign=True) for end in delta.interval)
+
+
+def status(row: GatedMetric) -> str:
+    """Write the status of a row, and why one that is worse is not red."""
+    above = row.status == "below floor" and row.delta.current.direction == "lower"
+    excuse = ("waived" if row.waived else row.unproven) if row.status in BAD else ""
+    return ", ".join(filter(None, ("above ceiling" if above else row.status, excuse)))
+
+
 def allowed(row: GatedMetric) -> str:
     """Write what the policy allows: the tolerance, and the limit if there is one."""
     if row.allowed is None:
@@ -220,7 +236,8 @@ def promotion_note(review: Review) -> str:
         return ""
     more = f" and {len(review.lowers) - 3} more" if len(review.lowers) > 3 else ""
     return (
-        "Within what the gate allows, but promoting this run takes --allow-regression and a --reason: "
+        "A loss that the gate lets pass may be promoted with its record; promoting this run takes --allow-regression "
+        "and a --reason: "
         f"{'; '.join(review.lowers[:3])}{more}"
     )
 

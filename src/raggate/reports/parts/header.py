@@ -109,6 +109,7 @@ def _further_reasons(review: Review) -> Iterator[Reason]:
     for position, reason in enumerate(formatting.deciding(review)):
         in_sentence = position == 0 and review.verdict.outcome != "regression"
         in_table = reason.code in {"worse", "below-floor"} and bool(tabled)
+        in_table |= reason.code == "composite-worse"
         in_questions = reason.code == "must-pass" and (reason.case_id, reason.mode) in listed
         if not (in_sentence or in_table or in_questions or reason.invariant is not None):
             yield reason

@@ -18,7 +18,7 @@ SHOWN_SLICES = 40
 TOP = 3
 """Worst rows that every page keeps."""
 
-_NUMBERS = ("baseline", "this&nbsp;PR", "now", "delta", "allowed", "value")
+_NUMBERS = ("baseline", "this&nbsp;PR", "now", "delta", "95&nbsp;%", "allowed", "value")
 
 
 def deltas(review: Review, *, now: str) -> Section:
@@ -34,8 +34,7 @@ def deltas(review: Review, *, now: str) -> Section:
 
 def _line(row: GatedMetric, *, several: bool) -> str:
     before, after = _values(row.delta)
-    waived = ", waived" if row.waived and row.status in BAD else ""
-    return f"- {_name(row.delta, several=several, width=40)}: {before} → {after}, {row.status}{waived}"
+    return f"- {_name(row.delta, several=several, width=40)}: {before} → {after}, {formatting.status(row)}"
 
 
 def unmoved(review: Review, *, now: str) -> Section:
@@ -61,7 +60,7 @@ def unmoved(review: Review, *, now: str) -> Section:
 
 
 def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
-    head = ["metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "allowed", "status", "questions"]
+    head = ["metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "95&nbsp;%", "allowed", "status", "questions"]
     return table(head, [_row(row, several=several) for row in rows], numbers=_NUMBERS)
 
 
@@ -78,22 +77,17 @@ def _still(row: GatedMetric, *, several: bool) -> list[str]:
 def _row(row: GatedMetric, *, several: bool) -> list[str]:
     delta = row.delta
     bold = "**" if row.status in BAD else ""
-    mark = "🔸" if row.waived and row.status in BAD else formatting.MARKS[row.status]
+    mark = "🔸" if (row.waived or row.unproven) and row.status in BAD else formatting.MARKS[row.status]
     sign = f"{mark}&nbsp;" if row.gated or bold or row.status == "no baseline" else ""
     return [
         f"{sign}{_name(delta, several=several)}",
         *_values(delta),
         f"{bold}{formatting.change(delta)}{bold}",
+        formatting.interval(delta).replace(" ", "&nbsp;"),
         formatting.allowed(row).replace(" ", "&nbsp;"),
-        _status(row),
+        formatting.status(row).replace(" ", "&nbsp;"),
         _moved(delta),
     ]
-
-
-def _status(row: GatedMetric) -> str:
-    above = row.status == "below floor" and row.delta.current.direction == "lower"
-    status = "above ceiling" if above else row.status
-    return (f"{status}, waived" if row.waived and row.status in BAD else status).replace(" ", "&nbsp;")
 
 
 def _moved(delta: Delta) -> str:

@@ -1,0 +1,177 @@
+"""What got worse, clause by clause: red, unless a waiver or the policy makes it a warning. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from raggate.config.schema import Gate
+from raggate.gate import policies, ratchet, waivers, wording
+from raggate.models.comparison import Comparison
+from raggate.models.metric_names import (
+    ABSTENTION_ACCURACY,
+    FALSE_ABSTENTION_RATE,
+    HIT,
+    RECALL_ALL,
+    at_depth,
+    family,
+)
+from raggate.models.scorecard import OVERALL, CaseScore
+from raggate.models.verdict import CompositeTest, GatedMetric, Reason
+from raggate.models.waiver import WaiverStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complaint:
+    """Something that got worse: red, unless a waiver or the policy makes it a warning.
+
+    It is about a `row` that is red, or a `test`; `unproven` is a row that is worse than allowed and not red for that.
+    """
+
+    reason: Reason
+    red: bool = True
+    waiver: WaiverStatus | None = None
+    row: GatedMetric | None = None
+    test: CompositeTest | None = None
+    unproven: bool = False
+    missed: tuple[tuple[str, str], str] | None = None
+
+
+def find_complaints(
+    comparison: Comparison,
+    rows: Sequence[GatedMetric],
+    gate: Gate,
+    waived: Sequence[WaiverStatus],
+    tests: Sequence[CompositeTest],
+) -> list[Complaint]:
+    """Name all that got worse, in the order in which it is told."""
+    clauses = [
+        *_must_pass(comparison, gate, waived),
+        *_worse(rows, gate, waived, tests),
+        *_together(comparison, gate, waived, tests),
+        *_creep(comparison, rows, gate, waived),
+    ]
+    settled = [item.reason for item in clauses if item.red or item.reason.code == "no-evidence"]
+    modes = frozenset(reason.mode or "" for reason in settled if reason.code != "must-pass")
+    return [*clauses, *(Complaint(reason=reason, red=False) for reason in policies.suspicions(tests, modes))]
+
+
+def _together(
+    comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus], tests: Sequence[CompositeTest]
+) -> Iterator[Complaint]:
+    """Name the modes whose questions got worse on the whole, and those where a waived metric alone makes that so."""
+    modes = {test.mode for test in tests if policies.red(test, gate)}
+    for test in tests:
+        if test.mode in modes:
+            yield Complaint(reason=policies.composite_reason(test), test=test)
+    if not any(waiver.metric in gate.composite for waiver in waived):
+        return
+    for test in policies.composites(comparison, gate, waived, whole=True):
+        waiver = next(filter(None, (waivers.for_metric(waived, name, test.mode) for name in test.metrics)), None)
+        if waiver is not None and test.mode not in modes and policies.red(test, gate):
+            yield _complain(policies.composite_reason(test), waiver)
+
+
+def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], str]:
+    """Name the cases that got worse in the metrics that are complained of, each with the first such metric."""
+    metrics: dict[tuple[str, str], str] = {}
+    for delta in (item.row.delta for item in complaints if item.red and item.row is not None):
+        for case in sorted(delta.fell):
+            metrics.setdefault((delta.mode, case), delta.metric)
+    for test in (item.test for item in complaints if item.red and item.test is not None):
+        for case, metric in sorted(test.fell.items()):
+            metrics.setdefault((test.mode, case), metric)
+    return metrics
+
+
+def used(
+    comparison: Comparison, complaints: Sequence[Complaint], waived: Sequence[WaiverStatus]
+) -> tuple[WaiverStatus, ...]:
+    """Say how each waiver stands after all; where nothing was compared, none counts as unused."""
+    if comparison.baseline is None or comparison.incomparable:
+        return tuple(waived)
+    return waivers.mark_unused(waived, {item.waiver for item in complaints if item.waiver})
+
+
+def _complain(reason: Reason, waiver: WaiverStatus | None, row: GatedMetric | None = None) -> Complaint:
+    if waiver is None:
+        return Complaint(reason=reason, row=row)
+    excused = replace(reason, code="waived", message=f"{reason.message}; {wording.waived(waiver)}")
+    return Complaint(reason=excused, red=False, waiver=waiver)
+
+
+def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[Complaint]:
+    """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
+    excused = set()
+    for case in comparison.scorecard.cases:
+        missed = lacking(case, gate.flip_at) if case.must_pass else None
+        if missed is not None:
+            lack, metric = missed
+            message = f"must-pass question {case.case_id} ({case.mode}): {lack}"
+            reason = Reason("must-pass", message, case_id=case.case_id, mode=case.mode, metric=metric)
+            excused.add((case.mode, case.case_id))
+            complaint = _complain(reason, waivers.for_case(waived, case.case_id, case.mode))
+            yield replace(complaint, missed=((case.mode, case.case_id), metric)) if complaint.red else complaint
+    for case, waiver, verb in waivers.left_out(waived, comparison, gate):
+        if (case.mode, case.case_id) not in excused:
+            excused.add((case.mode, case.case_id))
+            message = f"question {case.case_id} ({case.mode}) {verb} and is left out of the means"
+            yield _complain(Reason("worse", message, case_id=case.case_id, mode=case.mode), waiver)
+
+
+def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
+    """Say what a question that must pass lacks, and by which metric that is seen; None when it passes."""
+    if case.failure is not None:
+        message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
+        return message, at_depth(HIT, depth)
+    abstained = case.values.get(ABSTENTION_ACCURACY)
+    if abstained is not None:
+        return None if abstained == 1 else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
+    if case.values.get(FALSE_ABSTENTION_RATE) == 1:
+        return "the API abstained", FALSE_ABSTENTION_RATE
+    grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
+    rank = case.rank_all if grouped else case.rank
+    if rank is not None and rank <= depth:
+        return None
+    nothing = "not all that it needs stands" if grouped else "nothing expected stands"
+    return f"{nothing} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
+
+
+def _worse(
+    rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus], tests: Sequence[CompositeTest]
+) -> Iterator[Complaint]:
+    for row in rows:
+        if row.delta.slice != OVERALL and gate.slices != "fail":
+            continue
+        waiver = waivers.for_metric(waived, row.delta.metric, row.delta.mode)
+        if row.unproven and waiver is None:
+            yield Complaint(reason=policies.unproven_reason(row, gate, tests), red=False, unproven=True)
+        elif row.gated and row.status == "worse":
+            yield _complain(Reason.of_row("worse", wording.change(row), row.delta), waiver, row)
+        if row.gated and row.status == "below floor":
+            yield _complain(Reason.of_row("below-floor", wording.beyond(row), row.delta), waiver, row)
+
+
+def _creep(
+    comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate, waived: Sequence[WaiverStatus]
+) -> Iterator[Complaint]:
+    if comparison.baseline is None or gate.ratchet == "off":
+        return
+    for creep in ratchet.creeping(rows, comparison.baseline.accepted):
+        reason = Reason.of_row("creep", wording.crept(creep.row, creep.total, creep.since), creep.row.delta)
+        # what was given up before is no fault of a change that gives up nothing
+        if gate.ratchet == "fail" and creep.adds:
+            delta = creep.row.delta
+            yield _complain(reason, waivers.for_metric(waived, delta.metric, delta.mode), creep.row)
+        else:
+            yield Complaint(reason=reason, red=False)
+
+
+def left_over(waived: Sequence[WaiverStatus], *, resolved: bool) -> Iterator[Complaint]:
+    """Name the waivers that have expired, and those that excuse nothing."""
+    for waiver in waived:
+        if waiver.state == "expired":
+            reason = Reason("waiver-expired", wording.expired(waiver, resolved=resolved))
+            yield Complaint(reason=reason, red=not resolved)
+        elif waiver.state == "unused":
+            yield Complaint(reason=Reason("waiver-unused", wording.unused(waiver)), red=False)

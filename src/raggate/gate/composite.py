@@ -1,0 +1,100 @@
+"""One score for each question: the mean of the metrics that the configuration names. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from math import fsum
+
+from raggate.config.schema import Gate
+from raggate.errors import UsageError
+from raggate.models.comparison import Comparison
+from raggate.models.metric_names import ABSTENTION_ACCURACY
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
+from raggate.text.quote import quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredPair:
+    """A question on both sides: by metric, its value before and after, from 0 to 1, higher for better."""
+
+    case_id: str
+    group: str | None
+    values: Mapping[str, tuple[float, float]]
+
+    @property
+    def before(self) -> float:
+        """The score in the baseline."""
+        return fsum(before for before, _ in self.values.values()) / len(self.values)
+
+    @property
+    def after(self) -> float:
+        """The score in the run."""
+        return fsum(after for _, after in self.values.values()) / len(self.values)
+
+    @property
+    def fell(self) -> str:
+        """The first metric that got worse; empty where none did."""
+        worse = (metric for metric, (before, after) in self.values.items() if after < before - EPSILON)
+        return next(worse, "")
+
+
+def paired_scores(
+    comparison: Comparison, mode: str, metrics: Sequence[str], left_out: AbstractSet[tuple[str, str]] = frozenset()
+) -> tuple[ScoredPair, ...]:
+    """Score the questions of a mode that are the same on both sides, and to which one of the metrics applies.
+
+    Args:
+        comparison: what was compared; a baseline without cases gives none.
+        mode: the mode.
+        metrics: what a score is the mean of.
+        left_out: mode and case id of the cases that a waiver leaves out.
+    """
+    baseline = comparison.baseline
+    if baseline is None or comparison.incomparable:
+        return ()
+    before = {case.case_id: case for case in baseline.scorecard.cases if case.mode == mode}
+    means = comparison.scorecard.slices.get(mode, {}).get(OVERALL, {})
+    directions = {metric: mean.direction for metric, mean in means.items()}
+    pairs = []
+    for new in comparison.scorecard.cases:
+        old = before.get(new.case_id) if new.mode == mode and (mode, new.case_id) not in left_out else None
+        if old is not None and baseline.same(old.hash, new.hash):
+            values = paired_values(old, new, metrics, directions)
+            pairs += [ScoredPair(case_id=new.case_id, group=new.group, values=values)] if values else []
+    return tuple(pairs)
+
+
+def paired_values(
+    old: CaseScore, new: CaseScore, metrics: Sequence[str], directions: Mapping[str, Direction]
+) -> dict[str, tuple[float, float]]:
+    """Give the values of the metrics that applied in the baseline; of abstention_accuracy where none of them did.
+
+    A value that is gone is the worst one: an API must not get better by telling less.
+    """
+    for names in (metrics, (ABSTENTION_ACCURACY,)):
+        known = [name for name in names if old.values.get(name) is not None]
+        if known:
+            return {name: (_value(old, name, directions), _value(new, name, directions)) for name in known}
+    return {}
+
+
+def _value(case: CaseScore, metric: str, directions: Mapping[str, Direction]) -> float:
+    value = case.values.get(metric)
+    if value is None:
+        return 0.0
+    return 1.0 - value if directions.get(metric) == "lower" else value
+
+
+def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], name: str) -> None:
+    """Check the metrics that a configuration makes a composite of. Those of the default need not all be there.
+
+    Raises:
+        UsageError: for a metric that is not known at the cut-offs.
+    """
+    for number, metric in enumerate(gate.composite if "composite" in gate.model_fields_set else ()):
+        if metric not in metrics:
+            raise UsageError(
+                f"{name}: gate.composite[{number}]: no metric {quoted(metric)} at the cut-offs {[*cutoffs]}",
+                hint=f"Known: {', '.join(metrics)}.",
+            )

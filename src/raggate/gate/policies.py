@@ -1,0 +1,155 @@
+"""What a tolerance that is exceeded, and what a test shows, make of a run under `gate.policy`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from raggate.config.schema import DEFAULT_TOLERANCE, Gate
+from raggate.gate import completeness, wording
+from raggate.gate.evidence import (
+    ALPHA,
+    ALPHA_BEYOND_TOLERANCE,
+    ALPHA_WARNING,
+    MARGIN,
+    composite_tests,
+    significant,
+    supported,
+)
+from raggate.gate.row_status import classify_row
+from raggate.gate.waivers import excused, for_metric
+from raggate.models.comparison import Comparison
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.verdict import CompositeTest, GatedMetric, Proof, Reason, Unproven
+from raggate.models.waiver import WaiverStatus
+from raggate.text.numbers import points
+
+
+def composites(
+    comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus], *, whole: bool = False
+) -> tuple[CompositeTest, ...]:
+    """Test the composite of every mode, without what is waived.
+
+    Args:
+        comparison: what was compared.
+        gate: the policy.
+        waived: the waivers as they stand: cases are left out, and metrics too unless it is for the `whole` composite.
+        whole: whether waived metrics count.
+    """
+    metrics = {
+        mode: [name for name in gate.composite if whole or for_metric(waived, name, mode) is None]
+        for mode in comparison.scorecard.slices
+    }
+    return composite_tests(comparison, metrics, excused(waived, comparison.scorecard))
+
+
+def judged(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> tuple[tuple[GatedMetric, ...], Proof]:
+    """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
+    tests = composites(comparison, gate, waived)
+    rows = with_proof([classify_row(delta, gate) for delta in comparison.deltas], comparison, gate, tests)
+    return tuple(_excuse(row, gate, waived) for row in rows), Proof(policy=gate.policy, tests=tests)
+
+
+def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:
+    """Mark a row that would be red but for a waiver."""
+    counts = row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")
+    if not counts or row.status not in {"worse", "below floor"}:
+        return row
+    return replace(row, waived=for_metric(waived, row.delta.metric, row.delta.mode) is not None)
+
+
+def with_proof(
+    rows: Sequence[GatedMetric], comparison: Comparison, gate: Gate, tests: Sequence[CompositeTest]
+) -> tuple[GatedMetric, ...]:
+    """Mark the rows that are worse and only warn: too few questions to judge them by, or evidence that is missing.
+
+    How many questions a metric has is counted in the baseline, so that no change makes a metric small.
+    """
+    if gate.policy == "threshold":
+        return tuple(rows)
+    few = small_metrics({(row.delta.mode, row.delta.metric): _size(row, comparison) for row in _gated(rows)}, gate)
+    by_mode = {test.mode: test for test in tests}
+    return tuple(
+        replace(row, unproven=_unproven(row, few, gate, by_mode)) if row.gated and row.status == "worse" else row
+        for row in rows
+    )
+
+
+def small_metrics(sizes: Mapping[tuple[str, str], int], gate: Gate) -> frozenset[tuple[str, str]]:
+    """Name the gated metrics, by mode, that apply to too few questions to be judged alone.
+
+    Where that is so of all of them none is named: a small suite has a gate too.
+    """
+    small = frozenset(key for key, size in sizes.items() if size < gate.min_cases)
+    return frozenset() if len(small) == len(sizes) else small
+
+
+def _gated(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
+    return [row for row in rows if row.gated and row.delta.slice == OVERALL]
+
+
+def _size(row: GatedMetric, comparison: Comparison) -> int:
+    """Count the questions that a metric applied to in the baseline, whether they can still be compared or not."""
+    stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
+    mean = stored.get(row.delta.mode, {}).get(OVERALL, {}).get(row.delta.metric)
+    return max(mean.n if mean is not None else 0, completeness.before(row.delta))
+
+
+def _unproven(
+    row: GatedMetric, few: frozenset[tuple[str, str]], gate: Gate, tests: Mapping[str, CompositeTest]
+) -> Unproven:
+    # what others prove is proven by a test of its own
+    if row.by_others:
+        return ""
+    if (row.delta.mode, row.delta.metric) in few:
+        return "few cases"
+    test = tests.get(row.delta.mode)
+    if gate.policy != "evidence" or test is None or supported(test.adjusted, possible=test.supports):
+        return ""
+    return "no evidence"
+
+
+def unproven_reason(row: GatedMetric, gate: Gate, tests: Sequence[CompositeTest]) -> Reason:
+    """Say that a metric is worse than allowed, and why that is no more than a warning."""
+    delta = row.delta
+    if row.unproven == "few cases":
+        message = wording.few_cases(row, gate.min_cases)
+    else:
+        p = next(test.adjusted for test in tests if test.mode == delta.mode)
+        message = wording.without_evidence(row, p, ALPHA_BEYOND_TOLERANCE)
+    return Reason.of_row(row.unproven.replace(" ", "-"), message, delta)
+
+
+def red(test: CompositeTest, gate: Gate) -> bool:
+    """Say whether what a test shows is red by itself."""
+    return gate.policy != "threshold" and significant(test.adjusted, test.drop)
+
+
+def composite_reason(test: CompositeTest) -> Reason:
+    """Say what a test shows."""
+    return Reason("composite-worse", wording.composite(test), mode=test.mode)
+
+
+def suspicions(tests: Sequence[CompositeTest], told: frozenset[str]) -> Iterator[Reason]:
+    """Say of the modes that are not told of already where a loss is likely, or is certain and small."""
+    for test in tests:
+        if test.mode in told:
+            continue
+        if test.adjusted < ALPHA_WARNING and test.drop > MARGIN + EPSILON:
+            yield Reason("perhaps-worse", f"perhaps worse: {wording.composite(test)}", mode=test.mode)
+        elif test.adjusted < ALPHA:
+            message = f"worse by at most {points(MARGIN)}, and not by chance: {wording.composite(test)}"
+            yield Reason("slightly-worse", message, mode=test.mode)
+
+
+def fine_tolerances(rows: Sequence[GatedMetric], tests: Sequence[CompositeTest]) -> Iterator[Reason]:
+    """Name the tolerances that somebody chose finer than what the questions can show.
+
+    Of the default, which nobody chose, the reports say the same in small print: it would be a warning in every run.
+    """
+    for test in tests:
+        chosen = [row for row in _gated(rows) if row.delta.mode == test.mode and row.allowed != DEFAULT_TOLERANCE]
+        fine = [row.delta.metric for row in chosen if (row.allowed or 0.0) < test.visible_drop - EPSILON]
+        if fine:
+            message = wording.fine_tolerance(fine, test)
+            yield Reason("fine-tolerance", message, mode=test.mode)

@@ -1,0 +1,179 @@
+"""Changes played through on a baseline's own questions -> how often each policy is red. Seeded: the same every time.
+
+A change that does no harm gives every fifth question the values of another one, drawn at random from all that the same
+metrics apply to, so that no mean is expected to move. With 85 % of questions hit, 2.5 % lose their hit by it and 2.5 %
+win one. A harmful one loses every twentieth question besides: each of its values is the worst. Questions of one group
+move together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from math import fsum
+from random import Random
+
+from raggate.config.schema import Gate
+from raggate.gate.composite import paired_values
+from raggate.gate.evidence import ALPHA_BEYOND_TOLERANCE, holm, significant, supported
+from raggate.gate.policies import small_metrics
+from raggate.gate.statistics.mcnemar import fewest_losses
+from raggate.gate.statistics.paired import paired_test
+from raggate.models.baseline import Baseline
+from raggate.models.outlook import PolicyOdds
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
+
+RERANKED = 0.2
+"""Share of questions that a change ranks anew."""
+
+LOST = 0.05
+"""Share of questions that a harmful change loses."""
+
+CHANGES = 1000
+"""How many changes of each kind are played through, fewer of large suites."""
+
+POLICIES = ("either", "evidence", "threshold")
+
+_WORK = 100_000
+_SEED = 13
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question's values by metric, from 0 to 1, higher for better; their mean where it is scored; and its group."""
+
+    number: int
+    values: Mapping[str, float]
+    score: float | None
+    group: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a change does in a mode: whether it exceeds a tolerance, or one of enough cases, and what the test gives."""
+
+    exceeds: bool
+    exceeds_judged: bool
+    p: float
+    drop: float
+    supports: bool
+
+
+def policy_odds(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> tuple[PolicyOdds, ...]:
+    """Say how often each policy is red on changes that do no harm, and on harmful ones.
+
+    Args:
+        baseline: one that holds single questions.
+        groups: by case id, what a question belongs to; questions it does not name are left out.
+        gate: tolerances, composite and the least number of cases.
+    """
+    modes = _modes(baseline, groups, gate)
+    changes = max(100, min(CHANGES, _WORK // max(1, sum(len(mode.questions) for mode in modes))))
+    shares = []
+    for lost in (0.0, LOST):
+        draw = Random(_SEED)  # noqa: S311 - the same changes every time
+        played = [[mode.changed(draw, lost) for mode in modes] for _ in range(changes)]
+        shares.append({policy: sum(_red(policy, outcomes) for outcomes in played) / changes for policy in POLICIES})
+    neutral, harmful = shares
+    return tuple(PolicyOdds(policy=name, neutral=neutral[name], harmful=harmful[name]) for name in POLICIES)
+
+
+def _red(policy: str, outcomes: Sequence[_Outcome]) -> bool:
+    """Say whether a change is red; as `policies` and `evidence` decide it."""
+    if policy == "threshold":
+        return any(outcome.exceeds for outcome in outcomes)
+    adjusted = holm([outcome.p for outcome in outcomes])
+    return any(
+        significant(p, outcome.drop)
+        or (outcome.exceeds_judged and (policy == "either" or supported(p, possible=outcome.supports)))
+        for p, outcome in zip(adjusted, outcomes, strict=True)
+    )
+
+
+class _Mode:
+    """The questions of one mode, and what a change makes of them."""
+
+    def __init__(self, questions: Sequence[_Question], gate: Gate, small: AbstractSet[str], tests: int) -> None:
+        self.questions = questions
+        self.counts = Counter(name for question in questions for name in question.values)
+        rules = {name: gate.rule(name) for name in self.counts}
+        self.tolerances = {name: rule.tolerance or 0.0 for name, rule in rules.items() if rule is not None}
+        self.small = small
+        self.core = gate.composite
+        self.scored = [question for question in questions if question.score is not None]
+        self.supports = fewest_losses(_units(self.scored), ALPHA_BEYOND_TOLERANCE / tests) is not None
+        self.donors: dict[frozenset[str], list[_Question]] = {}
+        self.groups: dict[object, list[_Question]] = {}
+        for question in questions:
+            self.donors.setdefault(frozenset(question.values), []).append(question)
+            self.groups.setdefault(question.group or question.number, []).append(question)
+
+    def changed(self, draw: Random, lost: float) -> _Outcome:
+        """Play one change through, with so large a share of questions lost."""
+        falls: dict[str, float] = dict.fromkeys(self.counts, 0.0)
+        moves: dict[int, float] = {}
+        for question, after, score in self._moves(draw, lost):
+            for name, value in question.values.items():
+                falls[name] += (value - after[name]) / self.counts[name]
+            moves[question.number] = score - (question.score or 0.0)
+        changes = [moves.get(question.number, 0.0) for question in self.scored]
+        over = {name for name, tolerance in self.tolerances.items() if falls[name] > tolerance + EPSILON}
+        return _Outcome(
+            exceeds=bool(over),
+            exceeds_judged=bool(over - self.small),
+            p=paired_test(changes, [question.group for question in self.scored]).p if changes else 1.0,
+            drop=max([-fsum(changes) / max(1, len(changes)), *(falls.get(name, 0.0) for name in self.core)]),
+            supports=self.supports,
+        )
+
+    def _moves(self, draw: Random, lost: float) -> Iterator[tuple[_Question, Mapping[str, float], float]]:
+        """Give the questions that a change moves, with their new values and their new score."""
+        for members in self.groups.values():
+            reranked, gone, place = draw.random(), draw.random(), draw.random()
+            for question in members if gone < lost or reranked < RERANKED else ():
+                if gone < lost:
+                    yield question, dict.fromkeys(question.values, 0.0), 0.0
+                else:
+                    donors = self.donors[frozenset(question.values)]
+                    donor = donors[int(place * len(donors))]
+                    yield question, donor.values, donor.score or 0.0
+
+
+def _units(questions: Sequence[_Question]) -> int:
+    return len({question.group for question in questions} - {None}) + sum(item.group is None for item in questions)
+
+
+def _modes(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> list[_Mode]:
+    by_mode: dict[str, list[_Question]] = {}
+    for case in baseline.scorecard.cases:
+        if case.case_id in groups:
+            means = baseline.scorecard.slices.get(case.mode, {}).get(OVERALL, {})
+            directions = {name: mean.direction for name, mean in means.items()}
+            members = by_mode.setdefault(case.mode, [])
+            members.append(_question(len(members), case, groups[case.case_id], gate, directions))
+    small = small_metrics(gated_sizes(baseline, gate), gate)
+    return [
+        _Mode(questions, gate, {name for where, name in small if where == mode}, len(by_mode))
+        for mode, questions in by_mode.items()
+    ]
+
+
+def gated_sizes(baseline: Baseline, gate: Gate) -> dict[tuple[str, str], int]:
+    """Count the questions of every gated metric of a baseline, by mode."""
+    return {
+        (mode, name): mean.n
+        for mode, slices in baseline.scorecard.slices.items()
+        for name, mean in slices.get(OVERALL, {}).items()
+        if mean.n and gate.rule(name) is not None
+    }
+
+
+def _question(
+    number: int, case: CaseScore, group: str | None, gate: Gate, directions: Mapping[str, Direction]
+) -> _Question:
+    scored = paired_values(case, case, gate.composite, directions)
+    gated = paired_values(case, case, [name for name in directions if gate.rule(name) is not None], directions)
+    score = fsum(value for value, _ in scored.values()) / len(scored) if scored else None
+    values = {name: value for name, (value, _) in {**gated, **scored}.items()}
+    return _Question(number=number, values=values, score=score, group=group)

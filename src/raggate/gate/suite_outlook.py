@@ -1,0 +1,95 @@
+"""Configuration, golden set and baseline -> what the suite can show, and which policy suits it. Nothing is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate.config.retrieval_modes import asked_in
+from raggate.config.schema import Config, Gate
+from raggate.gate.evidence import ALPHA
+from raggate.gate.policies import small_metrics
+from raggate.gate.simulated_changes import gated_sizes, policy_odds
+from raggate.gate.statistics.mcnemar import fewest_losses
+from raggate.gate.statistics.power import visible_drop
+from raggate.models.baseline import Baseline
+from raggate.models.golden import Case, Golden
+from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
+from raggate.models.scorecard import EPSILON
+from raggate.scoring.repeats import Repeated
+
+MOST_FALSE_ALARMS = 0.10
+"""Share of harmless changes that a recommended policy is red on at most."""
+
+LEAST_CAUGHT = 0.25
+"""Share of harmful changes that it is red on at least: a gate that is never red is none."""
+
+
+def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -> Outlook:
+    """Say what a suite can show.
+
+    Args:
+        settings: the configuration.
+        golden: the golden set.
+        baseline: the baseline; None, or one of means alone, leaves how often the suite is red unsaid.
+    """
+    groups = {case.id: case.group for case in golden.cases}
+    known = baseline if baseline is not None and baseline.paired else None
+    odds = policy_odds(known, groups, settings.gate) if known is not None else ()
+    sizes = gated_sizes(baseline, settings.gate) if baseline is not None else {}
+    rules = [settings.gate.rule(name) for _, name in sizes]
+    return Outlook(
+        suite=settings.suite,
+        policy=settings.gate.policy,
+        questions=len(golden.cases),
+        modes=tuple(_modes(settings, golden, baseline, sizes)),
+        odds=odds,
+        recommended=recommended(odds),
+        gated=len(sizes),
+        finest=min((rule.tolerance or 0.0 for rule in rules if rule is not None), default=0.0),
+    )
+
+
+def recommended(odds: Sequence[PolicyOdds]) -> str:
+    """Name the policy that catches most of those that rarely cry wolf; of policies that are as good, the first one.
+
+    Where there is none, because the questions are too few, it is the one that catches most.
+    """
+    calm = [policy for policy in odds if policy.neutral <= MOST_FALSE_ALARMS and policy.harmful >= LEAST_CAUGHT]
+    return max(calm or odds, key=lambda policy: policy.harmful).policy if odds else ""
+
+
+def _modes(
+    settings: Config, golden: Golden, baseline: Baseline | None, sizes: dict[tuple[str, str], int]
+) -> Iterator[ModeOutlook]:
+    small = small_metrics(sizes, settings.gate) if settings.gate.policy != "threshold" else frozenset()
+    level = ALPHA / len(settings.ask.modes)
+    for mode in settings.ask.modes:
+        cases = [case for case in golden.cases if asked_in(case.modes, mode)]
+        units = _units(cases)
+        drop = visible_drop(units, _moving(baseline), level) if fewest_losses(units, level) is not None else None
+        metrics = [name for where, name in sizes if where == mode]
+        yield ModeOutlook(
+            mode=mode,
+            questions=len(cases),
+            units=units,
+            visible_drop=drop,
+            fine=tuple(_fine(metrics, drop, settings.gate)),
+            small=tuple(sorted((name, sizes[mode, name]) for where, name in small if where == mode)),
+        )
+
+
+def _units(cases: Sequence[Case]) -> int:
+    return len({case.group for case in cases} - {None}) + sum(case.group is None for case in cases)
+
+
+def _moving(baseline: Baseline | None) -> float:
+    """Give the share of questions that came back otherwise when the baseline's run asked twice."""
+    repeated = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
+    return repeated.differ / repeated.compared if repeated is not None and repeated.compared else 0.0
+
+
+def _fine(metrics: Sequence[str], drop: float | None, gate: Gate) -> Iterator[str]:
+    for name in metrics:
+        rule = gate.rule(name)
+        if drop is not None and rule is not None and (rule.tolerance or 0.0) < drop - EPSILON:
+            yield name

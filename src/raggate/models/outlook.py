@@ -1,0 +1,52 @@
+"""The nouns of what a suite can show before anything is asked: its questions, what it sees, how often it is red."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeOutlook:
+    """What the questions of a mode can show.
+
+    Attributes:
+        mode: the mode.
+        questions: how many are asked in it, in `units` independent groups.
+        visible_drop: the smallest drop that their test sees four times out of five; None where it can see none.
+        fine: the gated metrics whose tolerance is finer than that.
+        small: the gated metrics of too few questions to be judged alone, each with their number.
+    """
+
+    mode: str
+    questions: int
+    units: int
+    visible_drop: float | None
+    fine: tuple[str, ...] = ()
+    small: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyOdds:
+    """How often a policy makes a suite red, from 0 to 1: on changes that do no harm, and on those that do."""
+
+    policy: str
+    neutral: float
+    harmful: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What a suite can show, and which policy suits it.
+
+    `odds` are empty, and nothing is `recommended`, without a baseline that holds single questions; `gated` counts the
+    metrics that were gated in it, `finest` is the smallest tolerance of them.
+    """
+
+    suite: str
+    policy: str
+    questions: int
+    modes: tuple[ModeOutlook, ...]
+    odds: tuple[PolicyOdds, ...] = ()
+    recommended: str = ""
+    gated: int = 0
+    finest: float = 0.0

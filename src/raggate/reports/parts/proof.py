@@ -1,0 +1,75 @@
+"""What the questions show together, and what so many of them can show: in one or two sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.verdict import CompositeTest, Proof, Review
+from raggate.reports.parts.budget import Section
+from raggate.scoring.repeats import Repeated
+from raggate.text.escape import markdown as safe
+from raggate.text.numbers import chance, counted, points, setting, written
+from raggate.text.quote import enumerated
+
+
+def section(review: Review) -> Section:
+    """Write it in small print; a page that is short of room keeps the last sentence."""
+    lines = [safe(line, limit=500, middle=True) for line in sentences(review)]
+    variants = tuple("<sub>" + "<br>\n".join(shown) + "</sub>" for shown in (lines, lines[-1:]) if shown)
+    return Section(name="what the questions show together", rank=3, variants=variants)
+
+
+def sentences(review: Review) -> list[str]:
+    """Say how the questions moved together, and then which drop can pass unseen; nothing where nothing is compared."""
+    proof, baseline = review.verdict.proof, review.comparison.baseline
+    if proof is None or baseline is None or review.comparison.incomparable:
+        return []
+    if not proof.tests:
+        return [_untested(paired=baseline.paired)]
+    return [*_moves(proof, review), _resolution(proof, review)]
+
+
+def _untested(*, paired: bool) -> str:
+    why = (
+        "No metric of gate.composite that is not waived applies to a question that is the same on both sides"
+        if paired
+        else "The baseline holds no single questions that could be compared"
+    )
+    return f"{why}, so tolerances alone decide."
+
+
+def _moves(proof: Proof, review: Review) -> Iterator[str]:
+    several = len(proof.tests) > 1
+    for test in proof.tests:
+        if test.lost or test.gained:
+            mode = f" ({test.mode})" if several else ""
+            adjusted = f", adjusted for {len(proof.tests)} modes" if several else ""
+            means = f"{enumerated(test.metrics)} together{mode}: {written(test.before)} → {written(test.after)}"
+            moved = f"{test.lost} of {test.cases} questions worse, {test.gained} better{_certainty(review)}"
+            result = f"{chance(test.adjusted)}{adjusted} ({test.test})"
+            yield f"{means}, {moved}. That questions like these got worse: {result}."
+
+
+def _certainty(review: Review) -> str:
+    """Say that what moved did so for certain, of an API that ranked alike when it was asked twice."""
+    repeated = Repeated.of(review.scorecard.fingerprint)
+    if repeated is None or repeated.differ or not repeated.compared:
+        return ""
+    return f"; for certain, as {repeated.compared} of {repeated.compared} ranked alike when asked twice"
+
+
+def _resolution(proof: Proof, review: Review) -> str:
+    worst = max(proof.tests, key=lambda test: test.visible_drop)
+    if any(test.fewest_losses is None for test in proof.tests):
+        few = min(proof.tests, key=lambda test: test.units)
+        return f"With {_units(few)} no loss can be told from chance, so tolerances alone decide."
+    allowed = [row.allowed for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
+    finest = min((tolerance for tolerance in allowed if tolerance is not None), default=1.0)
+    finer = f", and the tolerance {setting(finest)} is finer than that" if finest < worst.visible_drop - EPSILON else ""
+    return f"With {_units(worst)} a drop under {points(worst.visible_drop)} can pass unseen{finer}."
+
+
+def _units(test: CompositeTest) -> str:
+    groups = f" in {counted(test.units, 'group')}" if test.units != test.cases else ""
+    return counted(test.cases, "question") + groups

@@ -1,0 +1,98 @@
+"""The composite: which questions have a score on both sides, and which score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import make_baseline, make_case_score, make_comparison, make_scorecard
+from raggate.config.schema import Gate
+from raggate.errors import UsageError
+from raggate.gate.composite import ScoredPair, check_names, paired_scores
+from raggate.models.comparison import Comparison
+from raggate.models.scorecard import CaseScore
+
+METRICS = ("hit_at_5", "mrr_at_10", "scope_miss_rate")
+
+
+def compared(old: CaseScore, new: CaseScore, **fields: object) -> Comparison:
+    """Build a comparison of one question with its past."""
+    baseline = make_baseline(make_scorecard(old), **fields)
+    return make_comparison(baseline=baseline, scorecard=make_scorecard(new))
+
+
+def pair_of(before: dict[str, float | None], after: dict[str, float | None]) -> ScoredPair | None:
+    """Score a question by its values on both sides."""
+    pairs = paired_scores(compared(make_case_score(values=before), make_case_score(values=after)), "hybrid", METRICS)
+    return pairs[0] if pairs else None
+
+
+def test_score_is_the_mean_of_the_metrics() -> None:
+    """A score is the mean of the metrics that apply; of a metric of which less is better, 1 - value counts."""
+    pair = pair_of(
+        {"hit_at_5": 1.0, "mrr_at_10": 0.5, "scope_miss_rate": 0.0},
+        {"hit_at_5": 1.0, "mrr_at_10": 0.2, "scope_miss_rate": 1.0},
+    )
+    assert pair is not None
+    assert (pair.before, pair.after, pair.fell) == (pytest.approx(2.5 / 3), pytest.approx(0.4), "mrr_at_10")
+
+
+def test_a_metric_without_a_past_counts_on_neither_side() -> None:
+    """What did not apply in the baseline is left out of both scores."""
+    pair = pair_of({"hit_at_5": 1.0, "mrr_at_10": None}, {"hit_at_5": 1.0, "mrr_at_10": 0.0})
+    assert pair is not None
+    assert (pair.before, pair.after) == (1.0, 1.0)
+
+
+def test_a_value_that_is_gone_is_the_worst() -> None:
+    """An API that tells less than before does not get better by it."""
+    pair = pair_of({"hit_at_5": 1.0, "scope_miss_rate": 0.0}, {"hit_at_5": 1.0, "scope_miss_rate": None})
+    assert pair is not None
+    assert (pair.before, pair.after) == (1.0, 0.5)
+
+
+def test_question_without_an_answer() -> None:
+    """To a question that nothing answers none of the metrics applies: whether the API abstains is its score."""
+    pair = pair_of({"hit_at_5": None, "abstention_accuracy": 1.0}, {"hit_at_5": None, "abstention_accuracy": 0.0})
+    assert pair is not None
+    assert (pair.before, pair.after, pair.fell) == (1.0, 0.0, "abstention_accuracy")
+
+
+def test_abstention_counts_only_where_nothing_else_does() -> None:
+    """A question that has one of the metrics is not scored by abstention too."""
+    pair = pair_of({"hit_at_5": 1.0, "abstention_accuracy": 1.0}, {"hit_at_5": 1.0, "abstention_accuracy": 0.0})
+    assert pair is not None
+    assert pair.values == {"hit_at_5": (1.0, 1.0)}
+
+
+def test_questions_that_are_left_out() -> None:
+    """A question that is asked otherwise, is waived, or has no value on either side has no score."""
+    case = make_case_score()
+    same = compared(case, case)
+    assert len(paired_scores(same, "hybrid", METRICS)) == 1
+    assert not paired_scores(same, "lexical", METRICS)
+    assert not paired_scores(same, "hybrid", METRICS, frozenset({("hybrid", "q1")}))
+    assert not paired_scores(compared(case, replace(case, hash="other")), "hybrid", METRICS)
+    assert not paired_scores(compared(case, replace(case, case_id="q2")), "hybrid", METRICS)
+    assert not paired_scores(same, "hybrid", ("ndcg_at_10",))
+    assert not paired_scores(make_comparison(scorecard=make_scorecard(case)), "hybrid", METRICS[2:])
+    assert not paired_scores(replace(same, incomparable=("another adapter",)), "hybrid", METRICS)
+
+
+def test_early_baseline() -> None:
+    """A baseline from before key facts counted is compared by the part of the hash that it knows."""
+    old, new = make_case_score(hash="abc"), make_case_score(hash="abc-def")
+    assert paired_scores(compared(old, new, early=True), "hybrid", METRICS)
+    assert not paired_scores(compared(old, new), "hybrid", METRICS)
+
+
+def test_names_are_checked() -> None:
+    """A metric that is not computed is named with its place; the default may name more than a configuration scores."""
+    known = ["hit_at_1", "mrr_at_1"]
+    check_names(Gate(), known, [1], "raggate.yml")
+    check_names(Gate(composite=["hit_at_1"]), known, [1], "raggate.yml")
+    with pytest.raises(UsageError) as caught:
+        check_names(Gate(composite=["hit_at_1", "hit_at_5"]), known, [1], "raggate.yml")
+    assert caught.value.message == "raggate.yml: gate.composite[1]: no metric 'hit_at_5' at the cut-offs [1]"
+    assert caught.value.hint == "Known: hit_at_1, mrr_at_1."

@@ -1,0 +1,325 @@
+"""The policies: when a loss is red, when it is a warning, and that no change can choose between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from builders import (
+    make_baseline,
+    make_case,
+    make_chunk,
+    make_chunks,
+    make_failure,
+    make_labelled,
+    make_ranked_run,
+    make_response,
+    make_result,
+    make_run,
+    make_support,
+)
+from raggate.config.schema import Gate, Waiver
+from raggate.gate.compare import compare
+from raggate.gate.verdict import decide
+from raggate.gate.waivers import excused, waiver_statuses
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison
+from raggate.models.run import LabelledResult, Run
+from raggate.models.verdict import Verdict
+from raggate.scoring.score import score
+
+Policy = Literal["either", "evidence", "threshold"]
+POLICIES: tuple[Policy, ...] = ("either", "evidence", "threshold")
+Ranks = Sequence[int | None]
+CUTOFFS = (1, 5, 10)
+
+
+def baseline_of(run: Run) -> Baseline:
+    """Make a run the baseline."""
+    return make_baseline(score(run, CUTOFFS))
+
+
+def judged(old: Run, new: Run, gate: Gate, *, waivers: Sequence[Waiver] = (), **fields: Any) -> Verdict:
+    """Compare and decide as a check does."""
+    scorecard = score(new, CUTOFFS)
+    waived = waiver_statuses(waivers, new.started)
+    before = replace(baseline_of(old), **fields)
+    comparison = compare(new, scorecard, before, flip_at=5, waived=excused(waived, scorecard))
+    return decide(comparison, (), gate, waived=waived, started=new.started)
+
+
+def verdict(before: Ranks, after: Ranks, policy: Policy = "either", **gate: Any) -> Verdict:
+    """Judge two runs by their ranks."""
+    return decide(compared(tuple(before), tuple(after)), (), Gate(policy=policy, **gate))
+
+
+@lru_cache(maxsize=64)
+def compared(before: Ranks, after: Ranks) -> Comparison:
+    """Compare two runs by their ranks."""
+    old, new = (make_ranked_run(*ranks) for ranks in (before, after))
+    return compare(new, score(new, CUTOFFS), baseline_of(old), flip_at=5)
+
+
+def codes(verdict: Verdict) -> tuple[list[str], list[str]]:
+    """Give the codes of the reasons and of the warnings, each once."""
+    return ([*dict.fromkeys(r.code for r in verdict.reasons)], [*dict.fromkeys(w.code for w in verdict.warnings)])
+
+
+SMALL_LOSS = ([1] * 100, [None] * 4 + [1] * 96)
+"""4 points, p = 0.024: within the tolerance."""
+CHANCE = ([1] * 37 + [None] * 3, [None] * 6 + [1] * 34)
+"""7.5 points, 6 lost and 3 gained: p = 0.18."""
+TWO, THREE = ([1] * 20, [None] * 2 + [1] * 18), ([1] * 20, [None] * 3 + [1] * 17)
+"""10 points, p = 0.11; and 15 points, p = 0.051."""
+
+
+@pytest.mark.parametrize(
+    ("policy", "before", "after", "outcome", "reasons", "warnings"),
+    [
+        pytest.param("either", *SMALL_LOSS, "regression", ["composite-worse"], [], id="either-shown"),
+        pytest.param("evidence", *SMALL_LOSS, "regression", ["composite-worse"], [], id="evidence-shown"),
+        pytest.param("threshold", *SMALL_LOSS, "pass", [], ["perhaps-worse"], id="threshold-within-tolerance"),
+        pytest.param("either", *CHANCE, "regression", ["worse"], [], id="either-beyond-tolerance"),
+        pytest.param("evidence", *CHANCE, "pass", [], ["no-evidence"], id="evidence-by-chance"),
+        pytest.param("threshold", *CHANCE, "regression", ["worse"], [], id="threshold-beyond-tolerance"),
+        pytest.param("evidence", *THREE, "regression", ["worse"], [], id="evidence-enough-for-a-tolerance"),
+        pytest.param("evidence", *TWO, "pass", [], ["no-evidence"], id="evidence-too-little-for-a-tolerance"),
+        pytest.param("either", [1] * 40, [None] + [1] * 39, "pass", [], [], id="one-of-40"),
+        pytest.param("either", [1] * 50, [None] * 2 + [1] * 48, "pass", [], ["perhaps-worse"], id="two-of-50"),
+        pytest.param("either", [1] * 400, [2] * 9 + [1] * 391, "pass", [], ["slightly-worse"], id="below-2-points"),
+    ],
+)
+def test_policy(
+    policy: Policy, before: Ranks, after: Ranks, outcome: str, reasons: list[str], warnings: list[str]
+) -> None:
+    """What is red under which policy, and what is a warning."""
+    decided = verdict(before, after, policy)
+    assert (decided.outcome, *codes(decided)) == (outcome, reasons, warnings)
+
+
+def test_questions_of_a_red_composite_are_named() -> None:
+    """Every question whose score fell is named with the first metric that did."""
+    decided = verdict([1] * 100, [2] * 3 + [6] * 3 + [1] * 94, tolerance=0.3)
+    assert codes(decided)[0] == ["composite-worse"]
+    assert decided.fell == {
+        ("hybrid", f"q{n:03}"): metric for n, metric in enumerate(["mrr_at_10"] * 3 + ["hit_at_5"] * 3)
+    }
+    assert decided.sentences[0] == "The questions together got worse, and not by chance."
+
+
+def test_a_loss_without_evidence_is_said_at_once() -> None:
+    """A pass does not say that nothing is worse than allowed where something is, and warns of that first."""
+    decided = verdict(*CHANCE, "evidence")
+    worse = [row for row in decided.rows if row.unproven == "no evidence" and row.delta.slice == "overall"]
+    (sentence,) = decided.sentences
+    assert sentence == f"No regression, but {len(worse)} gated metrics are worse than allowed, without evidence."
+    assert decided.warnings[0].code == "no-evidence"
+    assert decided.fell == {}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_floors_and_must_pass_stand_beside_every_policy(policy: Policy) -> None:
+    """A floor and a question that must pass need no evidence."""
+    one_lost = ([1] * 100, [None] + [1] * 99)
+    assert verdict(*one_lost, policy).outcome == "pass"
+    assert codes(verdict(*one_lost, policy, metrics={"hit_at_5": {"floor": 0.995}}))[0] == ["below-floor"]
+    case = make_case("q", must_pass=True)
+    chunks = (make_chunk(), make_chunk(rel_path="b.md"))
+    sides = [make_run(make_labelled(case, make_result("q", chunk))) for chunk in chunks]
+    assert codes(judged(*sides, Gate(policy=policy)))[0][0] == "must-pass"
+
+
+def test_a_suite_that_can_show_nothing_is_judged_by_tolerances() -> None:
+    """Of three questions no loss is evidence: `evidence` must not become a gate that is always open."""
+    for cases, outcome in ((3, "regression"), (4, "pass")):
+        assert verdict([1] * cases, [None] + [1] * (cases - 1), "evidence").outcome == outcome
+    assert verdict([1] * 4, [None] * 3 + [1], "evidence").outcome == "regression"
+
+
+def test_means_without_cases_are_judged_by_tolerances() -> None:
+    """Where only means can be compared there is no evidence to ask for."""
+    old, new = make_ranked_run(*[1] * 40), make_ranked_run(*[None] * 3, *[1] * 37)
+    cases = score(old, CUTOFFS)
+    decided = judged(old, new, Gate(policy="evidence"), scorecard=replace(cases, cases=()))
+    assert decided.outcome == "regression"
+    assert decided.proof is not None
+    assert decided.proof.tests == ()
+
+
+def answered(found: Ranks, abstained: Sequence[bool], **fields: Any) -> Run:
+    """Build a run of questions with an answer, and of some without, of which the API abstained from some."""
+    items = [
+        make_labelled(
+            make_case(f"trick{n}", answerable=False),
+            make_result(f"trick{n}", response=make_response(*make_chunks("b.md"), abstained=right)),
+        )
+        for n, right in enumerate(abstained)
+    ]
+    return make_run(*make_ranked_run(*found).results, *items, **fields)
+
+
+SURE, LAPSED = answered([1] * 40, [True] * 9), answered([1] * 40, [True] * 8 + [False])
+
+
+def test_metric_of_few_questions_warns() -> None:
+    """One of nine questions is 11 points of their metric; alone it is told as a count, and names the question."""
+    decided = judged(SURE, LAPSED, Gate())
+    assert (decided.outcome, *codes(decided)) == ("pass", [], ["few-cases"])
+    assert decided.warnings[0].message == (
+        "abstention_accuracy (hybrid) got worse in 1 of 9 questions (trick8), too few to be red by themselves: "
+        "gate.min_cases is 10"
+    )
+    assert decided.sentences == ("No regression, but 1 gated metric is worse than allowed, of too few questions.",)
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [pytest.param("either", {"min_cases": 9}, id="enough"), pytest.param("threshold", {}, id="the-seeds-rule-alone")],
+)
+def test_metric_that_is_judged(policy: Policy, settings: dict[str, Any]) -> None:
+    """Nine questions are enough where nine are asked for, and `threshold` asks for none."""
+    assert codes(judged(SURE, LAPSED, Gate(policy=policy, **settings)))[0] == ["worse"]
+
+
+def test_small_suites_have_a_gate() -> None:
+    """Where all gated metrics are of few questions, they are judged as they are."""
+    assert codes(verdict([1] * 9, [None] + [1] * 8))[0] == ["worse"]
+
+
+def test_few_questions_count_in_the_composite() -> None:
+    """Metrics of few questions are no way out: what is lost in them counts in the test of all questions."""
+    decided = judged(SURE, answered([1] * 40, [False] * 4 + [True] * 5), Gate())
+    assert (decided.outcome, codes(decided)[0]) == ("regression", ["composite-worse"])
+    assert decided.fell == {("hybrid", f"trick{n}"): "abstention_accuracy" for n in range(4)}
+
+
+def selecting(folders: tuple[str, ...] | None) -> list[LabelledResult]:
+    """Build 40 questions whose answers tell which folders were searched, or do not."""
+    response = make_response(make_chunk(rel_path="Work/a.md"), selected_folders=folders, available_folders=("Work",))
+    cases = [make_case(f"q{n}", gold_supports=(make_support("Work/a.md"),)) for n in range(40)]
+    return [make_labelled(case, make_result(case.id, response=response)) for case in cases]
+
+
+class TestAttacks:
+    """Ways in which a change may try to be judged by less."""
+
+    def test_fewer_questions_that_can_be_compared(self) -> None:
+        """A metric that ten questions had is judged, however few of them can still be compared."""
+        old = answered([1] * 40, [True] * 12)
+        kept = answered([1] * 40, [True] * 7 + [False] * 2)
+        decided = judged(old, kept, Gate(on_removed_cases="warn"))
+        assert decided.outcome == "regression"
+        assert "few-cases" not in codes(decided)[1]
+
+    def test_relabelled_questions_do_not_make_a_metric_small(self) -> None:
+        """Nor does it help that a question asks something else now."""
+        old = answered([1] * 40, [True] * 12)
+        items = [*answered([1] * 40, [True] * 7 + [False] * 5).results]
+        items[40] = replace(items[40], case=make_case("trick0", answerable=False, question="Another?"))
+        assert judged(old, make_run(*items), Gate()).outcome == "regression"
+
+    def test_values_that_are_not_told(self) -> None:
+        """A metric of the composite that the API does not let be measured any more counts as lost."""
+        gate = Gate(composite=["hit_at_5", "scope_miss_rate"], metrics={"scope_miss_rate": "off"})
+        old, new = (make_run(*selecting(folders)) for folders in (("Work",), None))
+        assert codes(judged(old, old, gate)) == ([], [])
+        assert "composite-worse" in codes(judged(old, new, gate))[0]
+
+    def test_calls_that_fail(self) -> None:
+        """A failed call is a miss in the composite too."""
+        items = [*make_ranked_run(*[1] * 100).results]
+        for n in range(4):
+            failed = make_result(items[n].case.id, failure=make_failure())
+            items[n] = make_labelled(items[n].case, failed)
+        decided = judged(make_ranked_run(*[1] * 100), make_run(*items), Gate(max_error_rate=0.1))
+        assert codes(decided)[0] == ["composite-worse"]
+
+
+WAIVED = {"owner": "ada", "reason": "reindexing", "expires": "2026-12-31"}
+
+
+def test_tolerance_finer_than_what_can_be_seen() -> None:
+    """A tolerance that somebody chose finer than what the questions show is warned of; the default is not."""
+    same = ([1] * 40,) * 2
+    assert codes(verdict(*same)) == ([], [])
+    assert codes(verdict(*same, tolerance=0.2)) == ([], [])
+    decided = verdict(*same, metrics={"hit_at_5": 0.03, "mrr_at_10": 0.2})
+    (warning,) = decided.warnings
+    assert warning.message == (
+        "the tolerance of hit_at_5 is finer than the 15 points that 40 questions can show (hybrid), "
+        "so chance alone can exceed it"
+    )
+
+
+class TestWaivers:
+    """What a waiver takes out of the composite."""
+
+    def test_waived_cases_are_left_out(self) -> None:
+        """A waived question counts neither as lost nor as a question."""
+        old, new = make_ranked_run(*SMALL_LOSS[0]), make_ranked_run(*SMALL_LOSS[1])
+        cases = [Waiver(case=f"q{n:03}", **WAIVED) for n in range(2)]
+        decided = judged(old, new, Gate(), waivers=cases)
+        assert decided.outcome == "pass"
+        assert decided.proof is not None
+        (test,) = decided.proof.tests
+        assert (test.cases, test.lost) == (98, 2)
+
+    def test_waived_metrics_are_left_out(self) -> None:
+        """A waived metric counts in no score; where it alone makes the test red, its waiver is what excuses that."""
+        old, new = make_ranked_run(*[5] * 100), make_ranked_run(*[6] * 4, *[5] * 96)
+        gate = Gate(composite=["hit_at_5"])
+        assert codes(judged(old, new, gate))[0] == ["composite-worse"]
+        decided = judged(old, new, gate, waivers=[Waiver(metric="hit_at_5", **WAIVED)])
+        assert (decided.outcome, codes(decided)[1]) == ("pass", ["waived"])
+        assert [waiver.state for waiver in decided.waivers] == ["active"]
+
+    def test_what_is_worse_without_it_stays_red(self) -> None:
+        """A waiver of one metric does not excuse the others."""
+        decided = judged(
+            make_ranked_run(*SMALL_LOSS[0]),
+            make_ranked_run(*SMALL_LOSS[1]),
+            Gate(),
+            waivers=[Waiver(metric="hit_at_5", **WAIVED)],
+        )
+        assert decided.outcome == "regression"
+
+
+RANK = st.sampled_from([None, 1, 2, 4, 6, 11])
+PAIRS = st.lists(st.tuples(RANK, RANK), min_size=10, max_size=20)
+_ORDER = {"pass": 0, "regression": 1}
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRS)
+def test_either_is_never_greener_than_another(pairs: list[tuple[int | None, int | None]]) -> None:
+    """What `threshold` or `evidence` makes red, of metrics with enough questions, is red under `either`."""
+    before, after = zip(*pairs, strict=True)
+    outcomes = {policy: verdict(before, after, policy).outcome for policy in POLICIES}
+    assert _ORDER[outcomes["either"]] == max(map(_ORDER.__getitem__, outcomes.values()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRS, st.sampled_from(POLICIES), st.data())
+def test_one_more_loss_makes_nothing_green(
+    pairs: list[tuple[int | None, int | None]], policy: Policy, data: st.DataObject
+) -> None:
+    """A red run stays red when one more question is lost whole."""
+    before, after = zip(*pairs, strict=True)
+    index = data.draw(st.integers(0, len(pairs) - 1))
+    worse = [*after[:index], None, *after[index + 1 :]]
+    assert _ORDER[verdict(before, worse, policy).outcome] >= _ORDER[verdict(before, after, policy).outcome]
+
+
+@settings(max_examples=30, deadline=None)
+@given(PAIRS, st.sampled_from(POLICIES))
+def test_the_verdict_is_pure(pairs: list[tuple[int | None, int | None]], policy: Policy) -> None:
+    """The same data give the same verdict, to the last field."""
+    before, after = zip(*pairs, strict=True)
+    first = verdict(before, after, policy)
+    compared.cache_clear()
+    assert verdict(before, after, policy) == first

@@ -1,0 +1,65 @@
+"""What a suite can show, as a terminal shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
+from raggate.reports.outlook import render
+
+MODE = ModeOutlook(
+    mode="hybrid",
+    questions=50,
+    units=50,
+    visible_drop=0.12,
+    fine=("hit_at_1", "hit_at_3", "hit_at_5", "mrr_at_10"),
+    small=(("abstention_accuracy", 4), ("recall_all_at_10", 6)),
+)
+OUTLOOK = Outlook(
+    suite="notes",
+    policy="either",
+    questions=50,
+    modes=(MODE,),
+    odds=tuple(
+        PolicyOdds(policy=name, neutral=neutral, harmful=harmful)
+        for name, neutral, harmful in (("either", 0.22, 0.66), ("evidence", 0.11, 0.5), ("threshold", 0.215, 0.65))
+    ),
+    recommended="evidence",
+    gated=6,
+    finest=0.05,
+)
+
+
+def test_everything() -> None:
+    """What cannot be seen, what that means for tolerances and metrics, and which policy suits, with its numbers."""
+    assert render(OUTLOOK).splitlines() == [
+        "suite notes: 50 questions, gate.policy either",
+        "with 50 questions a drop under 12 points can pass unseen",
+        "warning: the tolerance of 4 gated metrics is finer than that, and chance alone can exceed it: "
+        "hit_at_1, hit_at_3, hit_at_5, …",
+        "warning: of fewer questions than gate.min_cases, so no more than a warning alone: abstention_accuracy (4) and "
+        "recall_all_at_10 (6)",
+        "6 gated metrics at 0.05: red on neutral changes, which rank every fifth question anew: `either` 22%, "
+        "`evidence` 11%, `threshold` 22%",
+        "red on changes that lose every twentieth question besides: `either` 66%, `evidence` 50%, `threshold` 65%",
+        "warning: gate.policy `evidence` suits this suite better than `either`",
+    ]
+
+
+def test_suite_that_fits() -> None:
+    """Where nothing has to be done there is no warning."""
+    fitting = replace(OUTLOOK, policy="evidence", modes=(replace(MODE, fine=(), small=()),))
+    assert "warning" not in render(fitting)
+    assert render(fitting).endswith("gate.policy `evidence` suits this suite\n")
+
+
+def test_small_suite_without_a_baseline() -> None:
+    """Where no loss can be told from chance that is a warning, and of several modes each is named."""
+    blind = replace(MODE, questions=8, units=4, visible_drop=None, fine=(), small=())
+    outlook = Outlook(suite="x", policy="either", questions=8, modes=(blind, replace(blind, mode="lexical")))
+    blindness = "with 8 questions in 4 groups no loss can be told from chance, so tolerances alone decide"
+    assert render(outlook).splitlines()[1:] == [
+        f"warning: mode hybrid: {blindness}",
+        f"warning: mode lexical: {blindness}",
+        "how often the gate is red by chance is not known without a baseline that holds single questions",
+    ]
