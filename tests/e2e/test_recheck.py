@@ -155,6 +155,8 @@ class TestContainer:
                 "failing": 0,
                 "unanswered": 0,
                 "problem": "",
+                "times": 0,
+                "lost_again": 0,
             }
         finally:
             engine.images.remove(name, force=True)

@@ -94,6 +94,8 @@ def test_what_is_left_decides(repository: Project) -> None:
         "failing": 2,
         "unanswered": 0,
         "problem": "",
+        "times": 0,
+        "lost_again": 0,
     }
 
 
@@ -240,3 +242,84 @@ def test_git_state_is_not_touched(repository: Project) -> None:
     assert state() == before
     worktrees = subprocess.run(["git", "worktree", "list"], cwd=repository.root, check=True, capture_output=True)
     assert len(worktrees.stdout.splitlines()) == 1
+
+
+ONCE_WORSE = """
+mark = Path(os.environ.get("FAKE_MARK", "/none"))
+if own == "worse_at_first":
+    own = "ok" if mark.exists() else "worse"
+    mark.touch()
+    os.environ["FAKE_BEHAVIOUR"] = own
+"""
+
+
+@pytest.fixture
+def noisy(repository: Project) -> Project:
+    """The same with a baseline whose own run was noisy, and an API that can be worse in its first process alone."""
+    text = API.replace('if os.environ.get("FAKE_PLACES")', ONCE_WORSE + 'if os.environ.get("FAKE_PLACES")', 1)
+    (repository.root / "api.py").write_text(text)
+    repository.edit("pass_env: [", "pass_env: [FAKE_MARK, ")
+    repository.edit("recheck: {base: ref}", "recheck: {base: off}")
+    assert repository.command("run", FAKE_BEHAVIOUR="noisy").code == 0
+    assert repository.command("promote", str(repository.last_run())).code == 0
+    repository.commit()
+    return repository
+
+
+def test_a_loss_of_a_noisy_api_that_does_not_come_back(noisy: Project, tmp_path: Path) -> None:
+    """A loss that the next process does not have is a pass that tells of it first, on every page and for programs."""
+    noisy.edit("recheck: {base: off}", "recheck: {confirm: 1}")
+    change(noisy, "worse_at_first")
+    done = noisy.command("check", FAKE_MARK=str(tmp_path / "mark"))
+    assert done.code == 0, done.out + done.err
+    assert "Worse than allowed when first asked, and not confirmed." in done.out
+    assert "0 of 24 questions that count against the change did not come back as good" in done.out
+    verdict = noisy.verdict()
+    assert verdict["recheck"]["times"] == 1
+    assert verdict["recheck"]["lost_again"] == 0
+    assert verdict["warnings"][0]["code"] == "not-confirmed"
+    assert verdict["promotion_needs_permission"]
+    assert "not confirmed" in (noisy.last_run() / "summary.md").read_text()
+    assert noisy.command("compare", str(noisy.last_run())).code == 0
+
+
+def test_a_loss_of_a_noisy_api_that_comes_back(noisy: Project) -> None:
+    """What is lost in a process of its own again is confirmed and red."""
+    change(noisy, "worse")
+    done = noisy.command("check")
+    assert done.code == 1, done.out + done.err
+    assert "24 of 24 questions that count against the change did not come back" in done.out
+    assert codes(noisy.verdict())[-1] == "confirmed"
+
+
+def test_both_sides_are_asked_again(noisy: Project, tmp_path: Path) -> None:
+    """Where there is a base build, it answers the flipped questions as often as the change."""
+    noisy.edit("recheck: {base: off}", "recheck: {base: ref, confirm: 1}")
+    noisy.commit()
+    change(noisy, "worse_at_first")
+    done = noisy.command("check", "--against", "HEAD", FAKE_MARK=str(tmp_path / "mark"))
+    assert done.code == 0, done.out + done.err
+    assert "on both builds: 0 of 24 questions" in done.out
+    assert noisy.verdict()["recheck"]["failing"] == 0
+
+
+def test_an_api_that_was_not_known_to_be_noisy(repository: Project, tmp_path: Path) -> None:
+    """A change that makes its API noisy is no pass, even where its loss does not come back."""
+    text = API.replace('if os.environ.get("FAKE_PLACES")', ONCE_WORSE + 'if os.environ.get("FAKE_PLACES")', 1)
+    (repository.root / "api.py").write_text(
+        text.replace('own = "ok" if', 'own = "ok" if').replace('"worse"\n', '"worse,noisy"\n')
+    )
+    repository.edit("pass_env: [", "pass_env: [FAKE_MARK, ")
+    repository.edit("recheck: {base: ref}", "recheck: {confirm: 1}")
+    change(repository, "worse_at_first")
+    done = repository.command("check", FAKE_MARK=str(tmp_path / "mark"))
+    assert done.code == 3, done.out + done.err
+    assert "the baseline's own run knows of no noise" in done.out
+
+
+def test_a_program_that_is_steady_is_not_asked_again(repository: Project) -> None:
+    """Without any noise a regression is asked of the base once, and never of the change again."""
+    change(repository, "worse")
+    assert repository.command("check", "--against", "HEAD").code == 1
+    assert repository.verdict()["recheck"]["times"] == 0
+    assert not (repository.last_run() / "again").exists()

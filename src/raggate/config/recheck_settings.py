@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import ImageName
@@ -18,6 +18,8 @@ class Recheck(SettingsModel):
     `image` runs another image in `api.container`."""
     image: ImageName | None = None
     """The image of the base build, for `image`."""
+    confirm: Annotated[int, Field(ge=0, le=10)] = 2
+    """How often what flipped is asked again before an API that is known to be noisy is red; 0 for not at all."""
 
     @model_validator(mode="after")
     def _image_where_one_is_run(self) -> Recheck:

@@ -35,7 +35,7 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
             warnings=warnings,
         )
     sentences = decided.sentences
-    if decided.outcome == "pass":
+    if decided.outcome == "pass" and decided.recheck is None:
         sentences = wording.headline("pass", (), comparison, warnings)
     return replace(decided, sentences=sentences, reasons=(*decided.reasons, *breaks), warnings=warnings)
 

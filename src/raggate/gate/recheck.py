@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set as AbstractSet
 from dataclasses import replace
+from functools import partial
+from sys import maxsize
 
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
@@ -16,7 +18,7 @@ from raggate.gate.complaints import lacking
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.recheck import Recheck, RecheckOutcome
-from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, oriented
 from raggate.models.verdict import GatedMetric, Reason, Verdict
 from raggate.text.numbers import counted
 
@@ -43,11 +45,14 @@ def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate,
         decide: decides by other numbers, with everything else as for the first verdict.
     """
     baseline = comparison.baseline
-    if recheck.problem or baseline is None:
+    if baseline is None or not (recheck.base or recheck.problem):
+        return first
+    recheck = replace(recheck, asked=tuple(key for key in recheck.asked if key in against(first)))
+    if recheck.problem:
         outcome = RecheckOutcome(asked=len(recheck.asked), problem=recheck.problem)
         return _red(first, outcome, "not-rechecked", f"not checked on the base build: {recheck.problem}")
     measured = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
-    answers = _answers(recheck, measured)
+    answers = _answers(recheck, measured, directions(comparison))
     failing = {key for key, score in answers.items() if _fails(key, score, measured[key], first, comparison, gate)}
     outcome = RecheckOutcome(
         build=recheck.build,
@@ -56,7 +61,7 @@ def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate,
         unanswered=len(recheck.asked) - len(answers),
     )
     message = _counts(outcome)
-    today = _today(baseline, answers, measured, _directions(comparison))
+    today = _today(baseline, answers, measured, directions(comparison))
     scorecard = _without_must_pass(comparison.scorecard, failing & set(first.missed))
     if not failing or _still_red(scorecard, today, gate, decide):
         return _red(first, outcome, "rechecked", message)
@@ -99,16 +104,31 @@ def _without_must_pass(scorecard: Scorecard, released: AbstractSet[Key]) -> Scor
     return replace(scorecard, cases=tuple(cases))
 
 
-def _answers(recheck: Recheck, measured: Mapping[Key, CaseScore]) -> dict[Key, CaseScore]:
-    """Take what tells something of the base: a call that failed there alone may be anybody's fault."""
-    answers = {}
-    for score in recheck.base:
+def _answers(
+    recheck: Recheck, measured: Mapping[Key, CaseScore], ways: Mapping[str, Direction]
+) -> dict[Key, CaseScore]:
+    """Take what tells something of the base: a call that failed there alone may be anybody's fault.
+
+    Of several answers to a question each metric has the best: what the base fails, it fails every time.
+    """
+    answers: dict[Key, CaseScore] = {}
+    for score in (score for asked in recheck.base for score in asked):
         key = (score.mode, score.case_id)
         own = measured.get(key)
         same = own is not None and own.hash == score.hash and key in recheck.asked
         if own is not None and same and (score.failure is None or own.failure is not None):
-            answers[key] = score
+            answers[key] = _best(answers[key], score, ways) if key in answers else score
     return answers
+
+
+def _best(first: CaseScore, second: CaseScore, ways: Mapping[str, Direction]) -> CaseScore:
+    values = {}
+    for name, value in first.values.items():
+        known = [item for item in (value, second.values.get(name)) if item is not None]
+        way = ways.get(name, "higher")
+        values[name] = max(known, key=partial(oriented, way)) if known else None
+    better = min((first, second), key=lambda score: (score.failure is not None, score.rank or maxsize))
+    return replace(better, values=values)
 
 
 def _fails(key: Key, base: CaseScore, own: CaseScore, first: Verdict, comparison: Comparison, gate: Gate) -> bool:
@@ -117,11 +137,12 @@ def _fails(key: Key, base: CaseScore, own: CaseScore, first: Verdict, comparison
         return lacking(base, gate.flip_at) is not None
     metric = first.fell[key]
     before, after = base.values.get(metric), own.values.get(metric)
-    direction = _directions(comparison).get(metric, "higher")
+    direction = directions(comparison).get(metric, "higher")
     return before is not None and after is not None and improvement(direction, before, after) >= -EPSILON
 
 
-def _directions(comparison: Comparison) -> dict[str, Direction]:
+def directions(comparison: Comparison) -> dict[str, Direction]:
+    """Say for each metric which way is better."""
     return {delta.metric: delta.current.direction for delta in comparison.deltas}
 
 

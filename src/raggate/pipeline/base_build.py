@@ -1,4 +1,4 @@
-"""A regression -> what the build before the change answers to the same questions, booted in the same job.
+"""A regression -> what the build before the change answers to the same questions, and what both answer again.
 
 The base build is the trusted commit's: its source, or an image that the trusted configuration or the workflow names.
 Nothing of the change is built or run in its place.
@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from raggate.config.service_settings import Api
 from raggate.errors import CannotTell, ExitCode, RaggateError
-from raggate.gate import recheck as gate
+from raggate.gate import confirmation, recheck as gate
 from raggate.inputs import notes as standing, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.recheck import Recheck
 from raggate.models.scorecard import CaseScore
 from raggate.models.verdict import Review
-from raggate.pipeline.booted import Build, Place, booted
+from raggate.pipeline.booted import Booted, Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.scoring import score
 from raggate.service.ask import questions_of
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
-FOLDER = "base"
-"""Folder of a run directory with the logs of the base build."""
+FOLDER, AGAIN = "base", "again"
+"""Folders of a run directory with the logs of the base build, and of the change when it is asked again."""
 
 
 def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -> Recheck | None:
-    """Ask the base build what counts against the change; None where that is not wanted, or nothing is red.
+    """Ask the base build what counts against the change, and of a noisy API both sides what flipped, again.
 
     Args:
         request: what the front end asks for.
@@ -40,25 +40,72 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
         directory: the run directory.
         review: what was decided so far.
 
+    Returns:
+        What was answered; None where none of that is wanted, or nothing is red.
+
     Raises:
         RaggateError: when it was interrupted; any other error is a part of what it gives.
     """
     settings = inputs.config
-    if settings.recheck.base == "off" or review.verdict.outcome != "regression":
+    noisy = settings.api.program is None and confirmation.noisy(review.comparison)
+    times = settings.recheck.confirm if noisy else 0
+    if review.verdict.outcome != "regression" or not (times or settings.recheck.base != "off"):
         return None
-    due = gate.against(review.verdict)
-    questions = [item for item in questions_of(inputs.golden.cases, settings.ask.modes) if (item[1], item[0].id) in due]
-    asked = Recheck(asked=tuple((mode, case.id) for case, mode in questions))
-    if not questions:
+    lost = gate.against(review.verdict)
+    gained = confirmation.gained(review.verdict, review.comparison) if times else frozenset()
+    questions = [
+        (case, mode)
+        for case, mode in questions_of(inputs.golden.cases, settings.ask.modes)
+        if (mode, case.id) in lost | gained
+    ]
+    names = [(mode, case.id) for case, mode in questions]
+    asked = Recheck(
+        asked=tuple(name for name in names if name in lost), gained=tuple(name for name in names if name in gained)
+    )
+    if not asked.asked:
         return replace(asked, problem="no single question is known to have got worse")
+    asking = _Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
+    if settings.recheck.base != "off":
+        asked = _of_the_base(asking, asked, times or 1)
+    return _of_the_change(asking, asked, times) if times else asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asking:
+    """What is asked again, and of what run."""
+
+    request: Request
+    inputs: Inputs
+    directory: Path
+    review: Review
+    questions: Sequence[tuple[Case, str]]
+
+    def say(self, who: str) -> None:
+        self.request.say(f"asking {counted(len(self.questions), 'question')} again, of {who}")
+
+
+def _of_the_base(asking: _Asking, asked: Recheck, times: int) -> Recheck:
     try:
-        with base_build(request, inputs) as build:
-            request.say(f"asking {counted(len(questions), 'question')} of the base build too ({cut(build.name)})")
-            return replace(asked, build=build.name, base=_scores(request, inputs, build, questions, directory, review))
+        with base_build(asking.request, asking.inputs) as build:
+            asking.say(f"the base build ({cut(build.name)})")
+            return replace(asked, build=build.name, base=_scores(asking, build, FOLDER, times))
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
         return replace(asked, problem=error.message)
+
+
+def _of_the_change(asking: _Asking, asked: Recheck, times: int) -> Recheck:
+    """Ask the change again in a process of its own, which has not been asked before."""
+    build = Build(api=asking.inputs.config.api, root=asking.request.root)
+    asking.say("the change, as this API is known to be noisy")
+    try:
+        return replace(asked, again=_scores(asking, build, AGAIN, times))
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        asking.request.say(f"the loss counts as it is, as it could not be asked again: {error.message}")
+        return asked
 
 
 @contextmanager
@@ -97,26 +144,24 @@ def _base_api(inputs: Inputs) -> tuple[Api, str]:
     return api.model_copy(update={"container": container}), f"image {image}"
 
 
-def _scores(
-    request: Request,
-    inputs: Inputs,
-    build: Build,
-    questions: Sequence[tuple[Case, str]],
-    directory: Path,
-    review: Review,
-) -> tuple[CaseScore, ...]:
-    """Boot the base build and score its answers as those of the run."""
+def _scores(asking: _Asking, build: Build, folder: str, times: int) -> tuple[tuple[CaseScore, ...], ...]:
+    """Boot a build and score its answers as those of the run, of each time it is asked."""
+    review, inputs = asking.review, asking.inputs
     baseline = review.comparison.baseline
     before = baseline.scorecard.fingerprint if baseline is not None else {}
-    place = Place(out=directory / FOLDER, runs=directory.parent)
+    place = Place(out=asking.directory / folder, runs=asking.directory.parent)
     place.out.mkdir()
-    with booted(request, inputs, build, place, before) as up:
-        asked = up.adapter.ask(questions, up.api, on_result=lambda *_: None)
-        if asked.stopped:
-            raise CannotTell(asked.stopped)
-        notes = standing.Notes(inputs.vault)
-        items = tuple(
-            notes.label(score.label(case, up.clean(result)))
-            for (case, _), result in zip(questions, asked.results, strict=True)
-        )
-    return score.score(replace(review.run, results=items), inputs.config.score.k).cases
+    with booted(asking.request, inputs, build, place, before) as up:
+        return tuple(_score_once(asking, up) for _ in range(times))
+
+
+def _score_once(asking: _Asking, up: Booted) -> tuple[CaseScore, ...]:
+    asked = up.adapter.ask(asking.questions, up.api, on_result=lambda *_: None)
+    if asked.stopped:
+        raise CannotTell(asked.stopped)
+    notes = standing.Notes(asking.inputs.vault)
+    items = tuple(
+        notes.label(score.label(case, up.clean(result)))
+        for (case, _), result in zip(asking.questions, asked.results, strict=True)
+    )
+    return score.score(replace(asking.review.run, results=items), asking.inputs.config.score.k).cases

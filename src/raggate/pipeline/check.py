@@ -15,12 +15,12 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import (
     baseline as baseline_file,
     compare,
+    confirmation,
     flips,
     invariants,
     merge_effects,
     preview,
     promote,
-    recheck,
     verdict,
     waivers,
 )
@@ -160,7 +160,7 @@ def _evaluate(
     comparison = compared(scorecard, baseline)
     decided = decide(comparison, settings.gate)
     if decided.outcome == "regression" and context.recheck is not None:
-        decided = recheck.judged(
+        decided = confirmation.rejudged(
             decided,
             context.recheck,
             comparison,

@@ -95,6 +95,10 @@ def composite(*metrics: str) -> dict[str, Any]:
         pytest.param({}, {"gate": {"stale_after_days": 900}}, "gate.stale_after_days", True, id="older baselines"),
         pytest.param({}, {"gate": {"stale_after_days": "off"}}, "gate.stale_after_days", True, id="of any age"),
         pytest.param({}, {"invariants": {"scores_ordered": "warn"}}, "invariants.scores_ordered", True, id="invariant"),
+        pytest.param({"recheck": {"confirm": 0}}, {}, "recheck.confirm", True, id="asked again"),
+        pytest.param({}, {"recheck": {"confirm": 1}}, "recheck.confirm", True, id="asked again less often"),
+        pytest.param({}, {"recheck": {"confirm": 0}}, "recheck.confirm", False, id="never asked again"),
+        pytest.param({}, {"recheck": {"confirm": 3}}, "recheck.confirm", False, id="asked again more often"),
         pytest.param({}, {"waivers": [WAIVER]}, "waivers", True, id="a new waiver"),
         pytest.param({"waivers": [WAIVER]}, {}, "waivers", False, id="a waiver less"),
         pytest.param(

@@ -37,6 +37,20 @@ def base(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]
     return tuple(score for score in scores(values, **fields) if score.case_id in values)
 
 
+STORED = make_baseline(make_scorecard(*scores({})))
+
+
+def again(scorecard: Scorecard, against: Baseline, policy: Gate) -> Verdict:
+    """Decide by other numbers."""
+    return decide(compare.compare(RUN, scorecard, against, flip_at=5), (), policy)
+
+
+def compared_now(lost: Mapping[str, float]) -> tuple[Comparison, Verdict]:
+    """Compare ten questions that were all hits, and decide."""
+    comparison = compare.compare(RUN, make_scorecard(*scores(lost)), STORED, flip_at=5)
+    return comparison, decide(comparison, (), HIT)
+
+
 def judge(
     now: tuple[CaseScore, ...],
     answers: tuple[CaseScore, ...],
@@ -46,18 +60,11 @@ def judge(
     problem: str = "",
 ) -> tuple[Verdict, Verdict]:
     """Decide on ten questions that were all hits, then once more with what the base answered; give both verdicts."""
-    stored = make_baseline(make_scorecard(*(before or scores({}))))
-
-    def compared(scorecard: Scorecard, against: Baseline) -> Comparison:
-        return compare.compare(RUN, scorecard, against, flip_at=5)
-
-    def again(scorecard: Scorecard, against: Baseline, policy: Gate) -> Verdict:
-        return decide(compared(scorecard, against), (), policy)
-
-    comparison = compared(make_scorecard(*now), stored)
+    stored = make_baseline(make_scorecard(*before)) if before else STORED
+    comparison = compare.compare(RUN, make_scorecard(*now), stored, flip_at=5)
     first = decide(comparison, (), gate)
     asked = tuple(sorted(recheck.against(first)))
-    told = Recheck(asked=asked, build="commit 0123", base=answers, problem=problem)
+    told = Recheck(asked=asked, build="commit 0123", base=() if problem else (answers,), problem=problem)
     return first, recheck.judged(first, told, comparison, gate, again)
 
 
@@ -148,6 +155,17 @@ def test_a_call_that_failed_on_the_base_alone_tells_nothing() -> None:
     assert judged.reasons[-1].message.endswith("count against the change (3 of them got no answer there)")
     now = tuple(replace(score, failure="timeout") if score.case_id in lost else score for score in scores(lost))
     assert judge(now, failed)[1].outcome == "cannot tell"
+
+
+def test_what_the_base_fails_it_fails_every_time() -> None:
+    """Asked several times, the base must fail a question each time for it to be no fault of the change."""
+    lost = {"q0": 0, "q1": 0, "q2": 0}
+    rounds = (base(lost), base({"q0": 1, "q1": 1, "q2": 1}))
+    comparison, first = compared_now(lost)
+    told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=rounds)
+    assert recheck.judged(first, told, comparison, HIT, again).outcome == "regression"
+    told = replace(told, base=(base(lost), base(lost)))
+    assert recheck.judged(first, told, comparison, HIT, again).outcome == "cannot tell"
 
 
 def test_answers_to_other_questions_have_no_say() -> None:

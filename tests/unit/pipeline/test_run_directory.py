@@ -422,7 +422,7 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
         preview=Preview(loosened=("gate.tolerance",), rows=(row,), vault=(NoteChange("added", "work/a b.md"),)),
         first_run=True,
         expired_waivers_resolved=True,
-        recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=(make_case_score(),)),
+        recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=((make_case_score(),),)),
     )
     run_directory.write_context(tmp_path, context)
     stored = json.loads((tmp_path / run_directory.CONTEXT_FILE).read_text())

@@ -1,0 +1,241 @@
+"""A regression of an API that is known to be noisy, and its flips asked again -> what of it is confirmed. Pure.
+
+A question that got worse counts as lost unless the change answers it as well as before every time it is asked again;
+one that got better counts as gained only if it does so every time. Questions that did not move keep their values. So
+what is always answered alike stays lost, and an API that answers well only the second time gains nothing by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from raggate.config.schema import Gate
+from raggate.gate import recheck
+from raggate.gate.recheck import Decide, Key, against, directions
+from raggate.gate.verdict import lacking
+from raggate.labels.intervals import wilson
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison
+from raggate.models.recheck import Recheck, RecheckOutcome
+from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, oriented
+from raggate.models.verdict import Reason, Verdict
+from raggate.scoring.repeats import Repeated
+from raggate.text.numbers import counted
+
+UNKNOWN = "the baseline's own run knows of no noise: promote a run that was asked twice, or several, before it counts"
+
+
+def noisy(comparison: Comparison) -> bool:
+    """Say whether the API ranked otherwise when asked twice, in this run or in that of the baseline."""
+    now = Repeated.of(comparison.scorecard.fingerprint)
+    return _known_noise(comparison) is not None or (now is not None and now.differ > 0)
+
+
+def gained(verdict: Verdict, comparison: Comparison) -> frozenset[Key]:
+    """Name the questions that got better in a gated metric, and do not count against the change."""
+    if comparison.baseline is None:
+        return frozenset()
+    metrics = {row.delta.metric for row in verdict.rows if row.gated}
+    ways = directions(comparison)
+    pairs = _pairs(comparison.baseline.scorecard.cases, comparison.scorecard.cases)
+    better = {
+        key
+        for key, (stored, own) in pairs.items()
+        for name in metrics
+        if _moved(ways.get(name, "higher"), stored.values.get(name), own.values.get(name)) > EPSILON
+    }
+    return frozenset(better - against(verdict))
+
+
+def rejudged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
+    """Check a regression on the base build, and what is left of it by asking again; arguments as of `judged`."""
+    checked = recheck.judged(first, asked, comparison, gate, decide)
+    return judged(checked, asked, comparison, gate, decide) if checked.outcome == "regression" else checked
+
+
+def judged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
+    """Decide once more by what the flipped questions were answered when they were asked again.
+
+    Args:
+        first: the regression, as it stands after the base build was asked.
+        asked: what both sides answered when asked again; the base side may be missing.
+        comparison: what the regression was decided on.
+        gate: the policy.
+        decide: decides by other numbers, with everything else as for the first verdict.
+
+    Returns:
+        The regression, where it is confirmed. Else a pass with loud warnings, as far as the noise of the baseline's own
+        run explains it; where that is not known, or too small, a verdict that nothing can be told.
+    """
+    baseline = comparison.baseline
+    if baseline is None or not asked.again:
+        return first
+    asked = replace(asked, asked=tuple(key for key in asked.asked if key in against(first)))
+    before, after = _settled(asked, baseline, comparison)
+    left = [key for key in asked.asked if key not in after or _still_lost(key, before, after, first, comparison, gate)]
+    outcome = replace(
+        first.recheck or RecheckOutcome(asked=len(asked.asked)), times=len(asked.again), lost_again=len(left)
+    )
+    message = _counts(outcome, both=bool(asked.base))
+    again = decide(
+        _with_cases(comparison.scorecard, after),
+        replace(baseline, scorecard=_with_cases(baseline.scorecard, before)),
+        gate,
+    )
+    if again.outcome == "regression" or len(left) == len(asked.asked):
+        return replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
+    doubt = _doubt(len(asked.asked) - len(left), comparison)
+    if doubt or again.outcome != "pass":
+        return _undecided(first, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")
+    return _passed(first, outcome, message)
+
+
+def _undecided(first: Verdict, outcome: RecheckOutcome, cause: str) -> Verdict:
+    return replace(
+        first,
+        outcome="cannot tell",
+        reasons=(Reason("not-confirmed", cause), *first.reasons),
+        sentences=(f"No verdict is possible: {cause}.",),
+        recheck=outcome,
+    )
+
+
+def _passed(first: Verdict, outcome: RecheckOutcome, message: str) -> Verdict:
+    """Let it pass, with everything that made it red as a warning."""
+    unconfirmed = (Reason("not-confirmed", f"not confirmed: {reason.message}") for reason in first.reasons)
+    return replace(
+        first,
+        outcome="pass",
+        reasons=(),
+        warnings=(Reason("not-confirmed", message), *unconfirmed, *first.warnings),
+        sentences=("Worse than allowed when first asked, and not confirmed.", f"{message[0].upper()}{message[1:]}."),
+        fell={},
+        missed={},
+        recheck=outcome,
+    )
+
+
+def _known_noise(comparison: Comparison) -> Repeated | None:
+    """Give how the questions of the baseline's own run came out when asked again, where any came out otherwise."""
+    baseline = comparison.baseline
+    then = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
+    return then if then is not None and then.differ > 0 else None
+
+
+def _doubt(dismissed: int, comparison: Comparison) -> str:
+    """Say why the noise of the baseline's own run does not explain what was dismissed; nothing where it does.
+
+    The run's own noise has no say: a change could make its API noisy.
+    """
+    known = _known_noise(comparison)
+    if known is None:
+        return UNKNOWN
+    asked = len(comparison.scorecard.cases)
+    most = wilson(known.differ, known.compared).upper
+    if dismissed <= most * asked:
+        return ""
+    return (
+        f"{counted(dismissed, 'question')} of {asked} came out otherwise, and noise as in the baseline's run "
+        f"({known.differ} of {known.compared}) explains at most {int(most * asked)}"
+    )
+
+
+def _counts(outcome: RecheckOutcome, *, both: bool) -> str:
+    sides = "on both builds" if both else "on the change's build alone, as no base build was asked"
+    times = "once" if outcome.times == 1 else f"{outcome.times} times"
+    verb = "counts" if outcome.asked == 1 else "count"
+    return (
+        f"this API is known to be noisy, so what flipped was asked again {times} in a process of its own, {sides}: "
+        f"{outcome.lost_again} of {counted(outcome.asked, 'question')} that {verb} against the change did not come "
+        "back as good as before each time"
+    )
+
+
+def _settled(
+    asked: Recheck, baseline: Baseline, comparison: Comparison
+) -> tuple[dict[Key, CaseScore], dict[Key, CaseScore]]:
+    """Give both sides' scores of the flipped questions, as asking again leaves them."""
+    ways = directions(comparison)
+    pairs = _pairs(baseline.scorecard.cases, comparison.scorecard.cases)
+    base, again = _by_question(asked.base), _by_question(asked.again)
+    before, after = {}, {}
+    for key in (*asked.asked, *asked.gained):
+        if key in pairs and len(again.get(key, ())) == len(asked.again):
+            before[key], after[key] = _both(pairs[key], base.get(key, ()), again[key], ways)
+    return before, after
+
+
+def _both(
+    pair: tuple[CaseScore, CaseScore],
+    base: Sequence[CaseScore],
+    again: Sequence[CaseScore],
+    ways: Mapping[str, Direction],
+) -> tuple[CaseScore, CaseScore]:
+    """Settle one question: the base's mean against the change's worst, in each metric that moved."""
+    stored, own = pair
+    before, after = dict(stored.values), dict(own.values)
+    answered = [score for score in base if score.failure is None]
+    for name, was in stored.values.items():
+        way, now = ways.get(name, "higher"), own.values.get(name)
+        moved = _moved(way, was, now)
+        repeats = [value for score in again if (value := score.values.get(name)) is not None]
+        if was is None or not repeats or _stands(way, moved, now, repeats):
+            continue
+        known = [value for score in answered if (value := score.values.get(name)) is not None]
+        mean = sum(known) / len(known) if known else was
+        worst = min(repeats, key=lambda value: oriented(way, value))
+        # what was lost can be no gain, and what was gained no loss
+        settled = (min if moved < 0 else max)(worst, mean, key=lambda value: oriented(way, value))
+        before[name], after[name] = mean, settled
+    ranks = [score.rank for score in again]
+    complete = [score.rank_all for score in again]
+    return replace(stored, values=before), replace(
+        own,
+        values=after,
+        rank=None if None in ranks else max(filter(None, ranks)),
+        rank_all=None if None in complete else max(filter(None, complete)),
+        failure=next((score.failure for score in again if score.failure is not None), None),
+    )
+
+
+def _stands(way: Direction, moved: float, now: float | None, repeats: Sequence[float]) -> bool:
+    """Say whether a metric is as it was measured: it did not move, or it is lost and was never better since."""
+    return abs(moved) <= EPSILON or (moved < 0 and all(_moved(way, now, value) <= EPSILON for value in repeats))
+
+
+def _still_lost(
+    key: Key,
+    before: Mapping[Key, CaseScore],
+    after: Mapping[Key, CaseScore],
+    first: Verdict,
+    comparison: Comparison,
+    gate: Gate,
+) -> bool:
+    if key in first.missed:
+        return lacking(after[key], gate.flip_at) is not None
+    metric = first.fell[key]
+    way = directions(comparison).get(metric, "higher")
+    return _moved(way, before[key].values.get(metric), after[key].values.get(metric)) < -EPSILON
+
+
+def _pairs(before: Iterable[CaseScore], now: Iterable[CaseScore]) -> dict[Key, tuple[CaseScore, CaseScore]]:
+    stored = {(case.mode, case.case_id): case for case in before}
+    sides = ((stored.get((case.mode, case.case_id)), case) for case in now)
+    return {(own.mode, own.case_id): (was, own) for was, own in sides if was is not None and was.hash == own.hash}
+
+
+def _by_question(rounds: Iterable[Sequence[CaseScore]]) -> dict[Key, list[CaseScore]]:
+    scores: dict[Key, list[CaseScore]] = {}
+    for asked in rounds:
+        for score in asked:
+            scores.setdefault((score.mode, score.case_id), []).append(score)
+    return scores
+
+
+def _moved(direction: Direction, before: float | None, after: float | None) -> float:
+    return 0.0 if before is None or after is None else improvement(direction, before, after)
+
+
+def _with_cases(scorecard: Scorecard, scores: Mapping[Key, CaseScore]) -> Scorecard:
+    return replace(scorecard, cases=tuple(scores.get((case.mode, case.case_id), case) for case in scorecard.cases))
