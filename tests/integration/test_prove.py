@@ -116,7 +116,8 @@ def test_the_same_proof_twice(proved: Proved, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_faults")
 def test_a_blind_gate_is_told_so(project: Project) -> None:
     """With a tolerance that nothing exceeds harmful faults are missed, which is exit 1, and each miss has a reason."""
-    blind = "gate: {policy: threshold, tolerance: 1, slices: 'off'}\ninvariants: {notes_exist: 'off', text_in_note: 'off'}\n"
+    gate = "gate: {policy: threshold, tolerance: 1, slices: 'off'}\n"
+    blind = f"{gate}invariants: {{notes_exist: 'off', text_in_note: 'off'}}\n"
     done = configured(project, blind).command("prove", "--runs", "1")
     assert done.code == 1, done.out + done.err
     assert "proof: does not hold (exit 1)" in done.out
