@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from raggate.config.schema import Gate
 from raggate.gate import recheck
+from raggate.gate.complaints import lacking
 from raggate.gate.recheck import Decide, Key, against, directions
-from raggate.gate.verdict import lacking
 from raggate.labels.intervals import wilson
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
