@@ -88,9 +88,9 @@ def headings_with_text(text: str) -> Iterator[Elements]:
     environment: dict[str, Any] = {}
     lines = lines_of(body)
     marks = _headings(_block_parser().parse(body, environment), environment, 0, raw=False)
-    ends = [line for _, line, _ in marks[1:]] + [len(lines)]
-    for (_, line, path), end in zip(marks, ends, strict=True):
-        if any(re.search(r"\w", row) for row in lines[line + 1 : end]):
+    ends = [*(line for _, line, _ in marks[1:]), len(lines)]
+    for (_, line, path), end in zip(marks, ends, strict=False):
+        if path and any(re.search(r"\w", row) for row in lines[line + 1 : end]):
             yield path
 
 

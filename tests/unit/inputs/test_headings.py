@@ -117,3 +117,34 @@ NOTE = "---\ntitle: x\n---\n\n# A\n\ntext\n\n## B\n\n### C\n\n## B\n\n```\n## D\
 def test_line_of(heading_path: str | None, line: int) -> None:
     """A section starts at the line of its heading, counted in the whole file; what is not found is line 1."""
     assert headings.line_of(NOTE, heading_path) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("no heading\n", [], id="none"),
+        pytest.param("", [], id="empty"),
+        pytest.param("#\n\ntext\n", [], id="a heading without a title"),
+        pytest.param("# A\n\n## B\n\ntext\n\n## C\n\n---\n", [("A", "B")], id="only those with words of their own"),
+        pytest.param("---\ntitle: X\n---\n# A\ntext", [("A",)], id="front matter is none"),
+        pytest.param("A\n=\ntext\n\nB\n-\n", [("A",)], id="underlined"),
+    ],
+)
+def test_headings_with_text(text: str, expected: list[tuple[str, ...]]) -> None:
+    """A heading has text of its own when there are words before the next heading."""
+    assert list(headings.headings_with_text(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("---\na: 1\nb: 2\n---\n# A", "a: 1\nb: 2"), ("# A\n---\na: 1\n---\n", ""), ("---\n---\n", ""), ("", "")],
+)
+def test_front_matter(text: str, expected: str) -> None:
+    """It is what stands between dashes at the very start of a note."""
+    assert headings.front_matter_of(text) == expected
+
+
+@given(st.text(alphabet="#-=ab \n\r`>", max_size=60))
+def test_any_note_has_headings(text: str) -> None:
+    """Whatever a note holds, its headings with text are among its heading paths."""
+    assert set(headings.headings_with_text(text)) <= headings.heading_paths(text, "a.md")
