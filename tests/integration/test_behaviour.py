@@ -83,6 +83,72 @@ def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project)
     assert stored["fingerprint"]["repeated"]["differ"] == 10
 
 
+def test_everything_asked_several_times(promoted: Project) -> None:
+    """Three answers to each of 24 questions, of which the first alone is right: a third, told with all its figures."""
+    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
+    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 1, done.out + done.err
+    assert "72 calls, 0 failed, 0 retried" in done.out
+    assert "24 asked 3 times, 24 otherwise" in done.out
+    everywhere(promoted, done.out, "asked 3 times, 24 of 24 questions came back with other chunks or in another order")
+    (row,) = [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
+    assert (row["baseline"], row["current"]) == (1, 0.3333)
+    found = metrics(promoted)
+    assert found["repeated"]["flips"]["hit_at_1"] == 24
+    assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24]
+    rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
+    assert [row.get("repeat", 1) for row in rows] == [1] * 24 + [2] * 24 + [3] * 24
+    before = (promoted.last_run() / "verdict.json").read_bytes()
+    assert promoted.command("compare", str(promoted.last_run())).code == 1
+    assert (promoted.last_run() / "verdict.json").read_bytes() == before
+
+
+def test_a_run_without_some_of_its_answers_decides_nothing(promoted: Project) -> None:
+    """Later answers that somebody takes out of a run directory, to leave the right ones, make it incomplete."""
+    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
+    assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 1
+    rows = (promoted.last_run() / "results.jsonl").read_text().splitlines(keepends=True)
+    (promoted.last_run() / "results.jsonl").write_text("".join(rows[:24]))
+    done = promoted.command("compare", str(promoted.last_run()), "--baseline", "baselines/small.json")
+    assert done.code == 3, done.out
+    assert "24 questions of the golden set have no result" in done.out
+
+
+def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:
+    """The trusted configuration asks three times whatever the change's own says, which is told to let more through."""
+    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
+    promoted.commit()
+    promoted.edit("repeat: 3", "repeat: 1")
+    done = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 1, done.out + done.err
+    assert "72 calls" in done.out
+    assert "ask.repeat" in promoted.verdict()["preview"]["loosened"]
+
+
+def test_runs_that_ask_once_and_several_times_are_comparable(promoted: Project) -> None:
+    """A baseline of means over three answers is one that a run with one answer is held against, and the other way."""
+    assert promoted.command("check").code == 0
+    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
+    promoted.promote()
+    assert promoted.command("check").code == 0
+    promoted.edit(", repeat: 3", "")
+    assert promoted.command("check").code == 0
+    assert promoted.verdict()["config_changes"] == []
+
+
+def test_an_api_that_must_be_deterministic(promoted: Project) -> None:
+    """With the invariant on, questions of the sample that come back otherwise break the gate, and are named."""
+    config = promoted.config.read_text()
+    promoted.config.write_text(config + "invariants: {must_be_deterministic: error}\n")
+    assert promoted.command("check").code == 0
+    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 4, done.out + done.err
+    assert "A question that is asked again gets the same ranking" in done.out
+    promoted.config.write_text(config + "invariants: {must_be_deterministic: warn}\n")
+    assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 0
+    assert "invariant-must_be_deterministic" in codes(promoted)
+
+
 def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted: Project) -> None:
     """Ten questions more are asked, none of them counts as measured, and there is no warning."""
     done = promoted.command("check")

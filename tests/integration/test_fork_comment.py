@@ -242,6 +242,12 @@ def one_more_answer(files: Files) -> None:
     files["results.jsonl"] += json.dumps(row | {"mode": "another"}).encode() + b"\n"
 
 
+def a_later_answer(files: Files) -> None:
+    """Answer a question, which failed, a second time."""
+    row = json.loads(files["results.jsonl"].split(b"\n")[0])
+    files["results.jsonl"] += json.dumps(row | {"repeat": 2}).encode() + b"\n"
+
+
 def broken(files: Files) -> None:
     """Leave half a line."""
     files["results.jsonl"] = files["results.jsonl"][:-20]
@@ -255,6 +261,7 @@ def broken(files: Files) -> None:
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
         (one_more_answer, "1 answers that were not asked for"),
+        (a_later_answer, "1 answers that were not asked for"),
         (broken, "the artifact cannot be read: results.jsonl:"),
     ],
 )

@@ -131,3 +131,15 @@ def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
     compared = project.command("kebab", "compare", "k.sqlite#run_a", "back/run_c", "--golden", "g.yaml")
     assert compared.code == 1
     assert "q0: hit→miss" in compared.err
+
+
+def test_a_program_is_asked_several_times_when_told_so(project: Project) -> None:
+    """Nothing is asked twice of a program by itself; with `ask.repeat` everything is, and it answers alike."""
+    project.edit("k: 5,", "k: 5, repeat: 2,")
+    project.command("check")
+    rows = [json.loads(line) for line in (project.last_run() / "results.jsonl").read_text().splitlines()]
+    assert [(row["test_case_id"], row.get("repeat", 1)) for row in rows] == [
+        (case, repeat) for repeat in (1, 2) for case in ("q1", "q2", "q3")
+    ]
+    repeated = json.loads((project.last_run() / "metrics.json").read_text())["repeated"]
+    assert (repeated["asked"], repeated["times"], repeated["differ"]) == (3, 2, 0)

@@ -51,6 +51,8 @@ class Invariants(SettingsModel):
     """No indexed document is without chunks."""
     list_deep_enough: Level = "warn"
     """Lists are long enough for the largest cut-off that is scored."""
+    must_be_deterministic: Level = "off"
+    """A question that is asked again gets the same ranking."""
     ties_at_cutoff: Level = "off"
     """No tie of scores straddles a cut-off, where order is a matter of luck."""
     top_is_prefix: Level = "off"

@@ -67,6 +67,10 @@ def _unmeasured(before: Config, now: Config) -> Iterator[str]:
         yield "score.k"
     if set(before.ask.modes) - set(now.ask.modes):
         yield "ask.modes"
+    if now.ask.repeat < before.ask.repeat:
+        yield "ask.repeat"
+    if now.ask.repeat == 1 and now.ask.repeat_sample < before.ask.repeat_sample:
+        yield "ask.repeat_sample"
 
 
 def _less_isolated(before: Config, now: Config) -> Iterator[str]:

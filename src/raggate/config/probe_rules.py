@@ -17,6 +17,9 @@ def check(config: Config) -> None:
     Raises:
         ValueError: naming the key, and what it expects.
     """
+    asked_twice = config.ask.repeat > 1 or (config.ask.repeat_sample > 0 and config.api.program is None)
+    if config.invariants.must_be_deterministic != "off" and not asked_twice:
+        raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
     probing = [name for name in PROBING if getattr(config.invariants, name) != "off"]
     if probing and config.api.program is not None:
         raise ValueError(f"invariants.{probing[0]}: expected off with api.program, which is asked the suite alone")

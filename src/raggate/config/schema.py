@@ -111,8 +111,10 @@ class Ask(SettingsModel):
     """Larger responses are failures."""
     give_up_after: Annotated[int, Field(ge=1)] = 10
     """Stop asking after this many failures in a row."""
+    repeat: Annotated[int, Field(ge=1, le=20)] = 1
+    """How often every question is asked, which multiplies the calls; its value is the mean over its answers."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
-    """How many questions are asked a second time, to tell whether the API always ranks alike; 0 asks none."""
+    """How many questions are asked a second time where `repeat` is 1, to tell whether the API always ranks alike."""
     probes: Probes = Probes()
     """What is asked after the suite for invariants that need questions of their own; docs/invariants.md tells costs."""
     mapped: Mapped | None = None
@@ -275,8 +277,13 @@ class Config(SettingsModel):
 
     def asking_once(self) -> Config:
         """Give the same configuration, by which nothing is asked but the questions, each once."""
-        ask = self.ask.model_copy(update={"repeat_sample": 0, "probes": Probes()})
-        return self.model_copy(update={"ask": ask, "invariants": self.invariants.model_copy(update=PROBES_OFF)})
+        ask = self.ask.model_copy(update={"repeat": 1, "repeat_sample": 0, "probes": Probes()})
+        off = {**PROBES_OFF, "must_be_deterministic": "off"}
+        return self.model_copy(update={"ask": ask, "invariants": self.invariants.model_copy(update=off)})
+
+    def asking(self, **keys: int) -> Config:
+        """Give the same configuration with other keys of its section `ask`."""
+        return self.model_copy(update={"ask": self.ask.model_copy(update=keys)})
 
     @property
     def baseline_path(self) -> str:

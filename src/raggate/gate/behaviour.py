@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from raggate.gate import wording
+from raggate.gate import noise
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import Operations
 from raggate.models.verdict import Reason
-from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted, fixed
 
 FOLDERS_MS = 100.0
@@ -21,7 +20,7 @@ def warnings(comparison: Comparison) -> Iterator[Reason]:
     if operations is not None:
         yield from _paid_for(operations)
         yield from _late(operations)
-    yield from _unsteady(comparison)
+    yield from noise.unsteady(comparison)
 
 
 def _paid_for(operations: Operations) -> Iterator[Reason]:
@@ -52,28 +51,3 @@ def _late(operations: Operations) -> Iterator[Reason]:
             "under way at once, or raise ask.read_timeout and ask.total_timeout"
         )
         yield Reason("timeouts", message)
-
-
-def _unsteady(comparison: Comparison) -> Iterator[Reason]:
-    repeated = Repeated.of(comparison.scorecard.fingerprint)
-    if repeated is None:
-        return
-    if repeated.differ:
-        names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
-        message = (
-            f"asked twice, {repeated.differ} of {counted(repeated.compared, 'question')} came back with other "
-            f"chunks or in another order{_before(comparison)}: a difference of this size may be noise{names}"
-        )
-        yield Reason("not-deterministic", message)
-    if repeated.failed:
-        message = (
-            f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer when asked a second time, "
-            "which counts for nothing else"
-        )
-        yield Reason("repeat-failed", message)
-
-
-def _before(comparison: Comparison) -> str:
-    baseline = comparison.baseline
-    then = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
-    return "" if then is None else f" ({then.differ} of {then.compared} in the baseline's run)"

@@ -17,7 +17,9 @@ from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard, improvement
 
 # told elsewhere, or different in every run
-_NOT_CONFIGURATION = frozenset(("chunks", "fields", "golden", "notes", "probes", "repeated", "vault"))
+_NOT_CONFIGURATION = frozenset(
+    ("chunks", "fields", "golden", "noise", "notes", "probes", "repeat", "repeated", "vault")
+)
 
 
 def compare(

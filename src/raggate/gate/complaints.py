@@ -16,7 +16,7 @@ from raggate.models.metric_names import (
     at_depth,
     family,
 )
-from raggate.models.scorecard import OVERALL, CaseScore
+from raggate.models.scorecard import OVERALL, CaseScore, mostly
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 
@@ -126,8 +126,8 @@ def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
         return message, at_depth(HIT, depth)
     abstained = case.values.get(ABSTENTION_ACCURACY)
     if abstained is not None:
-        return None if abstained == 1 else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
-    if case.values.get(FALSE_ABSTENTION_RATE) == 1:
+        return None if mostly(abstained) else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
+    if mostly(case.values.get(FALSE_ABSTENTION_RATE)):
         return "the API abstained", FALSE_ABSTENTION_RATE
     grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank

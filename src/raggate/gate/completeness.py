@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from raggate.config.retrieval_modes import asked_in
@@ -11,9 +12,10 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations, mostly
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import answer_fields
+from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted, setting
 
 
@@ -35,13 +37,15 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
 def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
     """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
 
-    A case that names modes is expected in those of them only. A failed call is a result. A run that stopped early lacks
-    questions for that reason; this does not tell it from one whose results were lost.
+    A case that names modes is expected in those of them only. A failed call is a result. A question that was to be
+    asked several times needs as many results. A run that stopped early lacks questions for that reason; this does not
+    tell it from one whose results were lost.
     """
-    asked = {(item.result.mode, item.case.id) for item in run.results}
+    answers = Counter((item.result.mode, item.case.id) for item in (*run.results, *run.repeats))
+    times = times_asked(run.fingerprint)
     modes = dict.fromkeys([*modes_of(run.fingerprint), *(item.result.mode for item in run.results)])
     expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))
-    return tuple(question for question in expected if question not in asked)
+    return tuple(question for question in expected if answers[question] < times)
 
 
 def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -197,7 +201,7 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
         return "the call failed", False
     abstained = case.values.get(ABSTENTION_ACCURACY)
     if abstained is not None:
-        return ("abstained", True) if abstained == 1 else ("did not abstain", False)
+        return ("abstained", True) if mostly(abstained) else ("did not abstain", False)
     return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
 
 

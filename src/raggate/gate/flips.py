@@ -20,7 +20,7 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.run import LabelledResult, Run
-from raggate.models.scorecard import CaseScore
+from raggate.models.scorecard import CaseScore, mostly
 
 
 def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: int) -> tuple[Flip, ...]:
@@ -100,7 +100,7 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, no
     before, after = old.rank, new.rank
     if not case.answerable:
         metric = ABSTENTION_ACCURACY
-        was, now = old.values.get(metric) == 1, new.values.get(metric) == 1
+        was, now = mostly(old.values.get(metric)), mostly(new.values.get(metric))
     elif _within(old.rank, flip_at) != _within(new.rank, flip_at) or not case.required_support_groups:
         metric = at_depth(HIT, flip_at)
         was, now = _within(old.rank, flip_at), _within(new.rank, flip_at)
@@ -111,7 +111,8 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, no
     if was and now and case.answerable:
         # found as before, but refused: the user sees the refusal
         metric = FALSE_ABSTENTION_RATE
-        was, now = old.values.get(metric) == 0, new.values.get(metric) == 0
+        refused = (side.values.get(metric) for side in (old, new))
+        was, now = (value is not None and not mostly(value) for value in refused)
     if was == now:
         return None
     asked = Asked(item=item, metric=metric, before=before, after=after, notes=notes)

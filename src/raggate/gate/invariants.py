@@ -8,12 +8,13 @@ from math import isfinite
 from typing import Any, Literal
 
 from raggate.config.invariant_settings import Invariants
-from raggate.gate import isolation, metamorphic, note_places, probe_coverage
+from raggate.gate import isolation, metamorphic, noise, note_places, probe_coverage, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.fingerprint import cutoffs_of, notes_of
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
+from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
@@ -74,7 +75,7 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
 
 
 def _answered(run: Run) -> Iterator[tuple[str, LabelledResult, Any]]:
-    for item in run.results:
+    for item in (*run.results, *run.repeats):
         if item.result.response is not None:
             yield f"{item.case.id} ({item.result.mode})", item, item.result.response
 
@@ -248,6 +249,17 @@ def _list_deep_enough(run: Run) -> Iterator[str]:
             yield f"{place}: {counted(len(response.chunks), 'chunk')}, scored to depth {deepest}"
 
 
+def _must_be_deterministic(run: Run) -> Iterator[str]:
+    repeated = Repeated.of(run.fingerprint)
+    if run.stopped is not None:
+        return
+    if repeated is None or not repeated.compared:
+        yield "no question was answered twice, so nothing tells"
+    elif repeated.differ:
+        names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
+        yield f"{noise.other_rankings(repeated)}{names}"
+
+
 def _ties_at_cutoff(run: Run) -> Iterator[str]:
     for place, _item, response in _answered(run):
         for k in run.config.score.k:
@@ -275,6 +287,7 @@ _CHECKS: dict[str, Check] = {
     "index_constant": _index_constant,
     "no_empty_documents": _no_empty_documents,
     "list_deep_enough": _list_deep_enough,
+    "must_be_deterministic": _must_be_deterministic,
     "ties_at_cutoff": _ties_at_cutoff,
     **metamorphic.CHECKS,
     **isolation.CHECKS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import Gate
-from raggate.gate import behaviour, complaints, completeness, policies, wording
+from raggate.gate import behaviour, complaints, completeness, noise, policies, wording
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict, VerdictKind
@@ -88,6 +88,7 @@ def _warnings(
     yield from completeness.thinner(comparison, rows, gate)
     yield from completeness.unwatched(comparison)
     yield from behaviour.warnings(comparison)
+    yield from noise.inside(comparison, rows)
     yield from _slice_warnings(rows, gate)
     yield from policies.fine_tolerances(rows, tests)
     yield from (item.reason for item in worse if not (item.red or item.unproven))

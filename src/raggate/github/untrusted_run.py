@@ -26,6 +26,7 @@ from raggate.models.provenance import Provenance
 from raggate.models.publication import RunFailure
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
 from raggate.pipeline import run_directory
+from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.numbers import fixed
 
@@ -87,17 +88,19 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
     _refuse_wild_numbers(claimed)
     cases = {case.id: case for case in inputs.golden.cases}
     probes = _probes(claimed, inputs)
+
+    def trusted(item: LabelledResult) -> LabelledResult:
+        return LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
+
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
-    return replace(
+    run = replace(
         claimed,
         suite=settings.suite,
         # a run that dates itself back would bring waivers to life
         started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         golden=inputs.golden,
-        results=tuple(
-            LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
-            for item in claimed.results
-        ),
+        results=tuple(map(trusted, claimed.results)),
+        repeats=tuple(map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
         fingerprint={
@@ -112,6 +115,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         probes=probes,
         provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
+    return repeats.noted(run)
 
 
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
@@ -193,12 +197,13 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
         if claimed.fingerprint.get(key) != value:
             raise CannotTell(f"the run was not measured by the base commit's files: {key} differs", hint=_UPDATE)
     due = {
-        (mode, case.id)
+        (mode, case.id, repeat)
         for case in inputs.golden.cases
         for mode in inputs.config.ask.modes
         if asked_in(case.modes, mode)
+        for repeat in range(1, inputs.config.ask.repeat + 1)
     }
-    given = {(item.result.mode, item.case.id) for item in claimed.results}
+    given = {(item.result.mode, item.case.id, item.result.repeat) for item in (*claimed.results, *claimed.repeats)}
     if given - due:
         raise CannotTell(f"the run holds {len(given - due)} answers that were not asked for", hint=_UPDATE)
     missing = due - given
@@ -209,7 +214,7 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
 def _refuse_wild_numbers(claimed: Run) -> None:
     """Refuse numbers that no measurement gives, and that would be shown."""
     _refuse_beyond(MOST_MS / 1000, "duration_s", [claimed.duration_s])
-    for item in claimed.results:
+    for item in (*claimed.results, *claimed.repeats):
         result = item.result
         _refuse_beyond(MOST_MS, "elapsed_ms", [result.elapsed_ms])
         _refuse_beyond(MOST_COUNT, "retries", [result.retries])

@@ -55,6 +55,8 @@ class Inputs:
             "k": ask.k,
             "retrieval_only": ask.retrieval_only,
             "modes": list(ask.modes),
+            # left out where everything is asked once, as in baselines from before that could be chosen
+            **({"repeat": ask.repeat} if ask.repeat > 1 else {}),
             "golden": self.golden.hash,
             "vault": self.vault.hash,
         }

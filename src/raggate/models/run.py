@@ -83,7 +83,8 @@ class Failure:
 class Result:
     """One question asked in one mode: a response or a failure, never both and never neither.
 
-    `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it.
+    `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it. `repeat` is
+    1 for the first answer to the question, 2 for the second, and so on.
     """
 
     case_id: str
@@ -92,6 +93,7 @@ class Result:
     failure: Failure | None
     retries: int
     elapsed_ms: float
+    repeat: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +154,8 @@ class Probing:
 class Run:
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
-    `stopped` says why a run was cut short (`interrupted`: by a signal), and
+    `results` are the first answers, which reports show; `repeats` are all later ones to the same questions, in the same
+    order, the second answers before the third. `stopped` says why a run was cut short (`interrupted`: by a signal), and
     `log` then holds the API's last lines, else those when it first failed, if any (untrusted text). `probes` is what
     was asked beside the suite, which no metric counts.
     """
@@ -164,6 +167,7 @@ class Run:
     results: tuple[LabelledResult, ...]
     config: RunConfig
     fingerprint: Fingerprint
+    repeats: tuple[LabelledResult, ...] = ()
     provenance: Provenance = field(default_factory=Provenance)
     duration_s: float = 0.0
     stopped: str | None = None

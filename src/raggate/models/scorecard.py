@@ -22,6 +22,11 @@ def improvement(direction: Direction, before: float, after: float) -> float:
     return oriented(direction, after - before)
 
 
+def mostly(value: float | None) -> bool:
+    """Say whether something held of a question; of one that was asked several times, in more than half of them."""
+    return value is not None and value > 1 / 2
+
+
 EPSILON = 1e-9
 """A boundary is crossed only beyond this, so that sums of floats cannot decide."""
 

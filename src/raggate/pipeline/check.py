@@ -39,7 +39,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
 from raggate.reports import OF_REVIEW
-from raggate.scoring import score
+from raggate.scoring import noise, score
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
 
@@ -252,15 +252,11 @@ def propose(
         if not (terms.allow_regression and terms.reason):
             hint = f"Restore the file from git, or replace it: {terms.permission}."
             raise UsageError(error.message, hint=hint) from None
-    return promote.propose(
-        run,
-        scorecard,
-        present,
-        settings.gate,
-        terms,
-        incomparable=invariants.comparable(scorecard, present) if present else (),
-        unreadable=problem,
-    )
+    incomparable = invariants.comparable(scorecard, present) if present else ()
+    if present is not None and not incomparable:
+        # how noisy the API is was measured for the comparisons to come too
+        scorecard = noise.kept(scorecard, present.scorecard.fingerprint)
+    return promote.propose(run, scorecard, present, settings.gate, terms, incomparable=incomparable, unreadable=problem)
 
 
 def with_source_lines(review: Review, inputs: Inputs) -> Review:

@@ -25,18 +25,17 @@ from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
 from raggate.models.run import Probing, Result, Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.service import Started
 from raggate.pipeline import run_directory
-from raggate.pipeline.booted import Build, Place, booted, redacted
+from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
+from raggate.reports.progress import Progress
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import Repeated
 from raggate.service import ask as suite, build_context, signals
-from raggate.service.adapters import Adapter
 from raggate.text import deadlines, redact
 from raggate.text.numbers import rounded
 
@@ -50,6 +49,7 @@ def measure(
     below: Path | None = None,
     *,
     before: Fingerprint = MappingProxyType({}),
+    boots: int = 1,
 ) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
@@ -58,6 +58,7 @@ def measure(
         inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
         before: the fingerprint of the baseline, which tells how large its index was; empty without one.
+        boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
     """
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -75,24 +76,23 @@ def measure(
         blank = blank_run(directory, started, request, inputs)
         notes = standing.Notes(inputs.vault)
         try:
-            stopped, log = _ask(request, inputs, directory, answers, before)
+            stopped, log = _ask(request, inputs, directory, answers, before, boots)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
                 run = answers.noted_in(blank)
                 finished = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
                 return directory, finished, write(directory, finished, request, settings)
         except KeyboardInterrupt:
-            questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
-            progress = f"interrupted after {len(answers.results)} of {len(questions)} questions"
-            partial = finished_run(answers.noted_in(blank), answers.results, begin, notes, stopped=progress)
-            partial = replace(partial, interrupted=True)
-            write(directory, partial, request, settings)
+            due = len(suite.questions_of(inputs.golden.cases, settings.ask.modes)) * settings.ask.repeat
+            progress = f"interrupted after {len(answers.results)} of {due} questions"
+            unfinished = finished_run(answers.noted_in(blank), answers.results, begin, notes, stopped=progress)
+            write(directory, replace(unfinished, interrupted=True), request, settings)
             hint = f"Partial results are in {_display_path(directory, request.root)}."
             raise Interrupted(progress, hint=hint) from None
 
 
 def _ask(
-    request: Request, inputs: Inputs, directory: Path, answers: PartialRun, before: Fingerprint
+    request: Request, inputs: Inputs, directory: Path, answers: PartialRun, before: Fingerprint, boots: int
 ) -> tuple[str | None, tuple[str, ...]]:
     """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
     settings = inputs.config
@@ -104,28 +104,22 @@ def _ask(
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
     place = Place(out=directory, runs=runs, identified=answers.images.append)
     build = Build(api=settings.api, root=request.root)
-    with booted(request, inputs, build, place, before) as up, request.progress() as progress:
-        adapter, api = up.adapter, up.api
-        if settings.ask.repeat_sample and not adapter.repeatable:
-            request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
-
-        def keep(result: Result, done: int, total: int) -> None:
-            answers.note_failure(result, api)
-            answers.results.append(up.clean(result))
-            progress.advance(done, total, answers.failed)
-
-        questions = suite.questions_of(inputs.golden.cases, settings.ask.modes)
-        asked = adapter.ask(questions, api, on_result=keep)
-        answers.results[:] = map(up.clean, asked.results)
-        if not asked.stopped and adapter.repeatable:
-            answers.repeated = _ask_again(inputs, adapter, api, asked.results)
-        if not asked.stopped:
-            prober.ask(up, answers.probes)
-            prober.ask_after_call(up, answers.probes)
-        stopped = asked.stopped or suite.ended_early(api)
-        if stopped:
-            return redact.redact_cut(stopped, up.secrets), up.log_tail()
-        log = redacted(answers.log, up.secrets)
+    times = settings.ask.repeat // boots
+    log: tuple[str, ...] = ()
+    for number in range(boots):
+        with booted(request, inputs, build, place, before) as up, request.progress() as progress:
+            ask_all = partial(_ask_all, inputs, up, answers, progress)
+            repeats_here = range(number * times + 1, (number + 1) * times + 1)
+            stopped = next(filter(None, map(ask_all, repeats_here)), None)
+            if stopped is None and settings.ask.repeat == 1:
+                answers.repeated = _ask_again(request, inputs, up, answers.results)
+            if stopped is None and number == boots - 1:
+                prober.ask(up, answers.probes)
+                prober.ask_after_call(up, answers.probes)
+            stopped = stopped or suite.ended_early(up.api)
+            if stopped:
+                return redact.redact_cut(stopped, up.secrets), up.log_tail()
+            log = redacted(answers.log, up.secrets)
     again = replace(place, out=directory / "reindexed")
     prober.ask_after_boot(partial(booted, request, inputs, build, again, before), again.out, answers.probes)
     return None, log
@@ -151,15 +145,39 @@ def check_modes(request: Request, inputs: Inputs) -> None:
             request.say(f"no question is for mode {mode}")
 
 
-def _ask_again(inputs: Inputs, adapter: Adapter, api: Started, results: Sequence[Result]) -> Repeated | None:
+def _ask_all(inputs: Inputs, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
+    """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
+    asking = inputs.config.ask
+    questions = suite.questions_of(inputs.golden.cases, asking.modes)
+    before = len(answers.results)
+
+    def clean(result: Result) -> Result:
+        return replace(up.clean(result), repeat=repeat)
+
+    def keep(result: Result, done: int, total: int) -> None:
+        answers.note_failure(result, up.api)
+        answers.results.append(clean(result))
+        progress.advance(before + done, total * asking.repeat, answers.failed)
+
+    asked = up.adapter.ask(questions, up.api, on_result=keep)
+    answers.results[before:] = map(clean, asked.results)
+    return asked.stopped if repeat == 1 or not asked.stopped else f"asking for time {repeat}: {asked.stopped}"
+
+
+def _ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> Repeated | None:
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
     first = repeats.sample(results, inputs.config.ask.repeat_sample)
+    if not up.adapter.repeatable:
+        if inputs.config.ask.repeat_sample:
+            request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
+        return None
     cases = {case.id: case for case in inputs.golden.cases}
     questions = [(cases[result.case_id], result.mode) for result in first]
     if not questions:
         return None
-    again = adapter.ask(questions, api, on_result=lambda *_: None)
-    return repeats.compare(first, again.results)
+    again = map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)
+    pairs = [[score.label(cases[item.case_id], item) for item in pair] for pair in zip(first, again, strict=True)]
+    return repeats.compare(pairs, inputs.config.score.k)
 
 
 def _changed_vault(notes: Vault) -> str | None:
@@ -215,21 +233,24 @@ def finished_run(
     """
     by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
     modes = {mode: position for position, mode in enumerate(modes_of(blank.fingerprint))}
-    ordered = sorted(results, key=lambda result: (modes[result.mode], by_id[result.case_id][0]))
+    ordered = sorted(results, key=lambda result: (result.repeat, modes[result.mode], by_id[result.case_id][0]))
     index: dict[str, object] = {}
     for result in ordered:
         coverage = (result.response.coverage if result.response else None) or {}
         for key, coverage_key in _INDEX.items():
             if coverage_key in coverage:
                 index.setdefault(key, coverage[coverage_key])
-    return replace(
+    labelled = [notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered]
+    run = replace(
         blank,
-        results=tuple(notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered),
+        results=tuple(item for item in labelled if item.result.repeat == 1),
+        repeats=tuple(item for item in labelled if item.result.repeat > 1),
         fingerprint={**blank.fingerprint, **index},
         duration_s=rounded(time.monotonic() - begin, 3),
         stopped=stopped,
         log=log,
     )
+    return repeats.noted(run)
 
 
 def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:

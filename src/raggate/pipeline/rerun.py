@@ -21,7 +21,7 @@ from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
-from raggate.scoring import score as scoring
+from raggate.scoring import repeats, score as scoring
 from raggate.text.files import read_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
@@ -256,7 +256,7 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text."""
     by_id = {case.id: case for case in cases.cases}
     items = []
-    for item in run.results:
+    for item in (*run.results, *run.repeats):
         case = by_id.get(item.case.id)
         if case is not None and case.question == item.case.question:
             labels = item.labels
@@ -265,4 +265,11 @@ def _relabelled(run: Run, cases: Golden) -> Run:
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
                 labels = replace(labels, matches=relabelled.matches)
             items.append(LabelledResult(case=case, result=item.result, labels=labels))
-    return replace(run, golden=cases, results=tuple(items), fingerprint={**run.fingerprint, "golden": cases.hash})
+    relabelled_run = replace(
+        run,
+        golden=cases,
+        results=tuple(item for item in items if item.result.repeat == 1),
+        repeats=tuple(item for item in items if item.result.repeat > 1),
+        fingerprint={**run.fingerprint, "golden": cases.hash},
+    )
+    return repeats.noted(relabelled_run)

@@ -1,4 +1,7 @@
-"""The rows of a run directory's `results.jsonl`: one per question and mode, labels beside the answer."""
+"""The rows of a run directory's `results.jsonl`: one per answer, labels beside it.
+
+A row names question and mode; one of a later answer to the same question also has `repeat`, 2 for the second.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
+from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.jsonio import dumps, parse_object, printable
 from raggate.text.quote import cut, quoted
@@ -27,7 +31,7 @@ _LABELS = TypeAdapter(Labels)
 
 def keeps_whole_texts(run: Run) -> bool:
     """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
-    responses = (item.result.response for item in run.results)
+    responses = (item.result.response for item in (*run.results, *run.repeats))
     return any(
         len(chunk.text) > STORED_TEXT and chunk.text_hash is None
         for response in responses
@@ -36,7 +40,7 @@ def keeps_whole_texts(run: Run) -> bool:
 
 
 def read(data: bytes, name: str, cases: Golden) -> tuple[LabelledResult, ...]:
-    """Read the content of a `results.jsonl`. Nothing in it is trusted.
+    """Read the content of a `results.jsonl`, answers of all repeats. Nothing in it is trusted.
 
     Args:
         data: the content.
@@ -48,14 +52,16 @@ def read(data: bytes, name: str, cases: Golden) -> tuple[LabelledResult, ...]:
     """
     by_id = {case.id: case for case in cases.cases}
     items = []
-    seen: dict[tuple[str, str], int] = {}
+    seen: dict[tuple[int, str, str], int] = {}
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
         item = _read_row(line, f"{name}:{number}", by_id)
-        first = seen.setdefault((item.result.mode, item.case.id), number)
+        first = seen.setdefault((item.result.repeat, item.result.mode, item.case.id), number)
         if first != number:
             raise UsageError(f"{name}:{number}: {quoted(item.case.id)} stands already in line {first}")
+        if (1, item.result.mode, item.case.id) not in seen:
+            raise UsageError(f"{name}:{number}: an answer of {quoted(item.case.id)} before its first")
         items.append(item)
     return tuple(items)
 
@@ -67,13 +73,16 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
     try:
         labels = _LABELS.validate_python(row.get("labels"))
-        result = _RESULT.validate_python({**row["result"], "case_id": case.id, "mode": row["mode"]})
+        known = {"case_id": case.id, "mode": row["mode"], "repeat": row.get("repeat", 1)}
+        result = _RESULT.validate_python({**row["result"], **known})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "labels"
         raise UsageError(f"{place}: not a result row: {cut(key)}: {first['msg']}") from None
     except (KeyError, TypeError) as error:
         raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
+    if not 1 <= result.repeat <= MAX_TIMES:
+        raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
     try:
         if result.response is not None:
             bounded(result.response)
@@ -109,6 +118,8 @@ def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
     return {
         "test_case_id": item.case.id,
         "mode": result.mode,
+        # left out of first answers, whose rows are those of versions that ask once
+        **({"repeat": result.repeat} if result.repeat > 1 else {}),
         "question": item.case.question,
         "result": {
             "response": response,

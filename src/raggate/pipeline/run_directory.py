@@ -147,7 +147,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
-    write_atomic(directory / "results.jsonl", result_rows.write(run.results, full_text=full_text))
+    write_atomic(directory / "results.jsonl", result_rows.write((*run.results, *run.repeats), full_text=full_text))
     if run.probes.answers:
         write_atomic(directory / probe_rows.FILE, probe_rows.write(run.probes.answers, full_text=full_text))
 
@@ -230,6 +230,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
     golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
     cases = golden.load(read_file(directory / "golden.jsonl", _HINT, name=golden_path), str(golden_path), rules=False)
+    answers = result_rows.read(read_file(directory / "results.jsonl", _HINT, name=rows_path), str(rows_path), cases)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
@@ -240,8 +241,9 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             suite=str(stored["suite"]),
             started=str(stored["started"]),
             golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
-            results=result_rows.read(
-                read_file(directory / "results.jsonl", _HINT, name=rows_path), str(rows_path), cases
+            results=tuple(item for item in answers if item.result.repeat == 1),
+            repeats=tuple(
+                sorted((item for item in answers if item.result.repeat > 1), key=lambda item: item.result.repeat)
             ),
             config=config,
             provenance=provenance,

@@ -7,6 +7,7 @@ from typing import Any
 
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
+from raggate.scoring.noise import Noise
 from raggate.scoring.repeats import Repeated
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, rounded_or_none
@@ -43,6 +44,9 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
             **{name: rounded_or_none(rate.value) for name, rate in operations.rates.items()},
         }
         value["repeated"] = _repeated(scorecard)
+        noise = Noise.of(scorecard.fingerprint)
+        if noise is not None:
+            value["noise"] = noise.stored()
         times = operations.latency.items()
         steps = {step: {name: rounded(value, 1) for name, value in parts.items()} for step, parts in times}
         value["latency"] = {"total_s": rounded(run.duration_s, 3), **steps}

@@ -1,33 +1,59 @@
-"""A few questions asked twice: which, and whether the API ranked the same both times. Pure."""
+"""Questions asked several times: which, whether the API ranked the same each time, and by how much not. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
+from math import isfinite
 from typing import Any, Self
 
-from raggate.models.run import Chunk, Result
+from raggate.models.metric_names import HIT, at_depth
+from raggate.models.run import Chunk, LabelledResult, Result, Run
+from raggate.models.scorecard import CaseScore
+from raggate.scoring.metrics.ranking import chunks_of, first_hit, labelled, ranking
+from raggate.scoring.overlap import rank_biased_overlap
 
 KEY = "repeated"
 """What it is called in the fingerprint of a run, and so in its baseline."""
 
+TIMES_KEY = "repeat"
+"""What a fingerprint calls how often every question was asked, where that is more than once."""
+
+MAX_TIMES = 20
+"""How often a question can be asked at most."""
+
+_KEPT_NAMES = 100
+_HIT_NAME = re.compile(f"{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeated:
-    """How many questions were asked a second time, how many got no answer then, and how many another ranking.
+    """How the questions came out that were asked several times.
 
-    `questions` names those of another ranking, as `case (mode)`.
+    Attributes:
+        asked: how many were asked again.
+        failed: how many of them were answered less than twice.
+        differ: how many of the others came back with another ranking at least once.
+        questions: those, as `case (mode)`; the first hundred.
+        times: how often each was asked.
+        overlap: mean rank-biased overlap, 0 to 1, of the first ranking and the later ones of those that differ; None
+            where none does.
+        flips: for each `hit_at_k`, how many were a hit in one ranking and none in another.
     """
 
     asked: int
     failed: int
     differ: int
     questions: tuple[str, ...] = ()
+    times: int = 2
+    overlap: float | None = None
+    flips: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def compared(self) -> int:
-        """How many were answered both times."""
+        """How many were answered at least twice."""
         return self.asked - self.failed
 
     @classmethod
@@ -36,18 +62,43 @@ class Repeated:
         stored = fingerprint.get(KEY) if isinstance(fingerprint, dict) else None
         if not isinstance(stored, dict):
             return None
-        asked, failed, differ = (stored.get(name) for name in ("asked", "failed", "differ"))
+        asked, failed, differ, times = (stored.get(name) for name in ("asked", "failed", "differ", "times"))
         if not (type(asked) is int and type(failed) is int and type(differ) is int):
             return None
         if not (min(failed, differ) >= 0 and asked > 0 and failed + differ <= asked):
             return None
-        names = stored.get("questions")
+        names, overlap, flips = (stored.get(name) for name in ("questions", "overlap", "flips"))
         questions = names if isinstance(names, list | tuple) else ()
-        return cls(asked=asked, failed=failed, differ=differ, questions=tuple(map(str, questions))[:differ])
+        return cls(
+            asked=asked,
+            failed=failed,
+            differ=differ,
+            questions=tuple(map(str, questions))[:differ],
+            # files from before everything could be asked more often do not say it
+            times=times if type(times) is int and 2 <= times <= MAX_TIMES else 2,
+            overlap=overlap if type(overlap) is float and isfinite(overlap) and 0 <= overlap <= 1 else None,
+            flips=_counts(flips, differ),
+        )
 
     def stored(self) -> dict[str, Any]:
         """Give it as plain JSON values."""
-        return {**asdict(self), "questions": list(self.questions)}
+        return {**asdict(self), "questions": list(self.questions[:_KEPT_NAMES])}
+
+
+def _counts(stored: object, most: int) -> dict[str, int]:
+    if not isinstance(stored, dict):
+        return {}
+    return {
+        name: count
+        for name, count in stored.items()
+        if isinstance(name, str) and _HIT_NAME.fullmatch(name) and type(count) is int and 0 <= count <= most
+    }
+
+
+def times_asked(fingerprint: Mapping[str, Any]) -> int:
+    """Say how often every question of a run was to be asked, by its fingerprint; once where it does not say."""
+    times = fingerprint.get(TIMES_KEY)
+    return times if type(times) is int and 1 <= times <= MAX_TIMES else 1
 
 
 def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
@@ -61,25 +112,90 @@ def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
     return tuple(sorted(answered, key=_lot)[:size])
 
 
-def compare(first: Sequence[Result], second: Sequence[Result]) -> Repeated:
-    """Hold the second results against the first; both are of the same questions, in the same order."""
-    pairs = [(before, after) for before, after in zip(first, second, strict=True) if after.response is not None]
-    other = [
-        f"{before.case_id} ({before.mode})" for before, after in pairs if not _same(_chunks(before), _chunks(after))
-    ]
-    return Repeated(asked=len(first), failed=len(first) - len(pairs), differ=len(other), questions=tuple(other))
+def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) -> Repeated | None:
+    """Compare all answers to each question with its first.
+
+    Args:
+        groups: per question and mode its answers, in the order in which they came, failed calls included.
+        cutoffs: the k of the hits that are looked at.
+
+    Returns:
+        None when nothing was asked again.
+    """
+    repeated = [group for group in groups if len(group) > 1]
+    answers = [[item for item in group if item.result.response is not None] for group in repeated]
+    several = [group for group in answers if len(group) > 1]
+    other = [group for group in several if not all(_same(group[0], item) for item in group[1:])]
+    if not repeated:
+        return None
+    overlaps = [_overlap(group[0], item) for group in other for item in group[1:]]
+    return Repeated(
+        asked=len(repeated),
+        failed=len(repeated) - len(several),
+        differ=len(other),
+        questions=tuple(f"{group[0].case.id} ({group[0].result.mode})" for group in other),
+        times=max(map(len, repeated)),
+        overlap=sum(overlaps) / len(overlaps) if overlaps else None,
+        flips={at_depth(HIT, k): sum(len({_hit(item, k) for item in group}) > 1 for group in other) for k in cutoffs},
+    )
+
+
+def noted(run: Run) -> Run:
+    """Note in the fingerprint of a run how its questions came out that were asked several times, by its answers."""
+    if not run.repeats:
+        return run
+    repeated = compare(answers_by_question(run).values(), run.config.score.k)
+    return run if repeated is None else replace(run, fingerprint={**run.fingerprint, KEY: repeated.stored()})
+
+
+def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]:
+    """Give all answers by mode and case id, the first first."""
+    groups: dict[tuple[str, str], list[LabelledResult]] = {}
+    for item in (*run.results, *run.repeats):
+        groups.setdefault((item.result.mode, item.case.id), []).append(item)
+    return groups
+
+
+def averaged(first: CaseScore, again: Sequence[CaseScore]) -> CaseScore:
+    """Give a question that was asked several times the mean of each metric over the answers it applies to.
+
+    Ranks and failure stay those of the first answer, which is the one that reports show.
+    """
+    if not again:
+        return first
+    values: dict[str, float | None] = {}
+    for name in first.values:
+        known = [value for score in (first, *again) if (value := score.values.get(name)) is not None]
+        values[name] = sum(known) / len(known) if known else None
+    return replace(first, values=values)
 
 
 def _lot(result: Result) -> bytes:
     return sha256(f"{result.mode}|{result.case_id}".encode()).digest()
 
 
-def _chunks(result: Result) -> tuple[Chunk, ...]:
-    return result.response.chunks if result.response is not None else ()
+def _ids(item: LabelledResult) -> list[Hashable]:
+    return [chunk.chunk_id for chunk in chunks_of(item)]
 
 
-def _same(first: Sequence[Chunk], second: Sequence[Chunk]) -> bool:
+def _contents(item: LabelledResult) -> list[Hashable]:
+    return [_content(chunk) for chunk in chunks_of(item)]
+
+
+def _content(chunk: Chunk) -> Hashable:
+    # of a text that was cut, the hash is that of all of it
+    return chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash
+
+
+def _same(first: LabelledResult, second: LabelledResult) -> bool:
     """Say whether two lists are one ranking, by their ids or, where an API makes ids up anew, by what they are."""
-    return [chunk.chunk_id for chunk in first] == [chunk.chunk_id for chunk in second] or [
-        (chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text) for chunk in first
-    ] == [(chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text) for chunk in second]
+    return _ids(first) == _ids(second) or _contents(first) == _contents(second)
+
+
+def _overlap(first: LabelledResult, second: LabelledResult) -> float:
+    return max(rank_biased_overlap(_ids(first), _ids(second)), rank_biased_overlap(_contents(first), _contents(second)))
+
+
+def _hit(item: LabelledResult, k: int) -> bool:
+    rank = first_hit(ranking(item)) if labelled(item.case) else None
+    return rank is not None and rank <= k

@@ -10,7 +10,7 @@ from raggate.models.golden import Case, Support
 from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.scoring import answer_fields
+from raggate.scoring import answer_fields, noise, repeats
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import operations
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
@@ -56,12 +56,14 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
     """Score a labelled run.
 
     Args:
-        run: the run; its results keep their order.
+        run: the run; its results keep their order. A question that was asked several times has the mean of its answers.
         cutoffs: the k of the ranked metrics, ascending.
     """
     retrieval_only = run.fingerprint.get("retrieval_only") is True
     metrics = _functions(tuple(cutoffs), answers=not retrieval_only)
-    cases = tuple(_score_case(item, metrics) for item in run.results)
+    answers = [[_score_case(item, metrics) for item in items] for items in repeats.answers_by_question(run).values()]
+    cases = tuple(repeats.averaged(first, again) for first, *again in answers)
+    measured = noise.measure(answers, run.started)
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}
     for mode in dict.fromkeys(case.mode for case in cases):
@@ -79,11 +81,12 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             "metrics_version": METRICS_VERSION,
             "cutoffs": list(cutoffs),
             "fields": answer_fields.counts(run.results),
+            **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=cases,
         slices=slices,
         counts=counts,
-        operations=operations([item.result for item in run.results], retrieval_only=retrieval_only),
+        operations=operations([item.result for item in (*run.results, *run.repeats)], retrieval_only=retrieval_only),
     )
 
 

@@ -115,6 +115,12 @@ def composite(*metrics: str) -> dict[str, Any]:
         pytest.param({}, {"score": {"k": [1, 3, 5, 10, 20]}}, "score.k", False, id="one cut-off more"),
         pytest.param({}, {"ask": {"modes": ["dense"]}}, "ask.modes", True, id="a mode that is gone"),
         pytest.param({}, {"ask": {"modes": ["hybrid", "dense"]}}, "ask.modes", False, id="one mode more"),
+        pytest.param({"ask": {"repeat": 3}}, {}, "ask.repeat", True, id="fewer answers"),
+        pytest.param({}, {"ask": {"repeat": 3}}, "ask.repeat", False, id="more answers"),
+        pytest.param({}, {"ask": {"repeat_sample": 0}}, "ask.repeat_sample", True, id="no sample asked twice"),
+        pytest.param(
+            {}, {"ask": {"repeat_sample": 0, "repeat": 2}}, "ask.repeat_sample", False, id="all asked, and no sample"
+        ),
         pytest.param({}, {"ask": {"k": 5}}, "ask.k", False, id="not of the gate"),
         pytest.param(seen(["work"]), seen(["work", "home"]), f"{ANNA}.sees", True, id="a principal sees more"),
         pytest.param(seen(["work"]), seen(["work/In"]), f"{ANNA}.sees", True, id="a principal sees something else"),

@@ -473,3 +473,29 @@ def test_ratchet() -> None:
     assert load(MINIMAL).gate.ratchet == "warn"
     assert load(f"{MINIMAL}gate: {{ratchet: off}}").gate.ratchet == "off"
     assert "gate.ratchet: expected 'warn', 'fail' or 'off'" in refusal(f"{MINIMAL}gate: {{ratchet: maybe}}")
+
+
+@pytest.mark.parametrize(
+    ("ask", "api", "allowed"),
+    [
+        ("{}", "url: http://127.0.0.1:1", True),
+        ("{repeat_sample: 0}", "url: http://127.0.0.1:1", False),
+        ("{repeat_sample: 0, repeat: 2}", "url: http://127.0.0.1:1", True),
+        ("{adapter: kebab}", "program: {run: [kebab]}", False),
+        ("{adapter: kebab, repeat: 2}", "program: {run: [kebab]}", True),
+    ],
+)
+def test_what_must_be_deterministic_is_asked_twice(ask: str, api: str, allowed: bool) -> None:
+    """The invariant is refused where nothing would be asked twice: it could never fail."""
+    text = f"vault: {{w: v}}\napi: {{{api}}}\nask: {ask}\ninvariants: {{must_be_deterministic: error}}\n"
+    if allowed:
+        assert load(text).invariants.must_be_deterministic == "error"
+    else:
+        assert "expected ask.repeat above 1, or for an API ask.repeat_sample" in refusal(text)
+
+
+def test_a_preview_asks_once() -> None:
+    """What decides nothing costs as little as it can, and is not held to what it then cannot show."""
+    text = "vault: {w: v}\napi: {url: 'http://127.0.0.1:1'}\nask: {repeat: 5}\n"
+    once = load(f"{text}invariants: {{must_be_deterministic: warn}}\n").asking_once()
+    assert (once.ask.repeat, once.ask.repeat_sample, once.invariants.must_be_deterministic) == (1, 0, "off")

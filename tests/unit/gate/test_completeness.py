@@ -75,6 +75,15 @@ def test_questions_without_a_result() -> None:
     assert completeness.not_asked(asked_of(("hybrid", "q1"), ("hybrid", "q2"), ("vector", "q1"))) == ()
 
 
+@pytest.mark.parametrize("times", [2, 10**9, "3"])
+def test_every_answer_of_a_question_is_expected(times: object) -> None:
+    """A run that says that it asked twice lacks a question of which one answer is there; a wild number says nothing."""
+    first, again = (make_labelled(result=make_result(repeat=repeat)) for repeat in (1, 2))
+    once = make_run(first, fingerprint={"repeat": times, "modes": ["hybrid"]})
+    assert completeness.not_asked(once) == ((("hybrid", "q1"),) if times == 2 else ())
+    assert completeness.not_asked(replace(once, repeats=(again,))) == ()
+
+
 def test_questions_and_modes_without_each_other() -> None:
     """Questions for none of the modes, and modes that no question is for, are named."""
     assert completeness.idle(asked_of(modes=("vector",))) == (("q2",), ())

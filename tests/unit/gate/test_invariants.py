@@ -72,6 +72,12 @@ IN_BOTH: dict[str, Any] = {"fingerprint": {"notes": {**NOTES, "home/a.md": "2"}}
 AT_WORK = {"vaults": ("work",)}
 TO_DEPTH_3: dict[str, Any] = {"config": make_config(score={"k": [1, 3]})}
 
+
+def repeated(asked: int, *, differ: int, failed: int = 0, **keys: Any) -> dict[str, Any]:
+    """Give a run's fingerprint that tells how questions came out that were asked twice."""
+    return {"fingerprint": {"repeated": {"asked": asked, "failed": failed, "differ": differ, **keys}}}
+
+
 HOLDS = [
     pytest.param("ranks_contiguous", [ranked(1, 2, 3)], {}, id="ranks-in-order"),
     pytest.param("ranks_contiguous", [ranked(None, None)], {}, id="ranks-not-told"),
@@ -126,6 +132,9 @@ HOLDS = [
     pytest.param("list_deep_enough", [answer(*THREE)], TO_DEPTH_3, id="list-as-deep-as-scored"),
     pytest.param("list_deep_enough", [answer()], TO_DEPTH_3, id="empty-list"),
     pytest.param("list_deep_enough", [answer(*THREE[:1])], {}, id="not-scored"),
+    pytest.param("must_be_deterministic", [answer()], repeated(10, differ=0), id="the-same-twice"),
+    pytest.param("must_be_deterministic", [answer()], repeated(10, failed=9, differ=0), id="some-answered-twice"),
+    pytest.param("must_be_deterministic", [answer()], {"stopped": "it died"}, id="not-come-to"),
     pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5, 0.5)], {}, id="tie-elsewhere"),
     pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5)], TO_DEPTH_3, id="list-ends-at-cut-off"),
     pytest.param("ties_at_cutoff", [scored(None, None)], {}, id="scores-not-told"),
@@ -282,6 +291,28 @@ BROKEN = [
     ),
     pytest.param(
         "list_deep_enough", [answer(THREE[0])], TO_DEPTH_3, "q1 (hybrid): 1 chunk, scored to depth 3", id="one-chunk"
+    ),
+    pytest.param(
+        "must_be_deterministic",
+        [answer()],
+        repeated(10, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
+        "asked twice, 2 of 9 questions came back with other chunks or in another order (rank-biased overlap 0.75, "
+        "2 flip hit_at_1): q1 (hybrid)",
+        id="another-ranking",
+    ),
+    pytest.param(
+        "must_be_deterministic",
+        [answer()],
+        repeated(10, failed=10, differ=0),
+        "no question was answered twice, so nothing tells",
+        id="never-answered-twice",
+    ),
+    pytest.param(
+        "must_be_deterministic",
+        [answer()],
+        {},
+        "no question was answered twice, so nothing tells",
+        id="never-asked-twice",
     ),
     pytest.param(
         "ties_at_cutoff", [scored(1, 1, 0.5)], TO_DEPTH_3, "q1 (hybrid): ranks 1 and 2 tie at 1", id="tie-at-cut-off"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,64 @@ def test_a_few_are_asked_again(
     _, run, _ = measure(request_for(), inputs_for("[hybrid]", again=2))
     assert sum(api.counts[word] for word in ("one", "two", "three")) == 5
     assert len(run.results) == 3
-    assert run.fingerprint["repeated"] == {"asked": 2, "failed": 0, "differ": 0, "questions": []}
+    repeated = run.fingerprint["repeated"]
+    assert {key: repeated[key] for key in ("asked", "failed", "differ", "times")} == {
+        "asked": 2,
+        "failed": 0,
+        "differ": 0,
+        "times": 2,
+    }
+
+
+def test_everything_is_asked_several_times(
+    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """With `ask.repeat` 3 every question is asked three times, pass by pass, all answers are kept, and no sample is."""
+    inputs = inputs_for("[hybrid, vector]", again=2)
+    inputs = replace(inputs, config=inputs.config.asking(repeat=3))
+    seen: list[str] = []
+
+    def script(question: str) -> tuple[int, bytes, float]:
+        seen.append(question)
+        return 200, ask_body(question), 0.0
+
+    api.script = script
+    directory, run, scorecard = measure(request_for(), inputs)
+    assert seen[-18:] == ["one", "two", "three"] * 6
+    assert not {"one", "two", "three"} & set(seen[:-18])
+    once = [(mode, case) for mode in ("hybrid", "vector") for case in ("one", "two", "three")]
+    assert [(item.result.mode, item.case.id) for item in run.results] == once
+    assert [(item.result.repeat, item.result.mode, item.case.id) for item in run.repeats] == [
+        (repeat, *question) for repeat in (2, 3) for question in once
+    ]
+    assert (run.fingerprint["repeat"], run.fingerprint["repeated"]["asked"]) == (3, 6)
+    assert scorecard.operations is not None
+    assert scorecard.operations.calls == 18
+    stored = run_directory.read(directory)
+    assert (stored.results, stored.repeats) == (run.results, run.repeats)
+
+
+def test_a_stop_in_a_later_pass_is_a_stop(
+    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """An API that fails when everything is asked again was not measured, and the reason tells in which pass it was."""
+    inputs = inputs_for("[hybrid]")
+    asking = inputs.config.asking(repeat=2, give_up_after=2, retries=0)
+    calls: list[str] = []
+
+    def script(question: str) -> tuple[int, bytes, float]:
+        calls.append(question)
+        again = question in {"one", "two", "three"} and calls.count(question) > 1
+        return (500 if again else 200), ask_body(question), 0.0
+
+    api.script = script
+    _, run, _ = measure(request_for(), replace(inputs, config=asking))
+    assert (run.stopped or "").startswith(
+        "asking for time 2: gave up after 2 failures in a row, after 2 of 3 questions"
+    )
+    assert [item.result.failure is None for item in run.results] == [True] * 3
+    kinds = [item.result.failure.kind for item in run.repeats if item.result.failure is not None]
+    assert kinds == ["status", "status", "aborted"]
 
 
 def test_notes_that_change_meanwhile(

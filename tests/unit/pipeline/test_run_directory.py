@@ -496,3 +496,41 @@ def test_file_is_missing(tmp_path: Path, name: str) -> None:
         run_directory.read(tmp_path)
     assert caught.value.message == f"{tmp_path}/{name}: No such file or directory"
     assert caught.value.hint == "Is this a run directory?"
+
+
+def test_later_answers_are_kept_beside_the_first(tmp_path: Path) -> None:
+    """Rows of later answers have `repeat`, those of first answers are as ever, and order does not matter in reading."""
+    run = stored_run()
+    again = tuple(
+        replace(item, result=replace(item.result, repeat=repeat)) for repeat in (2, 3) for item in run.results
+    )
+    run_directory.write(tmp_path, replace(run, repeats=again), full_text=True)
+    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [row.get("repeat") for row in rows] == [None] * 3 + [2] * 3 + [3] * 3
+    assert run_directory.read(tmp_path).results == run.results
+    assert run_directory.read(tmp_path).repeats == again
+    rows[3:] = rows[6:] + rows[3:6]
+    (tmp_path / "results.jsonl").write_bytes(b"".join(dumps(row) + b"\n" for row in rows))
+    assert run_directory.read(tmp_path).repeats == again
+
+
+@pytest.mark.parametrize(
+    ("repeats", "message"),
+    [
+        ([2], "results.jsonl:1: an answer of 'q1' before its first"),
+        ([1, 2, 2], "results.jsonl:3: 'q1' stands already in line 2"),
+        ([1, 0], "results.jsonl:2: repeat: expected 1 to 20, found 0"),
+        ([1, 10**6], "results.jsonl:2: repeat: expected 1 to 20, found 1000000"),
+        ([1, "x"], "results.jsonl:2: not a result row: repeat: "),
+        ([1, None], "results.jsonl:2: not a result row: repeat: "),
+    ],
+)
+def test_hostile_repeats(tmp_path: Path, repeats: list[object], message: str) -> None:
+    """Answers that are numbered twice, wildly, or without a first one are refused by line."""
+    run_directory.write(tmp_path, stored_run())
+    row = json.loads((tmp_path / "results.jsonl").read_text().splitlines()[0])
+    rows = [dumps({**row, "repeat": repeat}) + b"\n" for repeat in repeats]
+    (tmp_path / "results.jsonl").write_bytes(b"".join(rows))
+    with pytest.raises(UsageError) as raised:
+        run_directory.read(tmp_path)
+    assert message in raised.value.message

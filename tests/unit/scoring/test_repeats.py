@@ -1,21 +1,32 @@
-"""Questions asked twice: which they are, what counts as another ranking, and what is read back of it."""
+"""Questions asked several times: which, what counts as another ranking, by how much, and what is read back of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_chunk, make_failure, make_result
-from raggate.models.run import Chunk, Result
-from raggate.scoring.repeats import KEY, Repeated, compare, sample
+from builders import make_case_score, make_chunk, make_failure, make_labelled, make_result
+from raggate.models.run import Chunk
+from raggate.scoring.repeats import KEY, Repeated, averaged, compare, sample, times_asked
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=5,
 )
+
+
+def compared(*questions: Sequence[tuple[Chunk, ...]]) -> Repeated:
+    """Compare the rankings that each question got, at the cut-offs 1 and 5."""
+    groups = [[make_labelled(result=make_result("q1", *chunks)) for chunks in rankings] for rankings in questions]
+    repeated = compare(groups, [1, 5])
+    assert repeated is not None
+    return repeated
+
+
 A, B = make_chunk("c1", text="one"), make_chunk("c2", text="two")
 
 
@@ -55,16 +66,53 @@ def test_what_got_no_answer_is_not_asked_again() -> None:
 )
 def test_what_is_another_ranking(first: tuple[Chunk, ...], second: tuple[Chunk, ...], differ: int) -> None:
     """Two rankings are one by their ids, or by what their chunks are; scores do not matter."""
-    repeated = compare([make_result("q1", *first)], [make_result("q1", *second)])
-    assert (repeated.asked, repeated.failed, repeated.differ) == (1, 0, differ)
+    repeated = compared([first, second])
+    assert (repeated.asked, repeated.failed, repeated.differ, repeated.times) == (1, 0, differ, 2)
     assert repeated.questions == (("q1 (hybrid)",) if differ else ())
 
 
-def test_a_second_call_that_fails_is_counted_apart() -> None:
-    """It is neither the same nor another ranking."""
-    pair: tuple[Result, ...] = (make_result("q1", A), make_result("q2", A))
-    repeated = compare(pair, (make_result("q1", failure=make_failure()), make_result("q2", B)))
-    assert (repeated.asked, repeated.failed, repeated.compared, repeated.differ) == (2, 1, 1, 1)
+def test_how_much_differs_is_by_rank_biased_overlap_and_hits() -> None:
+    """Of two questions one comes back with its first two chunks swapped: 0.9 by hand, and its hit at 1 is gone."""
+    hit, miss = make_chunk("c1"), make_chunk("c2", rel_path="b.md")
+    repeated = compared([(hit, miss), (miss, hit)], [(hit, miss), (hit, miss)])
+    assert (repeated.asked, repeated.differ) == (2, 1)
+    assert repeated.overlap == pytest.approx(0.9)
+    assert repeated.flips == {"hit_at_1": 1, "hit_at_5": 0}
+
+
+def test_several_answers_are_each_compared_with_the_first() -> None:
+    """Asked three times, the second answer is the first and the third has nothing of it: overlap 1 and 0, mean 1/2."""
+    repeated = compared([(A,), (A,), (replace(B, rel_path="b.md"),)])
+    assert (repeated.asked, repeated.differ, repeated.times) == (1, 1, 3)
+    assert repeated.overlap == pytest.approx(0.5)
+
+
+def test_a_call_that_fails_is_counted_apart() -> None:
+    """It is neither the same nor another ranking, whichever of them it is; two answers are enough to compare."""
+    failed = make_result("q1", failure=make_failure())
+    answer, other = make_result("q1", A), make_result("q1", replace(B, rel_path="b.md"))
+    groups = [[answer, failed], [failed, answer], [failed, answer, other], [answer, answer, failed]]
+    repeated = compare([[make_labelled(result=item) for item in group] for group in groups], [1])
+    assert repeated is not None
+    assert (repeated.asked, repeated.failed, repeated.compared, repeated.differ) == (4, 2, 2, 1)
+
+
+def test_nothing_asked_again_is_nothing() -> None:
+    """Questions with one answer each say nothing of how the API repeats itself."""
+    assert compare([[make_labelled()]], [1]) is None
+
+
+def test_a_question_has_the_mean_of_its_answers() -> None:
+    """Hits 1, 0 and 0 are a third, what applies to one answer alone counts as there, and ranks are the first one's."""
+    first = make_case_score(values={"hit_at_1": 1.0, "scope": None, "none": None}, rank=1)
+    again = [
+        make_case_score(values={"hit_at_1": 0.0, "scope": 0.5, "none": None}, rank=2),
+        make_case_score(values={"hit_at_1": 0.0, "scope": None, "none": None}, rank=None, failure="timeout"),
+    ]
+    mean = averaged(first, again)
+    assert mean.values == {"hit_at_1": pytest.approx(1 / 3), "scope": 0.5, "none": None}
+    assert (mean.rank, mean.failure) == (1, None)
+    assert averaged(first, []) is first
 
 
 @given(JSON | st.fixed_dictionaries({KEY: JSON}))
@@ -78,5 +126,38 @@ def test_nothing_that_is_stored_does_harm(stored: object) -> None:
 
 def test_it_is_read_as_it_was_stored() -> None:
     """A fingerprint gives back what was put into it."""
-    repeated = Repeated(asked=10, failed=1, differ=2, questions=("q1 (hybrid)", "q2 (hybrid)"))
+    names = ("q1 (hybrid)", "q2 (hybrid)")
+    repeated = Repeated(
+        asked=10, failed=1, differ=2, questions=names, times=4, overlap=0.25, flips={"hit_at_1": 2, "hit_at_10": 0}
+    )
     assert Repeated.of({KEY: repeated.stored()}) == repeated
+
+
+def test_files_from_before_say_twice() -> None:
+    """What earlier versions stored is of questions that were asked twice, by how much they differed is not known."""
+    repeated = Repeated.of({KEY: {"asked": 10, "failed": 0, "differ": 1, "questions": ["q1 (hybrid)"]}})
+    assert repeated is not None
+    assert (repeated.times, repeated.overlap, repeated.flips) == (2, None, {})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("times", 1),
+        ("times", 10**9),
+        ("overlap", 1.5),
+        ("overlap", float("nan")),
+        ("flips", {"hit_at_<b>": 1, "hit_at_1": 3, "mrr": 1}),
+    ],
+)
+def test_numbers_that_cannot_be_are_left_out(key: str, value: object) -> None:
+    """A file that somebody edited tells no overlap above 1, no more flips than differ, and no names of its own."""
+    repeated = Repeated.of({KEY: {"asked": 10, "failed": 0, "differ": 2, key: value}})
+    assert repeated is not None
+    assert (repeated.times, repeated.overlap, repeated.flips) == (2, None, {})
+
+
+@pytest.mark.parametrize(("stored", "times"), [(None, 1), (3, 3), (0, 1), (10**9, 1), (True, 1), ("3", 1)])
+def test_how_often_everything_was_asked(stored: object, times: int) -> None:
+    """A fingerprint that does not say it, or something that cannot be, is of a run that asked once."""
+    assert times_asked({} if stored is None else {"repeat": stored}) == times

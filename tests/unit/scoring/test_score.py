@@ -353,3 +353,26 @@ def test_noise_at_the_end_never_helps(rel_paths: list[str], count: int) -> None:
         assert (before is None) == (after is None)
         if before is not None and after is not None:
             assert after <= before if direction == "higher" else after >= before
+
+
+def test_a_question_asked_several_times_is_scored_by_all_answers() -> None:
+    """Hit at 1 in one answer of two is 1/2 in the mean, its calls are counted, and the noise is noted."""
+    case = make_case()
+    hit, miss = make_chunk(), make_chunk("c2", rel_path="b.md")
+    first = make_labelled(case, make_result(case.id, hit, miss))
+    again = make_labelled(case, make_result(case.id, miss, hit, repeat=2))
+    scorecard = scoring.score(make_run(first, repeats=(again,), started="2026-03-04T05:06:07Z"), [1, 5])
+    (scored,) = scorecard.cases
+    assert (scored.values["hit_at_1"], scored.values["hit_at_5"], scored.values["mrr_at_5"]) == (0.5, 1.0, 0.75)
+    assert scored.rank == 1
+    assert scorecard.slices["hybrid"]["overall"]["hit_at_1"].value == 0.5
+    assert scorecard.operations is not None
+    assert scorecard.operations.calls == 2
+    noise = scorecard.fingerprint["noise"]
+    assert (noise["runs"], noise["measured"]) == (2, "2026-03-04T05:06:07Z")
+    assert noise["bands"]["hybrid"]["hit_at_1"] == [0.0, 1.0, 1, 1]
+
+
+def test_a_run_that_asks_once_says_nothing_of_noise() -> None:
+    """One answer to each question leaves nothing to compare."""
+    assert "noise" not in scoring.score(make_run(make_labelled()), [1]).fingerprint

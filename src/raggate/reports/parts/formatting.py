@@ -265,7 +265,8 @@ def operations_line(scorecard: Scorecard) -> str:
         parts.append(f"{round(empty.value * empty.n)} without any chunk")
     repeated = Repeated.of(scorecard.fingerprint)
     if repeated is not None:
-        parts.append(f"{repeated.asked} asked twice, {repeated.differ or 'none'} otherwise")
+        often = "twice" if repeated.times == 2 else f"{repeated.times} times"
+        parts.append(f"{repeated.asked} asked {often}, {repeated.differ or 'none'} otherwise")
     probes = scorecard.fingerprint.get("probes")
     if type(probes) is int:
         parts.append(f"{probes} asked for invariants")

@@ -1,0 +1,103 @@
+"""What the API's own noise says of a run: other rankings for the same question, and changes no larger than it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate.gate import wording
+from raggate.models.comparison import Comparison
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.verdict import GatedMetric, Reason
+from raggate.scoring.noise import Band, Noise
+from raggate.scoring.repeats import Repeated
+from raggate.text.dates import day
+from raggate.text.numbers import counted, fixed, written
+
+
+def unsteady(comparison: Comparison) -> Iterator[Reason]:
+    """Say that questions came back otherwise, or not at all, when they were asked again."""
+    repeated = Repeated.of(comparison.scorecard.fingerprint)
+    if repeated is None:
+        return
+    if repeated.differ:
+        message = (
+            f"{other_rankings(repeated)}{_before(comparison)}: a difference of this size may be noise{_named(repeated)}"
+        )
+        yield Reason("not-deterministic", message)
+    if repeated.failed:
+        again = "when asked a second time, which counts for nothing else" if repeated.times == 2 else "more than once"
+        message = f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer {again}"
+        yield Reason("repeat-failed", message)
+
+
+def other_rankings(repeated: Repeated) -> str:
+    """Say how many questions came back otherwise when asked again, and by how much."""
+    parts = [] if repeated.overlap is None else [f"rank-biased overlap {fixed(repeated.overlap, 2)}"]
+    parts += [f"{count} flip {name}" for name, count in repeated.flips.items() if count]
+    by = f" ({', '.join(parts)})" if parts else ""
+    return (
+        f"asked {often(repeated.times)}, {repeated.differ} of {counted(repeated.compared, 'question')} came back "
+        f"with other chunks or in another order{by}"
+    )
+
+
+def often(times: int) -> str:
+    """Say how often something was done."""
+    return "twice" if times == 2 else f"{times} times"
+
+
+def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:
+    """Say which gated metrics changed by no more than they do between equal runs. That excuses none of them.
+
+    Only the noise of the baseline counts: that of the run is the change's own.
+    """
+    noise = Noise.of(comparison.baseline.scorecard.fingerprint) if comparison.baseline is not None else None
+    if noise is None:
+        return
+    changes, red = [], False
+    for row in rows:
+        band = noise.bands.get(row.delta.mode, {}).get(row.delta.metric)
+        if row.gated and row.delta.slice == OVERALL and band is not None and _inside(row.delta.delta, band):
+            red = red or row.status == "worse"
+            change = f"{written(row.delta.delta, sign=True)}, noise {written(band.spread)}"
+            changes.append(f"{wording.name(row.delta)} {change}")
+    if changes:
+        one = len(changes) == 1
+        stands = f"; that does not excuse {'it' if one else 'them'}" if red else ""
+        message = (
+            f"{counted(len(changes), 'gated metric')} changed by no more than between {noise.runs} equal runs"
+            f"{_on(noise)}, so {'it' if one else 'each'} may be noise: {'; '.join(changes[:5])}"
+            f"{'; …' if len(changes) > 5 else ''}{stands}"
+        )
+        yield Reason("inside-noise", message)
+
+
+def largest(fingerprint: Fingerprint) -> str:
+    """Say of a baseline how many equal runs its noise is of, since when, and where it is largest; empty without any."""
+    noise = Noise.of(fingerprint)
+    if noise is None or not any(noise.bands.values()):
+        return ""
+    bands = ((name, band) for metrics in noise.bands.values() for name, band in metrics.items())
+    name, widest = max(bands, key=lambda item: item[1].spread)
+    where = f"largest in {name}: {written(widest.spread)}" if widest.spread else "none seen"
+    return f"{noise.runs} equal runs{_on(noise)}, {where}"
+
+
+def _inside(delta: float | None, band: Band) -> bool:
+    return delta is not None and EPSILON < abs(delta) <= band.spread + EPSILON
+
+
+def _on(noise: Noise) -> str:
+    measured = day(noise.measured)
+    return f" on {measured}" if measured else ""
+
+
+def _named(repeated: Repeated) -> str:
+    return f": {wording.some(repeated.questions)}" if repeated.questions else ""
+
+
+def _before(comparison: Comparison) -> str:
+    baseline = comparison.baseline
+    then = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
+    return "" if then is None else f" ({then.differ} of {then.compared} in the baseline's run)"

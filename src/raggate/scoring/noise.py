@@ -1,0 +1,150 @@
+"""How far the means of equal runs lie apart: one build, asked the same questions several times. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, Self
+
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.scorecard import CaseScore, Scorecard
+from raggate.text.numbers import STORED_DECIMALS, rounded
+
+KEY = "noise"
+"""What it is called in the fingerprint of a run, and so in its baseline."""
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """Where the means of one metric in one mode lay.
+
+    `low` and `high` are the lowest and the highest mean of a run; of the `cases` that the metric applies to, `differ`
+    had not the same value in all runs.
+    """
+
+    low: float
+    high: float
+    differ: int
+    cases: int
+
+    @property
+    def spread(self) -> float:
+        """The largest difference between two of the runs."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """The bands of `runs` equal runs, by mode and metric; `measured` is when they began, ISO 8601."""
+
+    runs: int
+    measured: str
+    bands: Mapping[str, Mapping[str, Band]]
+
+    @classmethod
+    def of(cls, fingerprint: Any) -> Self | None:
+        """Read it from a fingerprint, which may come from anywhere; None when it holds none that can be."""
+        stored = fingerprint.get(KEY) if isinstance(fingerprint, dict) else None
+        if not isinstance(stored, dict):
+            return None
+        runs, measured, modes = (stored.get(name) for name in ("runs", "measured", "bands"))
+        if not (type(runs) is int and runs > 1 and isinstance(measured, str) and isinstance(modes, dict)):
+            return None
+        bands = {
+            mode: {metric: band for metric, values in metrics.items() if (band := _band(values)) is not None}
+            for mode, metrics in modes.items()
+            if isinstance(metrics, dict)
+        }
+        return cls(runs=runs, measured=measured, bands=bands)
+
+    def stored(self) -> dict[str, Any]:
+        """Give it as plain JSON values: per metric lowest, highest, how many cases differ, and of how many."""
+        return {
+            "runs": self.runs,
+            "measured": self.measured,
+            "bands": {
+                mode: {
+                    name: [_fixed(band.low), _fixed(band.high), band.differ, band.cases]
+                    for name, band in metrics.items()
+                }
+                for mode, metrics in self.bands.items()
+            },
+        }
+
+
+def measure(answers: Collection[Sequence[CaseScore]], measured: str) -> Noise | None:
+    """Compute the bands of all metrics.
+
+    Args:
+        answers: per question and mode its scores in the first run, the second, and so on.
+        measured: when the runs began, ISO 8601.
+
+    Returns:
+        None where there are fewer than two runs, or a question lacks one.
+    """
+    runs = max(map(len, answers), default=0)
+    if runs < 2 or any(len(scores) != runs for scores in answers):
+        return None
+    modes = dict.fromkeys(scores[0].mode for scores in answers)
+    return Noise(
+        runs=runs,
+        measured=measured,
+        bands={mode: _bands([scores for scores in answers if scores[0].mode == mode]) for mode in modes},
+    )
+
+
+def _bands(answers: Collection[Sequence[CaseScore]]) -> dict[str, Band]:
+    names = dict.fromkeys(name for scores in answers for name in scores[0].values)
+    bands = {}
+    for name in names:
+        values = [[score.values.get(name) for score in scores] for scores in answers]
+        applicable = [row for row in values if any(value is not None for value in row)]
+        means = [mean for run in zip(*applicable, strict=True) if (mean := _mean(run)) is not None]
+        if means:
+            differ = sum(len(set(row)) > 1 for row in applicable)
+            bands[name] = Band(low=min(means), high=max(means), differ=differ, cases=len(applicable))
+    return bands
+
+
+def kept(scorecard: Scorecard, fingerprint: Fingerprint) -> Scorecard:
+    """Give a run that measured no noise that of another fingerprint, if it holds one."""
+    other = Noise.of(fingerprint)
+    if other is None or Noise.of(scorecard.fingerprint) is not None:
+        return scorecard
+    return replace(scorecard, fingerprint={**scorecard.fingerprint, KEY: other.stored()})
+
+
+def share_not_seen(cases: int, runs: int) -> float:
+    """Give the largest share of questions that may differ although none did, at 95 % confidence.
+
+    Source: the exact (Clopper-Pearson) upper bound for no event in n trials, 1 - 0.05^(1/n); every run after the first
+    is a trial of each question.
+
+    Args:
+        cases: how many questions, at least 1.
+        runs: how often each was asked, at least 2.
+    """
+    return float(1 - (1 - _CONFIDENCE) ** (1 / (cases * (runs - 1))))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _fixed(value: float) -> float:
+    return rounded(value, STORED_DECIMALS)
+
+
+def _band(stored: object) -> Band | None:
+    if not (isinstance(stored, list | tuple) and len(stored) == 4):
+        return None
+    low, high, differ, cases = stored
+    if not (type(differ) is int and type(cases) is int and 0 <= differ <= cases):
+        return None
+    if not all(type(value) in {int, float} and isfinite(value) for value in (low, high)) or low > high:
+        return None
+    return Band(low=low, high=high, differ=differ, cases=cases)

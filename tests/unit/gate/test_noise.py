@@ -1,0 +1,90 @@
+"""What the API's own noise says of a run: which changes are no larger than it, and that it excuses none of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import make_baseline, make_case_score, make_comparison, make_delta, make_finding, make_scorecard
+from raggate.config.schema import Gate
+from raggate.gate.noise import inside, unsteady
+from raggate.gate.verdict import decide
+from raggate.models.comparison import Comparison, Delta
+from raggate.scoring.noise import KEY, Band, Noise
+
+
+def noise(**spreads: float) -> dict[str, Any]:
+    """Give a fingerprint that tells how far five equal runs lay apart in each metric."""
+    bands = {name: Band(low=0.5, high=0.5 + spread, differ=3, cases=20) for name, spread in spreads.items()}
+    return {KEY: Noise(runs=5, measured="2026-03-04T05:06:07Z", bands={"hybrid": bands}).stored()}
+
+
+def comparison(*deltas: Delta, stored: dict[str, Any], own: dict[str, Any] | None = None) -> Comparison:
+    """Compare a run with a baseline that tells this noise."""
+    held = make_baseline(make_scorecard(make_case_score(), fingerprint=stored))
+    return make_comparison(*deltas, baseline=held, scorecard=make_scorecard(make_case_score(), fingerprint=own or {}))
+
+
+def message(held: Comparison, gate: Gate | None = None) -> str:
+    """Give what is said of changes inside the noise; empty where nothing is."""
+    rows = decide(held, (), gate or Gate()).rows
+    return next((reason.message for reason in inside(held, rows)), "")
+
+
+def test_a_change_inside_the_noise_is_told_and_stays_red() -> None:
+    """hit_at_5 fell by 0.06 where equal runs lie 0.08 apart: it may be noise, and the verdict is a regression."""
+    held = comparison(make_delta(0.80, 0.74), stored=noise(hit_at_5=0.08))
+    assert message(held) == (
+        "1 gated metric changed by no more than between 5 equal runs on 2026-03-04, so it may be noise: "
+        "hit_at_5 (hybrid) -0.0600, noise 0.0800; that does not excuse it"
+    )
+    verdict = decide(held, (), Gate())
+    assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
+    assert "inside-noise" in {reason.code for reason in verdict.warnings}
+
+
+@pytest.mark.parametrize(
+    ("after", "spread", "told"),
+    [
+        pytest.param(0.74, 0.05, False, id="beyond the noise"),
+        pytest.param(0.74, 0.06, True, id="as large as the noise"),
+        pytest.param(0.80, 0.06, False, id="no change"),
+        pytest.param(0.84, 0.06, True, id="a gain inside the noise"),
+        pytest.param(0.78, 0.06, True, id="a loss that is allowed anyway"),
+        pytest.param(0.74, 0.0, False, id="a deterministic API"),
+    ],
+)
+def test_what_is_inside(after: float, spread: float, told: bool) -> None:
+    """A change counts as inside up to the largest difference of two equal runs, whichever way it goes."""
+    assert bool(message(comparison(make_delta(0.80, after), stored=noise(hit_at_5=spread)))) == told
+
+
+def test_only_what_the_baseline_tells_counts() -> None:
+    """The noise that a change's own run tells of is the change's to make, and says nothing."""
+    assert not message(comparison(make_delta(0.80, 0.74), stored={}, own=noise(hit_at_5=0.5)))
+
+
+def test_metrics_that_decide_nothing_are_left_out() -> None:
+    """Ungated metrics, slices and metrics whose noise is not known are not told."""
+    deltas = (make_delta(0.8, 0.7, metric="precision_at_5"), make_delta(0.8, 0.7, slice="difficulty=hard"))
+    stored = noise(precision_at_5=0.5, hit_at_5=0.5)
+    assert not message(comparison(*deltas, make_delta(0.8, 0.7, metric="hit_at_1"), stored=stored))
+
+
+def test_an_invariant_decides_as_before() -> None:
+    """Noise does not touch what else is wrong."""
+    held = comparison(make_delta(0.80, 0.74), stored=noise(hit_at_5=0.5))
+    assert decide(held, (make_finding(),), Gate()).outcome == "invariant broken"
+
+
+def test_what_was_asked_more_often_is_told_so() -> None:
+    """The number of times, how alike the rankings are and the hits that flip stand beside how many differ."""
+    counts = {"asked": 20, "failed": 2, "differ": 6, "times": 3, "overlap": 0.8125, "flips": {"hit_at_1": 4}}
+    held = comparison(stored={}, own={"repeated": counts})
+    told = {reason.code: reason.message for reason in unsteady(held)}
+    assert told["not-deterministic"].startswith(
+        "asked 3 times, 6 of 18 questions came back with other chunks or in another order (rank-biased overlap 0.81, "
+        "4 flip hit_at_1)"
+    )
+    assert told["repeat-failed"] == "2 of 20 questions got no answer more than once"

@@ -1,0 +1,95 @@
+"""The noise of an API: how far the means of equal runs lie apart, by hand, and what is read back of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from builders import make_case_score, make_scorecard
+from raggate.models.scorecard import CaseScore
+from raggate.scoring.noise import KEY, Band, Noise, kept, measure, share_not_seen
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def answers(case_id: str, *hits: float | None, mode: str = "hybrid") -> list[CaseScore]:
+    """Give a question's scores in runs one after the other."""
+    return [make_case_score(case_id, {"hit_at_1": value}, mode=mode) for value in hits]
+
+
+def test_the_band_of_a_metric() -> None:
+    """Three runs of four questions, means 3/4, 2/4 and 2/4: a spread of 0.25, and two questions that differ."""
+    noise = measure(
+        [answers("q1", 1, 1, 1), answers("q2", 1, 0, 1), answers("q3", 1, 1, 0), answers("q4", 0, 0, 0)], ""
+    )
+    assert noise is not None
+    assert noise.runs == 3
+    assert noise.bands == {"hybrid": {"hit_at_1": Band(low=0.5, high=0.75, differ=2, cases=4)}}
+    assert noise.bands["hybrid"]["hit_at_1"].spread == 0.25
+
+
+def test_questions_may_differ_where_means_do_not() -> None:
+    """Two questions that change places leave the mean where it is, and are counted."""
+    noise = measure([answers("q1", 1, 0), answers("q2", 0, 1)], "")
+    assert noise is not None
+    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=0.5, differ=2, cases=2)
+
+
+def test_what_does_not_apply_is_no_value() -> None:
+    """A question to which a metric never applies is left out; one to which it does now and then differs."""
+    noise = measure([answers("q1", 1, 1), answers("q2", None, None), answers("q3", 0, None)], "")
+    assert noise is not None
+    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=1.0, differ=1, cases=2)
+
+
+def test_modes_have_bands_of_their_own() -> None:
+    """What one way of retrieval does says nothing of another."""
+    noise = measure([answers("q1", 1, 0), answers("q1", 1, 1, mode="bm25")], "")
+    assert noise is not None
+    assert [(mode, bands["hit_at_1"].spread) for mode, bands in noise.bands.items()] == [("hybrid", 1), ("bm25", 0)]
+
+
+@pytest.mark.parametrize("runs", [[], [answers("q1", 1)], [answers("q1", 1, 1), answers("q2", 1)]])
+def test_a_run_that_lacks_answers_has_no_band(runs: list[list[CaseScore]]) -> None:
+    """Means of different questions are no noise."""
+    assert measure(runs, "") is None
+
+
+def test_a_promoted_run_keeps_the_noise_there_is() -> None:
+    """A run that asked once does not know how noisy the API is; one that asked several times knows better."""
+    before, own = ({KEY: measured(spread).stored()} for spread in (0.3, 0.1))
+    plain, calibrated = make_scorecard(fingerprint={"k": 10}), make_scorecard(fingerprint={"k": 10, **own})
+    assert kept(plain, before).fingerprint == {"k": 10, **before}
+    assert kept(calibrated, before) is calibrated
+    assert kept(plain, {KEY: "damaged"}) is plain
+
+
+def measured(spread: float) -> Noise:
+    """Build the noise of three runs."""
+    band = Band(low=0.5, high=0.5 + spread, differ=2, cases=10)
+    return Noise(runs=3, measured="2026-01-02T03:04:05Z", bands={"hybrid": {"hit_at_1": band}})
+
+
+def test_it_is_read_as_it_was_stored() -> None:
+    """A fingerprint gives back what was put into it."""
+    assert Noise.of({KEY: measured(0.25).stored()}) == measured(0.25)
+
+
+@given(JSON | st.fixed_dictionaries({KEY: JSON}) | st.fixed_dictionaries({"runs": st.just(3), "bands": JSON}))
+def test_nothing_that_is_stored_does_harm(stored: object) -> None:
+    """Whatever stands in a file is read as bands that can be, or as nothing."""
+    for fingerprint in (stored, {KEY: {"runs": 3, "measured": "", "bands": stored}}, {KEY: stored}):
+        noise = Noise.of(fingerprint)
+        if noise is not None:
+            assert noise.runs > 1
+            assert all(band.spread >= 0 for bands in noise.bands.values() for band in bands.values())
+
+
+def test_what_was_not_seen_may_be_there() -> None:
+    """No flip of 40 questions in three runs leaves room for noise on 3.7 % of them, of 400 for 0.4 %."""
+    assert share_not_seen(40, 3) == pytest.approx(0.0368, abs=0.0001)
+    assert share_not_seen(400, 3) == pytest.approx(0.0037, abs=0.0001)
