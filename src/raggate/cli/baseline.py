@@ -210,6 +210,8 @@ def _entry(entry: RatchetEntry) -> dict[str, Any]:
 
 
 def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:
+    from raggate.gate import noise
+
     provenance, scorecard = baseline.provenance, baseline.scorecard
     yield f"{log_line(baseline.source)}: baseline of suite {log_line(scorecard.suite) or 'unknown'}"
     measured = provenance.get("measured")
@@ -231,6 +233,7 @@ def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[s
         "reason": _fact(provenance, "reason"),
         "replaced": _fact(provenance, "previous"),
         "raggate": _fact(provenance, "raggate_version"),
+        "noise": log_line(noise.largest(scorecard.fingerprint)),
         "cases": ", ".join(f"{counts.get(OVERALL, 0)} ({log_line(mode)})" for mode, counts in scorecard.counts.items()),
     }
     yield from (f"  {name:12}{text}" for name, text in facts.items() if text)

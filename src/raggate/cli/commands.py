@@ -20,7 +20,20 @@ COMMANDS: tuple[click.Command, ...] = (init, baseline, comment, prove)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
-_ORDER = ("init", "lint", "check", "run", "score", "compare", "report", "promote", "baseline", "prove", "comment")
+_ORDER = (
+    "init",
+    "lint",
+    "check",
+    "run",
+    "calibrate",
+    "score",
+    "compare",
+    "report",
+    "promote",
+    "baseline",
+    "prove",
+    "comment",
+)
 """The gate's own commands as they are met: set up, gate, look closer, promote."""
 
 

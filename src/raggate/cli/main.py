@@ -136,6 +136,25 @@ def run(*, limit: int | None, **flags: Any) -> None:
 
 
 @cli.command()
+@_options("config", "suite", *_API, "against", "out", "full-text")
+@click.option("--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How often everything is asked.")
+@click.option("--boot-each", is_flag=True, help="Boot the API for each run, not once for all.")
+def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> None:
+    """Measure the noise of the API: ask the same build everything several times, and compare.
+
+    Leaves a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
+    means over all runs. It costs as many times the calls of `raggate run`.
+    """
+    from raggate.pipeline import calibrate as pipeline
+    from raggate.reports import calibration
+
+    result, measured = pipeline.calibrate(_request(**flags), runs, boot_each=boot_each)
+    if result.run.stopped is None:
+        click.echo(calibration.render(measured))
+    console.show_run(result)
+
+
+@cli.command()
 @click.argument("directory", type=PATH)
 @click.option("--golden", "golden_file", type=PATH, help="Score by this golden set instead.")
 def score(directory: Path, golden_file: Path | None) -> None:

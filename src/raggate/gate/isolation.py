@@ -19,7 +19,7 @@ def principals_of(run: Run) -> Mapping[str, Principal]:
 
 def _answers(run: Run) -> Iterator[tuple[str, Response]]:
     """Give every answer there is, of the suite and of probes, with who was asked what."""
-    for item in run.results:
+    for item in (*run.results, *run.repeats):
         if item.result.response is not None:
             yield f"{item.case.id} ({item.result.mode})", item.result.response
     for answer in run.probes.answers:

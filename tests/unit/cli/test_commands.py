@@ -20,5 +20,18 @@ def test_the_gate_comes_first() -> None:
     """The commands of the gate are listed as they are met, and what serves other systems comes after them."""
     lines = CliRunner().invoke(cli, ["--help"]).output.splitlines()
     listed = [line.split()[0] for line in lines[lines.index("Commands:") :] if line]
-    gate = ["init", "lint", "check", "run", "score", "compare", "report", "promote", "baseline", "prove", "comment"]
+    gate = [
+        "init",
+        "lint",
+        "check",
+        "run",
+        "calibrate",
+        "score",
+        "compare",
+        "report",
+        "promote",
+        "baseline",
+        "prove",
+        "comment",
+    ]
     assert listed[: len(gate) + 3] == ["Commands:", *gate, "Other", "convert"]

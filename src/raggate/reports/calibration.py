@@ -1,0 +1,124 @@
+"""A calibration for a terminal: what equal runs differ by in each gated metric, and what that means for the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from raggate.models.calibration import Calibration
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.scoring.noise import Band, Noise, share_not_seen
+from raggate.scoring.repeats import MAX_TIMES, Repeated
+from raggate.text.escape import log_line
+from raggate.text.numbers import counted, fixed, percent, setting, written
+
+_HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions that differ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    name: str
+    mean: float | None
+    band: Band
+    tolerance: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether equal runs differ by more than the tolerance."""
+        return self.band.spread > self.tolerance + EPSILON
+
+
+def render(calibration: Calibration) -> str:
+    """Write the table and what follows from it; the run must not have stopped early."""
+    noise = Noise.of(calibration.scorecard.fingerprint)
+    rows = [] if noise is None else list(_rows(calibration, noise))
+    lines = [log_line(_title(calibration)), "", *_table(rows), ""]
+    if any(row.band.differ for row in rows):
+        lines += _meaning(calibration, rows)
+    lines += _rankings(calibration)
+    return "\n".join(lines) + "\n"
+
+
+def _title(calibration: Calibration) -> str:
+    run = calibration.run
+    times = Repeated.of(run.fingerprint)
+    runs = times.times if times is not None else 1
+    boots = "booted once" if calibration.boots == 1 else "booted for each"
+    return f"suite {run.suite} · {counted(len(run.results), 'question')} · {runs} equal runs, {boots}"
+
+
+def _rows(calibration: Calibration, noise: Noise) -> Iterator[_Row]:
+    several = len(noise.bands) > 1
+    for mode, bands in noise.bands.items():
+        means = calibration.scorecard.slices.get(mode, {}).get(OVERALL, {})
+        for metric, rule in calibration.run.config.gate.rules().items():
+            if metric in bands:
+                name = f"{metric} ({mode})" if several else metric
+                mean = means[metric].value if metric in means else None
+                yield _Row(name=log_line(name), mean=mean, band=bands[metric], tolerance=rule.tolerance or 0.0)
+
+
+def _table(rows: Sequence[_Row]) -> list[str]:
+    cells = [_HEAD, *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place in {0, len(widths) - 1} else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    band = row.band
+    values = [written(value) for value in (row.mean, band.low, band.high, band.spread)]
+    share = f" ({percent(band.differ / band.cases)})" if band.differ else ""
+    return row.name, *values, setting(row.tolerance), f"{band.differ or 'none'} of {band.cases}{share}"
+
+
+def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
+    inside = [row for row in rows if row.inside]
+    for row in inside:
+        yield (
+            f"A tolerance of {setting(row.tolerance)} on {row.name} is inside this API's noise of "
+            f"{written(row.band.spread)}."
+        )
+    for policy, red in calibration.alarms.items():
+        yield (
+            f"With the gate {policy}, {red} of {calibration.pairs} comparisons of one of these runs with another "
+            f"{'is' if red == 1 else 'are'} red ({percent(red / calibration.pairs)}), although nothing changed."
+        )
+    if inside:
+        yield f"To be rid of that: {_advice(inside)}."
+
+
+def _advice(inside: Sequence[_Row]) -> str:
+    """Say what makes the noise smaller than the tolerances; a mean over n answers has 1/sqrt(n) of the noise."""
+    wide = ", ".join(f"{row.name} {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
+    tolerances = f"tolerances above the noise ({wide}), which see less"
+    needed = [ceil((row.band.spread / row.tolerance) ** 2 - EPSILON) if row.tolerance else 0 for row in inside]
+    if not all(0 < times <= MAX_TIMES for times in needed):
+        return f"make the API answer alike, or set {tolerances}"
+    return (
+        f"make the API answer alike, ask.repeat: {max(needed)}, which costs that many times the calls, or {tolerances}"
+    )
+
+
+def _rankings(calibration: Calibration) -> Iterator[str]:
+    repeated = Repeated.of(calibration.run.fingerprint)
+    if repeated is None or not repeated.compared:
+        return
+    if repeated.differ:
+        overlap = "" if repeated.overlap is None else f", rank-biased overlap {fixed(repeated.overlap, 2)}"
+        yield (
+            f"{repeated.differ} of {counted(repeated.compared, 'question')} did not come back with the same ranking "
+            f"each time{overlap}."
+        )
+        return
+    share = share_not_seen(repeated.compared, repeated.times)
+    yield (
+        f"Every ranking was the same each time: with 95% confidence the API ranks otherwise for at most "
+        f"{fixed(share * 100, 1)}% of such questions. invariants.must_be_deterministic can hold it to that."
+    )

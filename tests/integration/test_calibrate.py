@@ -1,0 +1,82 @@
+"""`raggate calibrate`: the same build asked several times, its noise stored with the baseline, and told by checks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from project import Project, make_project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A small repository without a baseline."""
+    return make_project(tmp_path)
+
+
+def test_a_noisy_api(project: Project) -> None:
+    """The first of three runs has all passages on top, the others none: noise 1, and two of six comparisons are red."""
+    done = project.command("calibrate", "--runs", "3", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 0, done.out + done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "suite small · 24 questions · 3 equal runs, booted once"
+    (row,) = [line.split() for line in lines if line.startswith("hit_at_1 ")]
+    assert row == ["hit_at_1", "0.3333", "0.0000", "1.0000", "1.0000", "0.05", "24", "of", "24", "(100%)"]
+    assert "A tolerance of 0.05 on hit_at_1 is inside this API's noise of 1.0000." in lines
+    assert "2 of 6 comparisons of one of these runs with another are red (33%), although nothing changed." in done.out
+    assert done.err.count("the API is up") == 1
+    assert not (project.last_run() / "verdict.json").exists()
+
+
+def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
+    """A baseline of a calibrated run holds its noise; a change inside it is told to be, and red all the same."""
+    assert project.command("calibrate", "--runs", "2", FAKE_BEHAVIOUR="noisy").code == 0
+    assert project.command("promote", str(project.last_run())).code == 0
+    stored = json.loads((project.root / "baselines" / "small.json").read_text())
+    assert stored["fingerprint"]["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24]
+    assert "noise       2 equal runs on" in project.command("baseline", "show").out
+    better = project.command("check", FAKE_BEHAVIOUR="noisy")
+    assert better.code == 0, better.out
+    warnings = {warning["code"]: warning["message"] for warning in project.verdict()["warnings"]}
+    assert "hit_at_1 (hybrid) +0.5000, noise 1.0000" in warnings["inside-noise"]
+    # the same API asked three times: 1/3 of the first ranks, where the baseline has 1/2
+    project.edit("concurrency: 4", "concurrency: 4, repeat: 3")
+    worse = project.command("check", FAKE_BEHAVIOUR="noisy")
+    assert worse.code == 1, worse.out
+    warnings = {warning["code"]: warning["message"] for warning in project.verdict()["warnings"]}
+    assert "hit_at_1 (hybrid) -0.1667, noise 1.0000" in warnings["inside-noise"]
+    assert warnings["inside-noise"].endswith("; that does not excuse them")
+
+
+def test_a_later_promotion_keeps_the_noise(project: Project) -> None:
+    """A run that asked once replaces the values of the baseline, and not what is known of the API's noise."""
+    assert project.command("calibrate", "--runs", "2").code == 0
+    assert project.command("promote", str(project.last_run())).code == 0
+    before = json.loads((project.root / "baselines" / "small.json").read_text())["fingerprint"]["noise"]
+    assert project.command("check").code == 0
+    assert project.command("promote", str(project.last_run())).code == 0
+    stored = json.loads((project.root / "baselines" / "small.json").read_text())
+    assert stored["fingerprint"]["noise"] == before
+    assert "repeat" not in stored["fingerprint"]
+
+
+def test_each_run_on_an_api_of_its_own(project: Project) -> None:
+    """With --boot-each every run is the first of a fresh API, which here answers the first time alike each time."""
+    done = project.command("calibrate", "--runs", "2", "--boot-each", FAKE_BEHAVIOUR="noisy")
+    assert done.code == 0, done.out + done.err
+    assert done.out.startswith("suite small · 24 questions · 2 equal runs, booted for each")
+    assert done.err.count("the API is up") == 2
+    assert "Every ranking was the same each time: with 95% confidence" in done.out
+    assert "is inside this API's noise" not in done.out
+
+
+def test_an_api_that_ends_on_the_way_is_not_calibrated(project: Project) -> None:
+    """What was answered until then is kept; there is no table, and the exit code says that nothing can be told."""
+    done = project.command("calibrate", "--runs", "3", FAKE_BEHAVIOUR="die_after:30")
+    assert done.code == 3, done.out + done.err
+    assert "asking for time 2: the API" in done.err
+    assert "equal runs" not in done.out
+    refused = project.command("promote", str(project.last_run()))
+    assert refused.code == 3, refused.err
