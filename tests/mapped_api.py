@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import Mapped
-from raggate.config.schema import Ask
 from raggate.service.adapters.mapped import MappedAdapter
 from raggate.text.yamlio import parse
 

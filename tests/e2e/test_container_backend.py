@@ -27,7 +27,7 @@ import pytest
 import yaml
 
 from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api, CommandBackend, ContainerBackend, Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import Workspace

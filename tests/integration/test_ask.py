@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fakes.ask_api import FakeAskApi, Reply, Script, ask_body
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Result
 from raggate.models.service import ProcessExit

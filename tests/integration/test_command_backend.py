@@ -21,7 +21,7 @@ import httpx
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import Workspace

@@ -13,7 +13,7 @@ import pytest
 from builders import make_case, make_support
 from fakes.other_api import OtherApi
 from mapped_api import adapter, mapped
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Result

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from raggate.config import schema
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.errors import RaggateError
 from raggate.gate import baseline
 from raggate.github.rest import artifacts

@@ -16,14 +16,13 @@ from pydantic import (
 )
 
 from raggate.config import probe_rules
+from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
-from raggate.config.mapped_settings import Mapped
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.proof_settings import Prove
 from raggate.config.recheck_settings import Recheck
-from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import Api, SettingsModel
-from raggate.config.values import Name, RelativePath, Seconds, Text
+from raggate.config.values import Name, RelativePath, Text
 from raggate.errors import UsageError
 from raggate.text.yamlio import Document, explain, parse
 
@@ -84,47 +83,6 @@ DEFAULT_GATED = (
     "false_abstention_rate",
 )
 DEFAULT_COMPOSITE = ("hit_at_5", "mrr_at_10", "ndcg_at_10")
-
-
-class Ask(SettingsModel):
-    """How the questions are asked."""
-
-    adapter: Name = "ask"
-    """The protocol the API speaks."""
-    modes: Annotated[list[Name], Field(min_length=1), AfterValidator(distinct_modes)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
-    """Retrieval modes; every question is asked in each of them."""
-    k: Annotated[int, Field(ge=1, le=1000)] = 10
-    """How many chunks are asked for. An API may return more in its debug list, or cap it."""
-    retrieval_only: bool = True
-    """Ask the API to skip generation."""
-    concurrency: Annotated[int, Field(ge=1, le=256)] = 8
-    """Questions under way at once."""
-    connect_timeout: Seconds = 5
-    """Seconds to open a connection."""
-    read_timeout: Seconds = 30
-    """Seconds without a byte."""
-    total_timeout: Seconds = 60
-    """Seconds for one question, all retries included."""
-    retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Further attempts after 502, 503 or a failed connection. Every one is counted and shown."""
-    max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = 8 << 20
-    """Larger responses are failures."""
-    give_up_after: Annotated[int, Field(ge=1)] = 10
-    """Stop asking after this many failures in a row."""
-    repeat: Annotated[int, Field(ge=1, le=20)] = 1
-    """How often every question is asked, which multiplies the calls; its value is the mean over its answers."""
-    repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
-    """How many questions are asked a second time where `repeat` is 1, to tell whether the API always ranks alike."""
-    probes: Probes = Probes()
-    """What is asked after the suite for invariants that need questions of their own; docs/invariants.md tells costs."""
-    mapped: Mapped | None = None
-    """What the adapter `mapped` sends and reads; docs/adapters.md shows it by example."""
-
-    @model_validator(mode="after")
-    def _mapped_with_its_adapter(self) -> Ask:
-        if (self.adapter == "mapped") != (self.mapped is not None):
-            raise ValueError("expected 'mapped' with the adapter 'mapped', and with no other")
-        return self
 
 
 class Score(SettingsModel):

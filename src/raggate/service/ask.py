@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 
 import httpx
 
+from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in
-from raggate.config.schema import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Call, Started

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from fakes.ask_api import FakeAskApi, Reply, ask_body
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import ProcessExit

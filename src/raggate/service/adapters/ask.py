@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import httpx
 
+from raggate.config.ask_settings import Ask
 from raggate.config.probe_settings import Reindex
-from raggate.config.schema import PROGRAM_AND_ADAPTER, Ask, Config
+from raggate.config.schema import PROGRAM_AND_ADAPTER, Config
 from raggate.config.service_settings import Program, Readiness
 from raggate.errors import UsageError
 from raggate.models.golden import Case

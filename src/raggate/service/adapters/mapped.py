@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import httpx
 
+from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import IndexRequest
-from raggate.config.schema import Ask
 from raggate.config.service_settings import Readiness
 from raggate.errors import UsageError
 from raggate.models.golden import Case

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import httpx
 
+from raggate.config.ask_settings import Ask
 from raggate.config.probe_settings import Reindex
-from raggate.config.schema import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response

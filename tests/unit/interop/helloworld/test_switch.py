@@ -21,8 +21,8 @@ from builders import (
     make_run,
 )
 from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
+from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Ask
 from raggate.errors import UsageError
 from raggate.gate import baseline, invariants
 from raggate.inputs import golden

@@ -13,7 +13,7 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response

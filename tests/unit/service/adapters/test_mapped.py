@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from mapped_api import MappedAsk, adapter, example, mapped
+from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import (
     AskRequest,
     ChunkFields,
@@ -22,7 +23,6 @@ from raggate.config.mapped_settings import (
     ReferenceFields,
     ResponseFields,
 )
-from raggate.config.schema import Ask
 from raggate.config.service_settings import described
 from raggate.errors import UsageError
 from raggate.models.golden import Case

@@ -9,7 +9,7 @@ import pytest
 
 from builders import make_case
 from mapped_api import adapter, mapped
-from raggate.config.schema import Ask
+from raggate.config.ask_settings import Ask
 from raggate.models.run import Response
 from raggate.service.adapters.ask import AskAdapter
 
