@@ -18,6 +18,7 @@ from raggate.inputs import notes as standing, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.recheck import Recheck
+from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore
 from raggate.models.verdict import Review
 from raggate.pipeline.booted import Booted, Build, Place, booted
@@ -164,4 +165,15 @@ def _score_once(asking: _Asking, up: Booted) -> tuple[CaseScore, ...]:
         notes.label(score.label(case, up.clean(result)))
         for (case, _), result in zip(asking.questions, asked.results, strict=True)
     )
-    return score.score(replace(asking.review.run, results=items), asking.inputs.config.score.k).cases
+    run = asking.review.run
+    # these answers and no others of the run, which may have asked everything several times
+    alone = Run(
+        run_id=run.run_id,
+        suite=run.suite,
+        started=run.started,
+        golden=run.golden,
+        results=items,
+        config=run.config,
+        fingerprint=run.fingerprint,
+    )
+    return score.score(alone, asking.inputs.config.score.k).cases
