@@ -204,6 +204,18 @@ def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: P
     assert "prove.faults[0]: with api.url the API is started by somebody else" in done.err
 
 
+@pytest.mark.usefixtures("few_faults")
+def test_a_fault_that_cannot_be_made_costs_nothing_else(project: Project) -> None:
+    """A mistake that only booting shows is told with the fault, which is none that was tried; the rest counts."""
+    wrong = WORSE.replace("[", "[{name: wrong, env: {FAKE_ON: '{nothing}'}}, ")
+    done = configured(project, wrong).command("prove", "--runs", "1")
+    assert done.code == 0, done.out + done.err
+    assert "wrong cannot be made: " in done.err
+    (untried,) = [fault for fault in proof(project)["untried"] if fault["name"] == "wrong"]
+    assert "{nothing}" in untried["why"]
+    assert "worse" in {fault["name"] for fault in proof(project)["faults"]}
+
+
 def test_an_interrupt_leaves_what_was_done(project: Project) -> None:
     """A proof that is interrupted ends with 130, tells what it had by then, and leaves no process behind."""
     process = project.start("prove", "--runs", "10000", FAKE_PID_FILE=str(project.root / "mark"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from raggate import __version__
 from raggate.config.proof_settings import DeclaredFault
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, Interrupted
+from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.gate import waivers, wording
 from raggate.inputs.trusted import Inputs
 from raggate.models.gate_proof import FaultKind, GateProof, Trial, Untried, Watch
@@ -222,6 +222,12 @@ class _Work:
         except CannotTell as error:
             # an API that does not come up is no pass; what a check of it would say is the same
             self._keep(bench.unmeasured(error, name=fault.name, kind=kind))
+            return
+        except UsageError as error:
+            # what was tried so far is not lost for it
+            self._done += 1
+            self._request.say(f"{fault.name} cannot be made: {error.message}")
+            self.untried.append(Untried(name=fault.name, size="", why=error.message))
             return
         self._keep(bench.trial(asked.results, name=fault.name, kind=kind, stopped=stopped))
 
