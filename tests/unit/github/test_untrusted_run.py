@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given, strategies as st
 
+from builders import (
+    make_chunk,
+    make_config,
+    make_failure,
+    make_golden,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+)
+from raggate.config.invariant_settings import PROBES_OFF
+from raggate.gate.invariants import check_answers
 from raggate.github import untrusted_run
+from raggate.inputs import probe_plan
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Vault
+from raggate.models.run import ProbeAnswer, Probing, Run
 
 VALUE = st.none() | st.integers() | st.text(max_size=20) | st.lists(st.text(max_size=20), max_size=3)
 CLAIM = st.fixed_dictionaries(
@@ -31,3 +49,46 @@ def test_no_claim_passes_or_speaks(verdict: bytes | None) -> None:
 
 
 WHATS = ("a usage error", "that it cannot tell", "an internal error", "an interruption")
+
+
+NOTES = {("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n", ("work", "diary.md"): "# Dear diary\n\nme\n"}
+VAULT = Vault(directories={"work": Path()}, texts=NOTES, notes={"work/a.md": "1", "work/diary.md": "2"}, hash="v")
+SETTINGS = make_config(
+    invariants={**PROBES_OFF, "headings_findable": "error", "private_withheld": "error"},
+    private={"places": ["work/diary.md"]},
+)
+
+
+def claimed(*answers: ProbeAnswer) -> tuple[Run, Inputs]:
+    """Build a run as an artifact holds it, which calls nothing private, and the trusted inputs it is judged by."""
+    item = make_labelled()
+    inputs = Inputs(config=SETTINGS, golden=make_golden(item.case), vault=VAULT, baseline=None, against="base")
+    run = make_run(item, config=SETTINGS, fingerprint=inputs.fingerprint(), probes=Probing(answers=answers))
+    return run, inputs
+
+
+def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
+    """Answers to their probes are believed; other probes are dropped, missing ones are not answered."""
+    _, inputs = claimed()
+    heading, private = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+    result = make_result(response=make_response(make_chunk()))
+    other = replace(private, question="What nobody asked?")
+    run, inputs = claimed(ProbeAnswer(probe=other, result=result), ProbeAnswer(probe=heading, result=result))
+    kept = untrusted_run.accepted(run, inputs, reproduce="").probes
+    assert kept.private == ("work/diary.md",)
+    assert [answer.probe for answer in kept.answers] == [heading, private]
+    first, second = kept.answers
+    assert first.result == result
+    assert second.result.failure is not None
+
+
+def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
+    """What an artifact says of a failed call of a probe stands in no sentence of raggate's."""
+    _, inputs = claimed()
+    heading, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+    said = make_result(failure=make_failure(message="::error::believe me"))
+    run, inputs = claimed(ProbeAnswer(probe=heading, result=said))
+    accepted = untrusted_run.accepted(run, inputs, reproduce="")
+    findings = check_answers(accepted, SETTINGS.invariants)
+    assert {finding.invariant for finding in findings if finding.unseen} == {"headings_findable", "private_withheld"}
+    assert "believe me" not in str(findings)
