@@ -24,10 +24,13 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Gate
 from raggate.gate import baseline
 from raggate.gate.compare import compare
+from raggate.gate.diagnosis import diagnose
+from raggate.gate.flips import find_fallen
 from raggate.gate.invariants import check_answers, comparable
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
+from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.golden import Case
 from raggate.models.provenance import Provenance
@@ -40,7 +43,8 @@ from raggate.scoring.score import directions, score
 
 CUTOFFS = (1, 3, 5, 10)
 CHECKED = Invariants(notes_exist="off", index_complete="off", list_deep_enough="off")
-FINGERPRINT: dict[str, Any] = {"adapter": "ask", "k": 5, "modes": ["hybrid"], "notes": {"work/n00.md": "1"}}
+NOTES = {f"work/n{number:02}.md": "1" for number in range(32)}
+FINGERPRINT: dict[str, Any] = {"adapter": "ask", "k": 5, "modes": ["hybrid"], "notes": NOTES}
 COVERAGE = {"docs_processed": 31, "chunks_embedded": 214}
 # everything foreign text may try, in one line each
 HOSTILE = (
@@ -116,12 +120,16 @@ def review_of(
     findings = check_answers(run, levels)
     incomparable = comparable(scorecard, baseline) if baseline else ()
     comparison = compare(run, scorecard, baseline, flip_at=policy.flip_at, incomparable=incomparable)
+    decided = decide(comparison, findings, policy, stopped=run.stopped, first_run=first_run)
+    fallen = find_fallen(run, comparison, decided)
     return Review(
         run=run,
         comparison=comparison,
         findings=findings,
-        verdict=decide(comparison, findings, policy, stopped=run.stopped, first_run=first_run),
+        verdict=decided,
         context=ReportContext(first_run=first_run),
+        fallen=fallen,
+        diagnosis=diagnose(comparison, decided, fallen),
     )
 
 
@@ -191,7 +199,7 @@ def regression() -> Review:
     added = case_of(50)
     now = run_of(
         [*worse(), answer(added, gold_of(added))],
-        fingerprint={"notes": {"work/n00.md": "2", "work/new.md": "1"}, "index_version": "v2"},
+        fingerprint={"notes": {**NOTES, "work/n00.md": "2", "work/new.md": "1"}, "index_version": "v2"},
         run_id="20260102_030405",
     )
     before = baseline_of(run_of(good(), run_id="20260101_000000"))
@@ -342,7 +350,7 @@ def slightly_worse() -> Review:
     """A pass with a question that broke and warnings."""
     items = good()
     items[5] = answer(QUESTIONS[5], *others())
-    now = run_of(items, fingerprint={"notes": {"work/n00.md": "2"}}, run_id="20260102_030405")
+    now = run_of(items, fingerprint={"notes": {**NOTES, "work/n00.md": "2"}}, run_id="20260102_030405")
     return review_of(now, baseline_of(run_of(good(), run_id="20260101_000000")))
 
 
@@ -398,6 +406,7 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
             scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
             config_changes=((text, text, text),) * 5,
         ),
+        diagnosis=Diagnosis(questions=9, counts=((text, 5), (text, 4)), changes=(text,) * 3, likely=text),
         findings=tuple(
             Finding(invariant=names[number], level="error", message=text, count=9, examples=(text,) * 5)
             for number in range(findings)

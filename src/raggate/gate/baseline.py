@@ -12,17 +12,21 @@ from typing_extensions import TypedDict
 
 from raggate.errors import FileError
 from raggate.gate import bare_metrics, baseline_integrity
-from raggate.gate.bare_metrics import Count, Number
+from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
-from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
+from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
 MAX_BYTES = 256 << 20
+SCORE_DECIMALS = 6
+"""Decimals of the API's scores, of which there are thirty a case."""
 _Rank = Annotated[int, Field(strict=True, ge=1)]
+_Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")]
+_Entry = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...]]
 _Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
 
@@ -37,6 +41,7 @@ class _StoredCase(TypedDict):
     slices: list[str]
     must_pass: bool
     values: dict[str, Number | None]
+    entries: NotRequired[list[_Entry]]
 
 
 # `from` is a word of Python's own
@@ -94,6 +99,7 @@ def write(
             "slices": [name for name in case.slices if name != OVERALL],
             "must_pass": case.must_pass,
             "values": {name: _fixed(value) for name, value in case.values.items()},
+            **({"entries": [_entry_out(entry) for entry in case.entries]} if case.entries else {}),
         }
         for case in sorted(scorecard.cases, key=lambda case: (case.mode, case.case_id))
     ]
@@ -222,6 +228,7 @@ def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
                 failure=case["failure"],
                 slices=(OVERALL, *case["slices"]),
                 must_pass=case["must_pass"],
+                entries=tuple(ListEntry(*entry) for entry in case.get("entries", ())),
             )
             for case in stored["cases"]
         ),
@@ -261,6 +268,14 @@ def _read_bare(
     if system is None:
         raise FileError(source, "not a metrics file: its means do not say over how many questions they are")
     return Baseline(source=source, scorecard=scorecard, provenance={"means_of": system.name}, restate=system.restate)
+
+
+def _entry_out(entry: ListEntry) -> list[Any]:
+    scores = (
+        rounded_or_none(score if score is not None and abs(score) <= MAX_VALUE else None, SCORE_DECIMALS)
+        for score in (entry.final, entry.vector, entry.lexical)
+    )
+    return [entry.note, entry.chunk, *scores, list(entry.supports)]
 
 
 def _lines(value: Any, depth: int, *, spread: int) -> str:

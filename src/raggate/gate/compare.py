@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from raggate.config.retrieval_modes import asked_in
+from raggate.gate.cause_evidence import cause_evidence
 from raggate.gate.completeness import idle, not_asked, other_questions
 from raggate.gate.evidence import change_interval
 from raggate.gate.flips import find_flips
@@ -18,7 +19,10 @@ from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, S
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
-    ("chunks", "fields", "golden", "noise", "notes", "probes", "repeat", "repeated", "vault")
+    (
+        *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden"),
+        *("noise", "notes", "probes", "repeat", "repeated", "vault"),
+    )
 )
 
 
@@ -54,17 +58,21 @@ def compare(
     sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
     pairs = [(old, new) for old, new in sides if old is not None and baseline.same(old.hash, new.hash)]
     counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
+    changes = _vault_changes(scorecard, baseline)
+    evidence = cause_evidence(run, scorecard, baseline.scorecard, changes)
     deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
     return replace(
         bare,
         baseline=theirs.baseline if theirs else baseline,
         deltas=tuple(deltas),
         flips=tuple(
-            replace(flip, waived=(flip.mode, flip.case_id) in waived) for flip in find_flips(run, pairs, flip_at)
+            replace(flip, waived=(flip.mode, flip.case_id) in waived)
+            for flip in find_flips(run, pairs, flip_at, evidence)
         ),
         golden=_golden_changes(run, scorecard, baseline, pairs),
-        vault_changes=_vault_changes(scorecard, baseline),
+        vault_changes=changes,
         config_changes=_config_changes(scorecard, baseline),
+        evidence=evidence,
         compared=len({new.case_id for _, new in pairs}),
     )
 

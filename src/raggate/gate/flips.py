@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from raggate.gate.causes import Asked, cause, of_chunk, place, ranked, unmatched
+from raggate.gate.cause_wording import sentence
+from raggate.gate.causes import Asked, displacer, find_cause
+from raggate.gate.passages import of_chunk, place, unmatched
+from raggate.models.cause import CauseEvidence
 from raggate.models.comparison import Comparison, Flip
-from raggate.models.fingerprint import notes_of
 from raggate.models.golden import Case, Support
 from raggate.models.metric_names import (
     ABSTENTION,
@@ -20,10 +22,19 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.run import LabelledResult, Run
-from raggate.models.scorecard import CaseScore, mostly
+from raggate.models.scorecard import OVERALL, CaseScore, mostly
+from raggate.models.verdict import GatedMetric, Verdict
+
+NO_EVIDENCE = CauseEvidence()
+"""Nothing is known beside a question's own answer."""
 
 
-def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: int) -> tuple[Flip, ...]:
+def find_flips(
+    run: Run,
+    pairs: Sequence[tuple[CaseScore, CaseScore]],
+    flip_at: int,
+    evidence: CauseEvidence = NO_EVIDENCE,
+) -> tuple[Flip, ...]:
     """Find the cases found before and not now, or the other way round.
 
     A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
@@ -33,28 +44,23 @@ def find_flips(run: Run, pairs: Sequence[tuple[CaseScore, CaseScore]], flip_at: 
     items = {(item.result.mode, item.case.id): item for item in run.results}
     failures = {key: item.result.failure for key, item in items.items() if run.stopped is not None}
     left = {key for key, failure in failures.items() if failure is not None and failure.kind == "aborted"}
-    notes = notes_of(run.fingerprint)
     flips = (
-        _flip(old, new, items[new.mode, new.case_id], flip_at, notes)
+        _flip(old, new, items[new.mode, new.case_id], flip_at, evidence)
         for old, new in pairs
         if (new.mode, new.case_id) not in left
     )
     return tuple(sorted(filter(None, flips), key=_order))
 
 
-def find_fallen(
-    run: Run,
-    comparison: Comparison,
-    fell: Mapping[tuple[str, str], str],
-    missed: Mapping[tuple[str, str], str],
-) -> tuple[Flip, ...]:
-    """Describe cases that got worse, or must pass and do not, without having broken; largest falls first.
+def find_fallen(run: Run, comparison: Comparison, decided: Verdict) -> tuple[Flip, ...]:
+    """Describe cases that got worse in a gated metric, or must pass and do not, without having broken.
+
+    Must-pass ones come first, then those that make the verdict red, each by the largest fall.
 
     Args:
         run: the run, for the reasons.
         comparison: it held against the baseline.
-        fell: by mode and case id, the metric to tell it by.
-        missed: those that must pass and do not, likewise.
+        decided: the verdict on it, which names the metrics.
     """
     if comparison.baseline is None or run.stopped is not None:
         return ()
@@ -62,26 +68,42 @@ def find_fallen(
     now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
     broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     relabelled = frozenset(comparison.golden.relabelled)
-    notes = notes_of(run.fingerprint)
-    metrics = {**fell, **missed}
+    metrics = {**_worse(decided.rows), **decided.fell, **decided.missed}
     flips = []
     for item in run.results:
         key = (item.result.mode, item.case.id)
         if key not in metrics or key in broken:
             continue
-        ranks = (_rank(before.get(key), metrics[key]), _rank(now[key], metrics[key]))
-        asked = Asked(item=item, metric=metrics[key], before=ranks[0], after=ranks[1], notes=notes)
-        flip = _described("missed" if key in missed else "fell", asked)
+        old = before.get(key)
+        asked = Asked(
+            item=item,
+            metric=metrics[key],
+            before=_rank(old, metrics[key]),
+            after=_rank(now[key], metrics[key]),
+            old=old if old is not None and old.hash == now[key].hash else None,
+            evidence=comparison.evidence or NO_EVIDENCE,
+        )
+        flip = _described("missed" if key in decided.missed else "fell", asked)
         if key not in before:
             flip = replace(flip, since="added")
         elif item.case.id in relabelled:
             flip = replace(flip, since="relabelled")
         flips.append(flip)
-    return tuple(sorted(flips, key=_fallen_order))
+    return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
 
 
-def _fallen_order(flip: Flip) -> tuple[object, ...]:
-    return (not flip.must_pass, flip.after is not None, flip.before or 0, flip.mode, flip.case_id)
+def _worse(rows: Sequence[GatedMetric]) -> dict[tuple[str, str], str]:
+    """Name the cases that got worse in a gated metric, by mode and case id, each with the first such metric."""
+    metrics: dict[tuple[str, str], str] = {}
+    for row in rows:
+        if row.gated and row.delta.slice == OVERALL:
+            for case in sorted(row.delta.fell):
+                metrics.setdefault((row.delta.mode, case), row.delta.metric)
+    return metrics
+
+
+def _depth(flip: Flip) -> tuple[object, ...]:
+    return (flip.after is not None, flip.before or 0, flip.mode, flip.case_id)
 
 
 def _rank(case: CaseScore | None, metric: str) -> int | None:
@@ -95,7 +117,7 @@ def _order(flip: Flip) -> tuple[object, ...]:
     return (flip.kind, not flip.must_pass, best or 0, flip.mode, flip.case_id)
 
 
-def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, notes: Collection[str]) -> Flip | None:
+def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, evidence: CauseEvidence) -> Flip | None:
     case = item.case
     before, after = old.rank, new.rank
     if not case.answerable:
@@ -115,13 +137,15 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, no
         was, now = (value is not None and not mostly(value) for value in refused)
     if was == now:
         return None
-    asked = Asked(item=item, metric=metric, before=before, after=after, notes=notes)
+    asked = Asked(item=item, metric=metric, before=before, after=after, old=old, evidence=evidence)
     return _described("broke" if was else "fixed", asked)
 
 
 def _described(kind: Literal["broke", "fixed", "fell", "missed"], asked: Asked) -> Flip:
     case, item, metric = asked.item.case, asked.item, asked.metric
     supports = _wanted(item, metric, asked.after)
+    cause = None if kind == "fixed" else find_cause(asked)
+    risen = None if kind == "fixed" or metric in ABSTENTION else displacer(asked)
     return Flip(
         case_id=case.id,
         mode=item.result.mode,
@@ -131,8 +155,9 @@ def _described(kind: Literal["broke", "fixed", "fell", "missed"], asked: Asked) 
         gold=_gold(case, supports),
         before=asked.before,
         after=asked.after,
-        why="" if kind == "fixed" else cause(asked),
-        displaced_by=None if kind == "fixed" or metric in ABSTENTION else _displaced(item, asked.before),
+        why="" if cause is None else sentence(cause),
+        cause=cause,
+        displaced_by=None if risen is None else of_chunk(risen[1]),
         must_pass=case.must_pass,
         support=supports[0] if supports else None,
     )
@@ -156,11 +181,3 @@ def _gold(case: Case, supports: Sequence[Support]) -> str:
         return "(should abstain)"
     more = f" (+{len(supports) - 1} more)" if len(supports) > 1 else ""
     return place(supports[0], case) + more
-
-
-def _displaced(item: LabelledResult, before: int | None) -> str | None:
-    chunks = ranked(item)
-    if before is None or len(chunks) < before:
-        return None
-    position, chunk = chunks[before - 1]
-    return None if item.labels.matches[position] else of_chunk(chunk)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
 from raggate.models.baseline import Baseline
+from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.golden import Support
 from raggate.models.scorecard import MetricValue, Scorecard, oriented
 
@@ -104,7 +105,8 @@ class Flip:
     """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
 
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
-    what stands now where the gold chunk stood. `support` is what `gold` names, None for a question to abstain from.
+    what stands now where the gold chunk stood, or rose above it. `why` is `cause` in words, empty for a fixed one.
+    `support` is what `gold` names, None for a question to abstain from.
     """
 
     case_id: str
@@ -118,6 +120,7 @@ class Flip:
     why: str
     displaced_by: str | None
     must_pass: bool
+    cause: Cause | None = None
     support: Support | None = None
     waived: bool = False
     since: Literal["same", "relabelled", "added"] = "same"
@@ -176,7 +179,8 @@ class Comparison:
     `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared
     at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
-    `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
+    `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none. `evidence`
+    is what causes are looked for in beside the answers.
     """
 
     baseline: Baseline | None
@@ -192,3 +196,4 @@ class Comparison:
     idle: tuple[str, ...] = ()
     idle_modes: tuple[str, ...] = ()
     uncommitted: str = ""
+    evidence: CauseEvidence | None = None

@@ -6,6 +6,8 @@ HIT = "hit"
 RECALL_ALL = "recall_all"
 ABSTENTION_ACCURACY = "abstention_accuracy"
 FALSE_ABSTENTION_RATE = "false_abstention_rate"
+HEADING_DOMINANCE = "heading_dominance_rate"
+SCOPE_MISS = "scope_miss_rate"
 ABSTENTION = frozenset((ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE))
 """The metrics of whether the API abstained where it should, which have no ranks."""
 

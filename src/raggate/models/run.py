@@ -109,6 +109,8 @@ class Labels:
         empty: positions of chunks without any text.
         strange_headings: positions of chunks whose heading path their note in the vault does not have.
         strange_texts: positions of chunks whose text does not stand in their note in the vault.
+        filed_elsewhere: positions of chunks of a gold note that hold the gold section's text under another heading.
+        copies: positions of chunks above the first match that are no match and say what a gold support does.
     """
 
     matches: tuple[tuple[int, ...], ...]
@@ -119,6 +121,8 @@ class Labels:
     empty: tuple[int, ...] = ()
     strange_headings: tuple[int, ...] = ()
     strange_texts: tuple[int, ...] = ()
+    filed_elsewhere: tuple[int, ...] = ()
+    copies: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,13 +49,29 @@ class MetricValue:
         return MetricValue(value=None, n=0, unscored=0, direction=self.direction)
 
 
+@dataclass(frozen=True, slots=True)
+class ListEntry:
+    """One place of a retrieved list without its text: short hashes of its note's path and its chunk's id, and scores.
+
+    A hash is empty, and a score None, where the API does not tell it. `supports` are the gold supports it matches.
+    """
+
+    note: str
+    chunk: str
+    final: float | None = None
+    vector: float | None = None
+    lexical: float | None = None
+    supports: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseScore:
     """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
     required support has been seen; None when that never happens within the list. `slices`, `must_pass` and `group` say
-    how the golden set files the case; a baseline file does not keep the group.
+    how the golden set files the case; a baseline file does not keep the group. `entries`
+    are the first places of the list, by rank; empty where none was retrieved, and in baselines that do not keep them.
     """
 
     case_id: str
@@ -68,6 +84,7 @@ class CaseScore:
     slices: tuple[str, ...] = ()
     must_pass: bool = False
     group: str | None = None
+    entries: tuple[ListEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from raggate.errors import ExitCode
+from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.run import Run
@@ -146,6 +147,10 @@ class Verdict:
         """What the process ends with."""
         return EXIT_CODES[self.outcome]
 
+    def is_red(self, flip: Flip) -> bool:
+        """Say whether a question that got worse is among those that make the verdict red."""
+        return flip.kind == "broke" or (flip.mode, flip.case_id) in {*self.fell, *self.missed}
+
     @property
     def headline(self) -> str:
         """The sentences in one line."""
@@ -214,8 +219,9 @@ class ReportContext:
 class Review:
     """Everything a report tells: the run, what it was compared with, the decision, and what stands beside the scores.
 
-    `fallen` are the questions that got worse in a red metric, or must pass and do not, and did not break. `lowers` says
-    of a pass what promoting it would need permission for.
+    `fallen` are the questions that got worse in a gated metric, or must pass and do not, and did not break; those of
+    red metrics first. `diagnosis` says why those that make it red got worse, as a whole. `lowers` says of a pass what
+    promoting it would need permission for.
     """
 
     run: Run
@@ -224,6 +230,7 @@ class Review:
     verdict: Verdict
     context: ReportContext = field(default_factory=ReportContext)
     fallen: tuple[Flip, ...] = ()
+    diagnosis: Diagnosis | None = None
     lowers: tuple[str, ...] = ()
 
     @property

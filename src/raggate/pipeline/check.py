@@ -24,6 +24,7 @@ from raggate.gate import (
     verdict,
     waivers,
 )
+from raggate.gate.diagnosis import diagnose
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs, load_worktree
@@ -168,15 +169,15 @@ def _evaluate(
             lambda scores, before, gate: decide(compared(scores, before), gate),
         )
     lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
-    return Review(
-        run=run,
-        comparison=comparison,
-        findings=findings,
-        verdict=decided,
-        context=context,
-        fallen=flips.find_fallen(run, comparison, decided.fell, decided.missed),
-        lowers=lowers,
+    return _explained(
+        Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
     )
+
+
+def _explained(review: Review) -> Review:
+    """Add which questions got worse without breaking, and why all of them did."""
+    fallen = flips.find_fallen(review.run, review.comparison, review.verdict)
+    return replace(review, fallen=fallen, diagnosis=diagnose(review.comparison, review.verdict, fallen))
 
 
 def _by_another_commit(inputs: Inputs) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from raggate import __version__
 from raggate.config.retrieval_modes import asked_in
@@ -39,7 +40,13 @@ from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines, redact
 from raggate.text.numbers import rounded
 
-_INDEX = {"index_version": "index_version", "chunker_version": "chunker_version", "chunks": "chunks_embedded"}
+_INDEX = {
+    "index_version": ("index_version",),
+    "chunker_version": ("chunker_version",),
+    "documents": ("docs_processed",),
+    "chunks": ("chunks_embedded",),
+    "chunk_tokens": ("chunk_token_stats", "mean"),
+}
 """What a fingerprint says of the index -> where the API tells it."""
 
 
@@ -237,9 +244,10 @@ def finished_run(
     index: dict[str, object] = {}
     for result in ordered:
         coverage = (result.response.coverage if result.response else None) or {}
-        for key, coverage_key in _INDEX.items():
-            if coverage_key in coverage:
-                index.setdefault(key, coverage[coverage_key])
+        for key, path in _INDEX.items():
+            value = reduce(_entry, path, coverage)
+            if value is not None:
+                index.setdefault(key, value)
     labelled = [notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered]
     run = replace(
         blank,
@@ -251,6 +259,10 @@ def finished_run(
         log=log,
     )
     return repeats.noted(run)
+
+
+def _entry(part: Any, name: str) -> Any:
+    return part.get(name) if isinstance(part, dict) else None
 
 
 def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:

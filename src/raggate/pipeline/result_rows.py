@@ -92,7 +92,10 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         raise UsageError(f"{place}: expected either a response or a failure")
     chunks = result.response.chunks if result.response else ()
     indices = [index for matches in labels.matches for index in matches]
-    positions = (*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts)
+    positions = (
+        *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),
+        *(*labels.filed_elsewhere, *labels.copies),
+    )
     outside = any(not 0 <= position < len(chunks) for position in positions)
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
     if any(len(values) != len(chunks) for values in per_chunk) or outside:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import formatting, proof
+from raggate.reports.parts import causes, formatting, proof
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
@@ -45,6 +45,7 @@ def render(review: Review, *, width: int, color: bool) -> str:
         console.print(f"\n{formatting.left_out(review)}", soft_wrap=True)
     else:
         _metrics(review, console)
+        _causes(review, console)
         _flips(review, console)
         _reasons("Why", review.verdict.reasons, console)
     _reasons("Warnings", formatting.warnings(review), console)
@@ -53,7 +54,8 @@ def render(review: Review, *, width: int, color: bool) -> str:
     verdict = review.verdict
     style = _VERDICT_STYLES.get(verdict.outcome, "bold yellow")
     console.print()
-    console.print(Text(log_line(verdict.headline, limit=600)), soft_wrap=True)
+    sentences = " ".join(filter(None, (verdict.headline, causes.likely(review))))
+    console.print(Text(log_line(sentences, limit=1000)), soft_wrap=True)
     console.print(Text(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style))
     return stream.getvalue()
 
@@ -152,10 +154,17 @@ def _cases(row: GatedMetric) -> str:
     return f"{row.delta.current.n} ({' '.join(counts)})" if counts else str(row.delta.current.n)
 
 
+def _causes(review: Review, console: Console) -> None:
+    for number, line in enumerate(causes.lines(review)):
+        if number == 0:
+            console.print(Text("\nCauses", style="bold"))
+        console.print(Text(f"  - {log_line(line, limit=400)}"), soft_wrap=True)
+
+
 def _flips(review: Review, console: Console, most: int = SHOWN_FLIPS) -> None:
     broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
     fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
-    fallen = [] if formatting.undecided(review) else review.fallen
+    fallen = [] if formatting.undecided(review) else [flip for flip in review.fallen if review.verdict.is_red(flip)]
     place = "verdict.json" if formatting.undecided(review) else "summary.md"
     for title, flips in ((f"Questions that broke ({len(broke)})", broke), (formatting.fallen_title(fallen), fallen)):
         if flips and most:

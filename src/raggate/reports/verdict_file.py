@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from raggate.models.cause import Cause, Diagnosis
 from raggate.models.comparison import Finding, Flip, to_stored
 from raggate.models.recheck import RecheckOutcome
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
@@ -14,6 +15,9 @@ from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, rounded_or_none
 
 SCHEMA = "raggate/verdict/1"
+
+
+_SCORES = ("final", "vector", "lexical")
 
 
 def render(review: Review) -> str:
@@ -38,6 +42,7 @@ def render(review: Review) -> str:
         "metrics": [_row(row) for row in verdict.rows if row.gated or row.status == "no baseline"],
         "flips": [_flip(flip) for flip in comparison.flips],
         "fallen": [_flip(flip) for flip in review.fallen],
+        "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
         "promotion_needs_permission": [_line(line) for line in review.lowers],
         "golden_changes": asdict(comparison.golden),
         "vault_changes": [str(change) for change in comparison.vault_changes],
@@ -66,7 +71,27 @@ def _clause(reason: Reason) -> dict[str, str]:
 
 def _flip(flip: Flip) -> dict[str, Any]:
     instead = None if flip.displaced_by is None else _line(flip.displaced_by)
-    return {**asdict(flip), "gold": _line(flip.gold), "why": _line(flip.why), "displaced_by": instead}
+    cause = None if flip.cause is None else _filled(flip.cause)
+    shown = {"gold": _line(flip.gold), "why": _line(flip.why), "cause": cause, "displaced_by": instead}
+    return {**asdict(flip), **shown}
+
+
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "questions": diagnosis.questions,
+        "counts": [{"cause": cause, "questions": count} for cause, count in diagnosis.counts],
+        "changes": [_line(change) for change in diagnosis.changes],
+        "likely": _line(diagnosis.likely),
+    }
+
+
+def _filled(cause: Cause) -> dict[str, Any]:
+    """Give the fields of a cause that say something."""
+    empty = ("", None, (), (None, None))
+    fields = {key: value for key, value in asdict(cause).items() if value is not False and value not in empty}
+    for side in {"before", "after"} & fields.keys():
+        fields[side] = {key: value for key, value in fields[side].items() if key in _SCORES and value is not None}
+    return {key: _line(value) if isinstance(value, str) else value for key, value in fields.items()}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from raggate.models.golden import Case, Support
 from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.scoring import answer_fields, noise, repeats
+from raggate.scoring import answer_fields, neighbours, noise, repeats
+from raggate.scoring.folder_counts import folder_counts
+from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import operations
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
@@ -35,6 +37,7 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
         truncated: whether chunk texts were cut, so that a missing snippet proves nothing.
     """
     chunks = result.response.chunks if result.response else ()
+    matches = tuple(_matches(chunk, case) for chunk in chunks)
     asked = _words(case.question)
     seen: set[str] = set()
     duplicates = []
@@ -43,11 +46,13 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
             duplicates.append(position)
         seen.add(chunk.chunk_id)
     labels = Labels(
-        matches=tuple(_matches(chunk, case) for chunk in chunks),
+        matches=matches,
         heading_only=tuple(_heading_only(chunk, asked) for chunk in chunks),
         bodiless=tuple(not body_of(chunk).strip() for chunk in chunks),
         duplicates=tuple(duplicates),
         truncated=truncated,
+        filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case),
+        copies=neighbours.copies(chunks, matches, case),
     )
     return LabelledResult(case=case, result=result, labels=labels)
 
@@ -61,7 +66,10 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
     """
     retrieval_only = run.fingerprint.get("retrieval_only") is True
     metrics = _functions(tuple(cutoffs), answers=not retrieval_only)
-    answers = [[_score_case(item, metrics) for item in items] for items in repeats.answers_by_question(run).values()]
+    answers = [
+        [_score_case(item, metrics, max(cutoffs)) for item in items]
+        for items in repeats.answers_by_question(run).values()
+    ]
     cases = tuple(repeats.averaged(first, again) for first, *again in answers)
     measured = noise.measure(answers, run.started)
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
@@ -81,6 +89,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             "metrics_version": METRICS_VERSION,
             "cutoffs": list(cutoffs),
             "fields": answer_fields.counts(run.results),
+            "folders": folder_counts(run.results),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=cases,
@@ -138,7 +147,7 @@ def _not_asked_for(_: LabelledResult) -> None:
     """Give no value: no answer was asked for."""
 
 
-def _score_case(item: LabelledResult, metrics: dict[str, PerCase]) -> CaseScore:
+def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -> CaseScore:
     ranks = ranking(item)
     groups = item.case.required_support_groups
     failure = item.result.failure
@@ -153,6 +162,7 @@ def _score_case(item: LabelledResult, metrics: dict[str, PerCase]) -> CaseScore:
         slices=tuple(slices_of(item.case)),
         must_pass=item.case.must_pass,
         group=item.case.group,
+        entries=list_entries(item, depth),
     )
 
 

@@ -1,14 +1,15 @@
-"""Causes: what is said of why a question broke follows from its answer, and nothing else is said."""
+"""Causes: what is said of why a question got worse follows from what both sides show, and nothing else is said."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from builders import (
     make_case,
+    make_case_score,
     make_chunk,
     make_chunks,
     make_failure,
@@ -17,8 +18,12 @@ from builders import (
     make_result,
     make_support as support,
 )
-from raggate.gate.causes import Asked, cause
+from raggate.gate.cause_wording import sentence as in_words
+from raggate.gate.causes import Asked, find_cause
+from raggate.models.cause import Cause, CauseEvidence, ListEvidence
 from raggate.models.run import Chunk, LabelledResult, Reference
+from raggate.models.scorecard import ListEntry
+from raggate.scoring.list_entries import short_hash
 
 OTHERS = make_chunks(*(f"other{number}.md" for number in range(1, 11)))
 IN_WORK = tuple(replace(chunk, rel_path=f"mail/{chunk.rel_path}", vault="work") for chunk in OTHERS[:3])
@@ -47,7 +52,8 @@ def failed(**fields: Any) -> LabelledResult:
 
 def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...] = (), before: int | None = 1) -> str:
     """Say why a question is not found any more."""
-    return cause(Asked(item=item, metric=metric, before=before, after=None, notes=notes))
+    evidence = CauseEvidence(notes=notes)
+    return in_words(find_cause(Asked(item=item, metric=metric, before=before, after=None, evidence=evidence)))
 
 
 @pytest.mark.parametrize(
@@ -262,7 +268,7 @@ def test_an_alternative_in_a_searched_folder(other: Any) -> None:
             2,
             2,
             (support(), support("b.md")),
-            "b.md › # A is not among the 3 chunks returned",
+            "b.md › # A: not among the 3 chunks returned",
             id="same-rank-one-lacks",
         ),
         pytest.param(
@@ -284,7 +290,7 @@ def test_an_alternative_in_a_searched_folder(other: Any) -> None:
 def test_passages_that_are_there(before: int | None, after: int, supports: tuple[Any, ...], sentence: str) -> None:
     """A question is said to have fallen only where its rank is lower; else what lacks is named."""
     item = answer({"gold_supports": supports}, OTHERS[0], make_chunk("gold"), OTHERS[1])
-    assert cause(Asked(item=item, metric="ndcg_at_10", before=before, after=after)) == sentence
+    assert in_words(find_cause(Asked(item=item, metric="ndcg_at_10", before=before, after=after))) == sentence
 
 
 @pytest.mark.parametrize(
@@ -350,10 +356,274 @@ def test_the_metric_of_folder_selection(chunk: Chunk, sentence: str) -> None:
     chunk = replace(chunk, rel_path=chunk.rel_path.replace("other", "mail/other"), vault="work")
     folders = {"available_folders": ("work/mail", "work/docs"), "selected_folders": ("work/mail",)}
     item = answer({**GOLD_IN_DOCS, "vaults": ("work",)}, chunk, **folders)
-    assert cause(Asked(item=item, metric="scope_miss_rate", before=1, after=1, notes=NOTES)) == sentence
+    evidence = CauseEvidence(notes=NOTES)
+    asked = Asked(item=item, metric="scope_miss_rate", before=1, after=1, evidence=evidence)
+    assert in_words(find_cause(asked)) == sentence
 
 
 def test_a_question_without_passages() -> None:
     """Of a question that is judged by its answer alone, no passage is said to be missing."""
     item = answer({"gold_supports": (), "must_contain": ("42",)}, OTHERS[0])
     assert why(item, "heading_dominance_rate") == "1 chunk returned; no passage is expected"
+
+
+def entries(*chunks: Chunk, supports: dict[int, tuple[int, ...]] | None = None) -> tuple[ListEntry, ...]:
+    """Build the baseline's list of these chunks; `supports` are those matched by rank."""
+    return tuple(
+        ListEntry(
+            short_hash(chunk.rel_path),
+            short_hash(chunk.chunk_id),
+            chunk.score_final,
+            chunk.score_vector,
+            chunk.score_lexical,
+            (supports or {}).get(rank, ()),
+        )
+        for rank, chunk in enumerate(chunks, 1)
+    )
+
+
+def explained(
+    item: LabelledResult,
+    *before: Chunk,
+    at: int | None = 1,
+    after: int | None = None,
+    metric: str = "hit_at_5",
+    supports: dict[int, tuple[int, ...]] | None = None,
+    **evidence: Any,
+) -> Cause:
+    """Find the cause of a question whose list in the baseline was this, with its passage at this rank."""
+    stood = supports or ({at: (0,)} if at else {})
+    old = make_case_score(item.case.id, rank=at, entries=entries(*before, supports=stood))
+    lists = {"hybrid": ListEvidence(**evidence.pop("lists", {}))}
+    found = CauseEvidence(lists=lists, **evidence)
+    return find_cause(Asked(item=item, metric=metric, before=at, after=after, old=old, evidence=found))
+
+
+def scored(name: str, final: float | None, vector: float | None = None, lexical: float | None = None) -> Chunk:
+    """Build a chunk of a note of its own with scores; `gold` is the passage."""
+    path = "a.md" if name == "gold" else f"{name}.md"
+    scores = {"score_final": final, "score_vector": vector, "score_lexical": lexical}
+    return make_chunk(name, rel_path=path, vault="work", **scores)
+
+
+STEADY = {"rescored": {"final": False}}
+RESCORED = {"rescored": {"final": True}}
+GOLD = scored("gold", 0.8, 0.5, 0.9)
+
+
+class TestNotes:
+    """A note that is gone is said to be, where notes and index say so."""
+
+    def test_not_in_the_vault(self) -> None:
+        """A passage's note that no vault of its question has is not in the vault."""
+        cause = explained(answer({"vaults": ("work",)}, OTHERS[0]), GOLD, notes=("work/b.md", "home/a.md"))
+        assert (cause.code, in_words(cause)) == ("note-not-in-vault", "work/a.md is not in the vault")
+
+    @pytest.mark.parametrize("notes", [(), ("work/a.md",)])
+    def test_in_the_vault_or_not_known(self, notes: tuple[str, ...]) -> None:
+        """Nothing is said of a note that is there, or where the notes are not known."""
+        assert explained(answer({"vaults": ("work",)}, OTHERS[0]), GOLD, notes=notes).code == "not-listed"
+
+    def test_only_the_passage_that_stood_there_counts(self) -> None:
+        """Of two passages the one that the baseline found is looked for, not the one that was never there."""
+        case = {"gold_supports": (support(), support("gone.md")), "vaults": ("work",)}
+        assert explained(answer(case, OTHERS[0]), GOLD, notes=("work/a.md",)).code == "not-listed"
+
+    @pytest.mark.parametrize(
+        ("documents", "retrieved", "code"),
+        [
+            pytest.param((9, 7), {"hybrid": {"b.md": {"# B"}}}, "note-not-indexed", id="fewer-and-never-seen"),
+            pytest.param((9, 7), {"hybrid": {"a.md": {"# A"}}}, "not-listed", id="seen-in-another-answer"),
+            pytest.param((9, 9), {"hybrid": {"b.md": {"# B"}}}, "not-listed", id="as-many"),
+            pytest.param(None, {"hybrid": {"b.md": {"# B"}}}, "not-listed", id="not-told"),
+        ],
+    )
+    def test_not_in_the_index(self, documents: Any, retrieved: Any, code: str) -> None:
+        """A note is missed in the index where documents are gone and no answer at all holds anything of it."""
+        cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, retrieved=retrieved)
+        assert cause.code == code
+        if code == "note-not-indexed":
+            words = "no answer holds a chunk of the note, and the index holds 7 documents, 9 in the baseline's run"
+            assert in_words(cause) == words
+
+    @pytest.mark.parametrize(
+        ("headings", "recut", "code"),
+        [
+            pytest.param({"# Ab", "# Z"}, True, "anchor-gone", id="only-others"),
+            pytest.param({"# Ab", "# A > ## B"}, True, "not-listed", id="a-part-of-it-in-another-answer"),
+            pytest.param({"# Ab", "# Z"}, False, "not-listed", id="the-index-is-as-it-was"),
+            pytest.param({""}, True, "not-listed", id="no-headings-told"),
+        ],
+    )
+    def test_anchor_gone(self, headings: set[str], *, recut: bool, code: str) -> None:
+        """A heading is gone where an index that was cut anew gives only others of its note, in all answers."""
+        cause = explained(answer({}, OTHERS[0]), GOLD, retrieved={"hybrid": {"a.md": headings}}, recut=recut)
+        assert cause.code == code
+        if code == "anchor-gone":
+            words = "no answer holds a chunk under # A any more; the nearest heading of its note is # Ab"
+            assert in_words(cause) == words
+
+
+class TestPieces:
+    """What came back of the passage's own section in its place."""
+
+    def test_merged_sections(self) -> None:
+        """A section that came back under another heading is named by it."""
+        merged = make_chunk("m", heading_path="# Top", text="It says the sentence.")
+        cause = explained(answer(SNIPPET, OTHERS[0], merged), GOLD)
+        assert (cause.code, in_words(cause)) == ("anchor-moved", "the section is at rank 2, but under # Top")
+
+    def test_a_piece_that_was_listed_before_is_no_cause(self) -> None:
+        """A piece without the snippet that stood beside the passage in the baseline did not take its place."""
+        piece = make_chunk("piece", text="Another piece.")
+        assert explained(answer(SNIPPET, OTHERS[0], piece), GOLD).code == "snippet-gone"
+        assert explained(answer(SNIPPET, OTHERS[0], piece), GOLD, piece).code == "other-section"
+
+    @pytest.mark.parametrize(
+        ("changed", "code"),
+        [({"text": "Else."}, "snippet-gone"), ({"heading_path": "# Z", "text": "the sentence"}, "anchor-moved")],
+    )
+    def test_the_passage_came_back_otherwise(self, changed: dict[str, str], code: str) -> None:
+        """The passage's own chunk, with another text or heading, is the cause, and never said not to have come back."""
+        now = replace(scored("gold", 0.1), **changed)
+        assert explained(answer(SNIPPET, now), GOLD, lists=STEADY).code == code
+
+
+class TestScores:
+    """What the scores of both sides prove, and what they do not."""
+
+    def test_fell_with_its_parts(self) -> None:
+        """A passage that fell is told with its score and parts on both sides."""
+        now = scored("gold", 0.5, 0.5, None)
+        cause = explained(answer({}, scored("x", 0.6), now), GOLD, after=2)
+        words = "fell among the 2 chunks returned; score 0.8 → 0.5 (vector 0.5 as before, lexical 0.9 → none)"
+        assert (cause.code, in_words(cause)) == ("demoted", words)
+
+    def test_another_chunk_of_it(self) -> None:
+        """Where another chunk of the passage stands now, its score is not said to be the same chunk's."""
+        now = replace(scored("gold", 0.5), chunk_id="new")
+        words = "fell among the 2 chunks returned; as another chunk, of score 0.5 (0.8 before)"
+        assert in_words(explained(answer({}, scored("x", 0.6), now), GOLD, after=2)) == words
+
+    @pytest.mark.parametrize(
+        ("labels", "changes", "tail"),
+        [
+            ({"copies": (0,)}, {}, "; what rose above it says nearly the same"),
+            ({}, {"work/x.md": "added"}, "; what rose above it is of a note added since the baseline"),
+            ({}, {"work/x.md": "changed"}, "; what rose above it is of a note changed since the baseline"),
+            ({}, {"home/x.md": "added"}, ""),
+        ],
+    )
+    def test_what_rose_above_it(self, labels: Any, changes: Any, tail: str) -> None:
+        """What rose above the passage is called a copy, or of a newer note, where it is."""
+        item = answer({}, scored("x", 0.9), GOLD, labels=labels)
+        words = "fell among the 2 chunks returned; score 0.8 as before (vector 0.5 as before, lexical 0.9 as before)"
+        assert in_words(explained(item, GOLD, after=2, changes=changes)) == words + tail
+
+    @pytest.mark.parametrize(
+        ("last", "lists", "code"),
+        [
+            pytest.param(0.3, STEADY, "chunk-not-searched", id="others-score-less"),
+            pytest.param(0.9, STEADY, "demoted", id="others-score-more"),
+            pytest.param(0.3, RESCORED, "not-listed", id="scores-are-others"),
+            pytest.param(0.3, {}, "not-listed", id="not-known"),
+            pytest.param(
+                0.6,
+                {**RESCORED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
+                "demoted",
+                id="by-the-weights",
+            ),
+            pytest.param(
+                0.4,
+                {**RESCORED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
+                "not-listed",
+                id="weights-do-not-do-it",
+            ),
+        ],
+    )
+    def test_a_passage_that_is_not_listed(self, last: float, lists: Any, code: str) -> None:
+        """By scores that count as before, or by exact weights, it is told whether a missing passage was outranked."""
+        assert explained(answer({}, scored("x", last)), GOLD, lists=lists).code == code
+
+    def test_the_words_of_both(self) -> None:
+        """Both sentences give the scores that prove them."""
+        outranked = explained(answer({}, scored("x", 0.9)), GOLD, lists=STEADY)
+        words = "fell below the 1 chunk returned, of which the last scores 0.9 (in the baseline it scored 0.8)"
+        assert in_words(outranked) == words
+        unsearched = explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY)
+        assert in_words(unsearched) == (
+            "the chunk of rank 1 in the baseline, of score 0.8, did not come back, though others did down to 0.3 and "
+            "scores are as before: it is not in the index as it was, or was not searched"
+        )
+
+    def test_a_shorter_list_outranks_nothing(self) -> None:
+        """Where fewer chunks came back, something else than rank keeps the passage away."""
+        assert explained(answer({}, scored("x", 0.9)), GOLD, scored("y", 0.1), lists=STEADY).code == "not-listed"
+
+    def test_below_what_is_returned_at_all(self) -> None:
+        """A passage that scored less than anything returned now, in a shorter list, is below the API's threshold."""
+        lists = {**STEADY, "floors": (0.1, 0.85)}
+        cause = explained(answer({}, scored("x", 0.9)), scored("x", 0.9), GOLD, at=2, lists=lists)
+        words = "it scored 0.8 in the baseline, and nothing below 0.85 is returned any more (0.1 in the baseline)"
+        assert (cause.code, in_words(cause)) == ("below-threshold", words)
+        assert explained(answer({}), GOLD, lists=lists).code == "below-threshold"
+        assert explained(answer({}), GOLD, lists={**lists, **RESCORED}).code == "nothing-retrieved"
+
+
+class TestAbstention:
+    """An abstention is by the API's own threshold where all answers say so."""
+
+    def test_below_the_threshold(self) -> None:
+        """An abstention whose best score is on the threshold's side is told with it, and whether it moved."""
+        item = answer({}, scored("gold", 0.4), abstained=True, abstain_reason="weak")
+        asked = {"metric": "false_abstention_rate", "after": 1}
+        cause = explained(item, GOLD, **asked, lists={"thresholds": ((0.1, 0.2), (0.45, 0.5))})
+        head = "the API abstained (weak): its best score, 0.4, is below its threshold, which is between 0.45 and 0.5"
+        assert (cause.code, in_words(cause)) == ("below-threshold", f"{head} (between 0.1 and 0.2 in the baseline)")
+        same = explained(item, GOLD, **asked, lists={"thresholds": ((0.3, 0.48), (0.45, 0.5))})
+        assert in_words(same) == head
+        unknown = explained(item, GOLD, **asked, lists={"thresholds": ((0.1, 0.2), None)})
+        assert in_words(unknown) == "the API abstained (weak), with the passage at rank 1"
+
+    @pytest.mark.parametrize(
+        ("thresholds", "tail"),
+        [
+            (((0.2, 0.3), (None, 0.05)), "; the threshold is at most 0.05 (between 0.2 and 0.3 in the baseline)"),
+            (((0.2, 0.3), (0.15, 0.25)), ""),
+            (((0.2, 0.3), None), ""),
+        ],
+    )
+    def test_a_lower_threshold(self, thresholds: Any, tail: str) -> None:
+        """An answer in place of an abstention is put down to a lower threshold only where it is one."""
+        item = answer({"answerable": False}, OTHERS[0])
+        cause = explained(item, metric="abstention_accuracy", at=None, lists={"thresholds": thresholds})
+        assert in_words(cause) == f"the first chunk retrieved is other1.md › # A{tail}"
+
+
+class TestSeveralPassages:
+    """Where the first passage stands as before, the one that fell or is gone is named."""
+
+    CASE: ClassVar[dict[str, Any]] = {"gold_supports": (support(), support("b.md"))}
+
+    def test_the_second_fell(self) -> None:
+        """A passage that fell is named with the rank it had."""
+        second = scored("b", 0.7)
+        item = answer(self.CASE, GOLD, scored("x", 0.75), second)
+        cause = explained(item, GOLD, second, after=1, metric="ndcg_at_10", supports={1: (0,), 2: (1,)})
+        words = "b.md › # A: fell from rank 2 among the 3 chunks returned; score 0.7 as before"
+        assert in_words(cause) == words
+
+    def test_the_second_is_gone(self) -> None:
+        """A passage that is gone is looked for like any other."""
+        fields = {"after": 1, "metric": "ndcg_at_10", "supports": {1: (0,), 2: (1,)}}
+        cause = explained(answer(self.CASE, GOLD), GOLD, scored("b", 0.7), notes=("work/a.md",), **fields)
+        assert in_words(cause) == "b.md › # A: b.md is not in the vault"
+
+
+def test_the_heading_metric_is_explained_by_the_first_chunk() -> None:
+    """Where headings decide the first place, the chunk that stands there is named; also for what has no answer."""
+    for case in ({}, {"answerable": False}):
+        item = answer({**case, "question": "Which valve?"}, make_chunk("x", heading_path="# Valve", text="Nothing."))
+        cause = explained(item, metric="heading_dominance_rate", at=None, after=None)
+        words = "the first chunk has the question's words in its heading alone: a.md › # Valve"
+        assert in_words(cause) == words

@@ -287,12 +287,15 @@ def test_refused_though_found() -> None:
     """An answerable question whose passage is found but that is refused now broke, by the API's own reason."""
     found = broke(answered(None, response=ABSTAINED))
     assert (found.metric, found.before, found.after) == ("false_abstention_rate", 1, 1)
-    assert (found.why, found.displaced_by) == ("the API abstained (low_confidence)", None)
+    assert (found.why, found.displaced_by) == ("the API abstained (low_confidence), with the passage at rank 1", None)
 
 
 def test_refused_without_a_reason() -> None:
     """A refusal without a reason is told without one."""
-    assert broke(answered(None, response=make_response(GOLD, abstained=True))).why == "the API abstained"
+    assert (
+        broke(answered(None, response=make_response(GOLD, abstained=True))).why
+        == "the API abstained, with the passage at rank 1"
+    )
 
 
 def test_answered_again() -> None:

@@ -68,6 +68,7 @@ class TestHostileText:
             "⛔ raggate: invariant broken",
             "Invariants that do not hold",
             "Metrics",
+            "Causes",
             "Questions that broke",
             "⚠️ Warnings",
         ]

@@ -301,7 +301,12 @@ def test_scorecard_tells_what_it_is_made_of() -> None:
     run = make_run(item_of(EASY), suite="notes", run_id="r7", fingerprint={"k": 5})
     card = scoring.score(run, (1, 3))
     assert (card.suite, card.run_id) == ("notes", "r7")
-    made_of = {"metrics_version": scoring.METRICS_VERSION, "cutoffs": [1, 3], "fields": counts(run.results)}
+    made_of = {
+        "metrics_version": scoring.METRICS_VERSION,
+        "cutoffs": [1, 3],
+        "fields": counts(run.results),
+        "folders": {},
+    }
     assert card.fingerprint == {"k": 5, **made_of}
     assert run.fingerprint == {"k": 5}
 

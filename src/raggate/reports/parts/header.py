@@ -9,7 +9,7 @@ from raggate.models.publication import Publication
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Reason, Review, Verdict
 from raggate.models.waiver import WaiverStatus
-from raggate.reports.parts import formatting
+from raggate.reports.parts import causes, formatting
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, commit_link, folded, heading_alert, inert
 from raggate.text.escape import markdown as safe
@@ -55,7 +55,7 @@ def opening(review: Review) -> Section:
         variants = tuple(head("", safe(review.run.suite, limit=width), lines, first_run=True) for width in (300, 60))
     else:
         variants = tuple(
-            head(verdict.outcome, safe(review.run.suite, limit=width), [_sentences(verdict, length)])
+            head(verdict.outcome, safe(review.run.suite, limit=width), [_sentences(review, length)])
             for width, length in ((300, 600), (60, 300))
         )
     return Section(name="verdict", rank=KEPT, variants=variants)
@@ -67,8 +67,17 @@ def greeted(review: Review) -> bool:
     return review.context.first_run and codes <= {"first-run", "no-baseline"}
 
 
-def _sentences(verdict: Verdict, length: int) -> str:
-    """Set the first sentence of a verdict in bold, and all of them where they have to be cut."""
+def _sentences(review: Review, length: int) -> str:
+    """Set the first sentence of a verdict in bold, and all of them where they have to be cut; then the likely cause."""
+    verdict, likely = review.verdict, causes.likely(review)
+    return (
+        f"{_decision(verdict, length)} {inert(likely, limit=length, middle=True)}"
+        if likely
+        else _decision(verdict, length)
+    )
+
+
+def _decision(verdict: Verdict, length: int) -> str:
     first, *others = verdict.sentences
     if others and len(verdict.headline) <= length:
         return f"**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"

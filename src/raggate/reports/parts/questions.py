@@ -48,11 +48,14 @@ def more_broke(review: Review, links: Links | None) -> Section:
 
 
 def fell(review: Review, links: Links | None) -> Section:
-    """Fold the questions that did not break, but got worse in a red metric or must pass; open where none broke."""
+    """Fold the questions that did not break, but got worse in a gated metric or must pass.
+
+    They are open where none broke and these make it red.
+    """
     flips = review.fallen
     title = formatting.fallen_title(flips)
     texts = (_full(flips, review, links, SHOWN), _short(flips, review, 120, SHOWN), _short(flips, review, 60, TOP))
-    opened = not broken(review)
+    opened = not broken(review) and any(review.verdict.is_red(flip) for flip in flips)
     variants = tuple(folded(title, text, opened=opened) for text in texts)
     return Section(name="questions that got worse", rank=KEPT if opened else 4, variants=variants)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Review
-from raggate.reports.parts import changes, footer, formatting, header, metric_tables, proof, questions
+from raggate.reports.parts import causes, changes, footer, formatting, header, metric_tables, proof, questions
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import link
 
@@ -56,6 +56,7 @@ def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> l
         proof.section(review),
         metric_tables.unmoved(review, now=now),
         metric_tables.measured(review),
+        causes.summary(review),
         questions.broke(review, links),
         questions.more_broke(review, links),
         questions.fell(review, links),

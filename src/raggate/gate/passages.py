@@ -1,0 +1,58 @@
+"""Gold supports and chunks by name, and which of them stand where in an answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from raggate.models.golden import Case, Support
+from raggate.models.run import Chunk, LabelledResult
+
+Ranked = tuple[int, int, Chunk]
+"""Rank, position in the answer, and the chunk."""
+
+
+def unmatched(item: LabelledResult) -> tuple[Support, ...]:
+    """Give the gold supports that no chunk matches."""
+    met = {index for matches in item.labels.matches for index in matches}
+    return tuple(support for index, support in enumerate(item.case.gold_supports) if index not in met)
+
+
+def ranked(item: LabelledResult) -> list[Ranked]:
+    """Give the chunks that hold a rank, all but repeated ones."""
+    response, dropped = item.result.response, set(item.labels.duplicates)
+    chunks = response.chunks if response else ()
+    kept = [(position, chunk) for position, chunk in enumerate(chunks) if position not in dropped]
+    return [(rank, position, chunk) for rank, (position, chunk) in enumerate(kept, 1)]
+
+
+def place(support: Support, case: Case) -> str:
+    """Name a gold support by vault, note and section, as far as the golden set tells them."""
+    if not support.rel_path:
+        return f"chunk {support.chunk_id}" if support.chunk_id is not None else f"document {support.doc_id}"
+    vaults = vaults_of(support, case)
+    path = f"{vaults[0]}/{support.rel_path}" if len(vaults) == 1 else support.rel_path
+    return f"{path} › {support.heading_path}" if support.heading_path else path
+
+
+def of_chunk(chunk: Chunk) -> str:
+    """Name a chunk likewise, as far as the API tells them."""
+    path = f"{chunk.vault}/{chunk.rel_path}" if chunk.vault else chunk.rel_path or chunk.doc_id or chunk.chunk_id
+    return f"{path} › {chunk.heading_path}" if chunk.heading_path else path
+
+
+def vaults_of(support: Support, case: Case) -> tuple[str, ...]:
+    """Give the vaults a support may be in; none stands for all."""
+    return (support.vault,) if support.vault else case.vaults
+
+
+def of_path(support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
+    """Give all that is of a note of the same path."""
+    for rank, position, chunk in retrieved:
+        if support.rel_path and chunk.rel_path == support.rel_path:
+            yield rank, position, chunk
+
+
+def may_be(support: Support, chunk: Chunk, case: Case) -> bool:
+    """Say whether a chunk may be of the vault that a support is in, as far as the API tells it."""
+    allowed = vaults_of(support, case)
+    return not allowed or chunk.vault is None or chunk.vault in allowed

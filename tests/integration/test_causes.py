@@ -1,0 +1,379 @@
+"""Every cause, produced on the example API by a setting, a patch of its source or a change of its notes, and named.
+
+Each fault is one that a change could bring. What is looked at is what a reader sees first: the comment's first line,
+and the sentence behind a question.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+API = ROOT / "examples" / "notes-api"
+
+pytestmark = [
+    pytest.mark.go,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(shutil.which("go") is None, reason="no Go on PATH; `make test` provides it"),
+]
+
+CONFIG = """\
+suite: notes
+golden: golden/eval_set.jsonl
+vault: {personal: golden/vault/personal, work: golden/vault/work}
+api:
+  command:
+    run: ["{root}/notes-api"]
+    env: {API_PORT: "{port}", VAULT_PERSONAL_PATH: "{vault.personal}", VAULT_WORK_PATH: "{vault.work}"}
+    pass_env: [PATH, NOTES_DISABLE, NOTES_LEXICAL_WEIGHT, NOTES_CHUNK_MAX, NOTES_DROP_FOLDERS, NOTES_FOLDER_COUNT,
+      NOTES_MIN_SCORE]
+  ready: {settle: 0.2}
+ask: {modes: [hybrid], k: 5, repeat_sample: 0}
+gate: {tolerance: 0.03, max_error_rate: 0.2}
+"""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that makes retrieval worse, and what must be said of it.
+
+    Attributes:
+        likely: what the first line names, or must say where nothing shows.
+        code: the cause that some question has; `why` is a part of its sentence.
+        settings: environment variables of the API.
+        patch: file of the API's source, text in it and what stands in its place; several are separated in threes.
+        vault: a change of the notes.
+    """
+
+    name: str
+    likely: str
+    code: str
+    why: str
+    settings: dict[str, str] = field(default_factory=dict)
+    patch: tuple[tuple[str, str, str], ...] = ()
+    vault: Callable[[Path], None] | None = None
+
+
+def copy_notes(vault: Path) -> None:
+    """Put a copy of every note of a vault into a new folder."""
+    notes = list((vault / "personal").rglob("*.md"))
+    for number, path in enumerate(notes):
+        target = vault / "personal" / "Attic" / f"{number} {path.name}"
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, target)
+
+
+CUT = """passing := 0
+	for passing < len(hits) && hits[passing].Final >= 0.4 {
+		passing++
+	}
+	r.Hits = insideFolders(hits[:passing], r.Selected)"""
+FAIL = """	if len(query.Question)%8 == 1 {
+		writeError(w, 500, "out of memory")
+		return
+	}
+	ix := s.indexer.Index()"""
+SKIP = """stack = append(stack, s)
+		if len(s.heading)%3 == 0 {
+			continue
+		}"""
+ASK_HEADING = ("ask.go", "HeadingPath:  h.Chunk.HeadingPath,")
+
+FAULTS = [
+    Fault(
+        "a smaller chunk size",
+        "Most likely cause: the same notes are cut into other chunks (718 → ",
+        "snippet-gone",
+        "but without the gold snippet (another piece, or reworded)",
+        {"NOTES_CHUNK_MAX": "120"},
+    ),
+    Fault(
+        "a dropped lexical weight",
+        "Most likely cause: the lexical score no longer counts (weights: vector 0.4 → 1, lexical 0.6 → none)",
+        "demoted",
+        "lexical 0.",
+        {"NOTES_LEXICAL_WEIGHT": "0"},
+    ),
+    Fault(
+        "a smaller lexical weight",
+        "Most likely cause: the final score is weighed otherwise (weights: vector 0.4 → 0.8, lexical 0.6 → 0.2)",
+        "demoted",
+        "fell among the 10 chunks returned; score 0.",
+        {"NOTES_LEXICAL_WEIGHT": "0.1"},
+    ),
+    Fault(
+        "a ranker that is switched off",
+        "Most likely cause: the vector score no longer counts (weights: vector 0.4 → none, lexical 0.6 → 1)",
+        "nothing-retrieved",
+        "nothing was retrieved (no_relevant_context)",
+        {"NOTES_DISABLE": "vector"},
+    ),
+    Fault(
+        "a raised threshold",
+        "Most likely cause: the score below which the API abstains is higher (between 0.4993 and 0.5017, between 0.19",
+        "below-threshold",
+        "is below its threshold, which is between 0.4993 and 0.5017 (between 0.1965 and 0.2012 in the baseline)",
+        {"NOTES_MIN_SCORE": "0.5"},
+    ),
+    Fault(
+        "a lowered threshold",
+        "Most likely cause: the score below which the API abstains is lower (at most 0.0464, between 0.19",
+        "did-not-abstain",
+        "the threshold is at most 0.0464",
+        {"NOTES_MIN_SCORE": "0"},
+    ),
+    Fault(
+        "a threshold for what is returned",
+        "Most likely cause: the score is below the API's own threshold",
+        "below-threshold",
+        "in the baseline, and nothing below 0.4",
+        patch=(
+            (
+                "retrieve.go",
+                "r.Hits = insideFolders(hits, r.Selected)",
+                CUT,
+            ),
+        ),
+    ),
+    Fault(
+        "a search that skips the first selected folder",
+        "Most likely cause: nothing comes from the folder that is selected first, in none of ",
+        "folder-not-searched",
+        "was selected (1 of ",
+        patch=(("retrieve.go", "insideFolders(hits, r.Selected)", "insideFolders(hits, r.Selected[1:])"),),
+    ),
+    Fault(
+        "fewer folders",
+        "Most likely cause: fewer folders are selected (6.1 → 1.1 in the mean)",
+        "folder-left-out",
+        "folder selection left it out (selected: ",
+        {"NOTES_FOLDER_COUNT": "1"},
+    ),
+    Fault(
+        "a dropped folder",
+        "Most likely cause: the index holds 150 documents of the same notes, 160 before",
+        "folder-not-indexed",
+        "is not in the index, as it is not among the 22 available folders",
+        {"NOTES_DROP_FOLDERS": "work/Runbooks"},
+    ),
+    Fault(
+        "notes that are not indexed",
+        "Most likely cause: the index holds ",
+        "note-not-indexed",
+        "no answer holds a chunk of the note, and the index holds ",
+        patch=(("scan.go", 'path.Ext(rel) == ".md" &&', 'path.Ext(rel) == ".md" && len(rel)%7 != 0 &&'),),
+    ),
+    Fault(
+        "sections that are not indexed",
+        "Most likely cause: the same notes are cut into other chunks (718 → ",
+        "anchor-gone",
+        " any more; the nearest heading of its note is # ",
+        patch=(
+            ("chunk.go", 'chunkerVersion = "v2.0"', 'chunkerVersion = "v2.1"'),
+            ("chunk.go", "stack = append(stack, s)", SKIP),
+        ),
+    ),
+    Fault(
+        "sections that are merged",
+        "Most likely cause: the section came back under another heading",
+        "anchor-moved",
+        ", but under # ",
+        patch=((*ASK_HEADING, 'HeadingPath:  strings.Split(h.Chunk.HeadingPath, " > ")[0],'),),
+    ),
+    Fault(
+        "headings that are told otherwise",
+        "Most likely cause: the note came back under a heading that it does not have",
+        "heading-differs",
+        "but under a heading that it does not have (# Section)",
+        patch=((*ASK_HEADING, 'HeadingPath:  "# Section",'),),
+    ),
+    Fault(
+        "texts that are not told",
+        "Most likely cause: the section came back without any text",
+        "text-missing",
+        "but without any text",
+        patch=(("ask.go", "Text:         h.Chunk.Text,", "Text:         strings.Repeat(h.Chunk.Text, i%2),"),),
+    ),
+    Fault(
+        "texts that are made up",
+        "Most likely cause: the section came back with a text that is not the note's",
+        "text-foreign",
+        "but with a text that does not stand in its note",
+        patch=(
+            (
+                "ask.go",
+                "Text:         h.Chunk.Text,",
+                'Text:         "Quite another story altogether, told by nobody in these parts.",',
+            ),
+        ),
+    ),
+    Fault(
+        "another embedding",
+        "Most likely cause: the same chunks have other vector scores, in an index of the same size; it fits ",
+        "demoted",
+        "fell among the 10 chunks returned; score 0.",
+        patch=(("vector.go", "gramMax    = 5", "gramMax    = 3"), ("vector.go", "vectorSize = 512", "vectorSize = 24")),
+    ),
+    Fault(
+        "copies of notes",
+        "Most likely cause: notes added since the baseline rose above the passages",
+        "demoted",
+        "; what rose above it says nearly the same and is of a note added since the baseline",
+        vault=copy_notes,
+    ),
+    Fault(
+        "an API that fails",
+        "Most likely cause: the call failed",
+        "api-error",
+        "the call failed: HTTP 500",
+        patch=(
+            (
+                "ask.go",
+                "\tix := s.indexer.Index()",
+                FAIL,
+            ),
+        ),
+    ),
+    Fault(
+        "an API that abstains at will",
+        "What caused it does not show: the API abstained",
+        "abstained",
+        "the API abstained (no_relevant_context), with the passage at rank ",
+        patch=(
+            (
+                "retrieve.go",
+                "\tr.SearchTime =",
+                "\tif len(q.Question)%5 == 1 {\n\t\tr.Passing = 0\n\t}\n\tr.SearchTime =",
+            ),
+        ),
+    ),
+    Fault(
+        "an order that is turned over",
+        "What caused it does not show: the passage fell in the ranking",
+        "demoted",
+        "fell among the 10 chunks returned; score ",
+        patch=(
+            (
+                "ask.go",
+                "for i, h := range found.listed() {",
+                "list := found.listed()\n\tfor i := range list {\n\t\th := list[len(list)-1-i]",
+            ),
+        ),
+    ),
+]
+
+
+def build(target: Path, patch: tuple[tuple[str, str, str], ...] = ()) -> None:
+    """Compile the API, with the places of the patch replaced."""
+    source = target.parent / "source"
+    shutil.copytree(API, source)
+    for name, old, new in patch:
+        text = (source / name).read_text(encoding="utf-8")
+        assert old in text, f"{name} has no {old!r}"
+        (source / name).write_text(text.replace(old, new), encoding="utf-8")
+    subprocess.run(
+        ["go", "build", "-trimpath", "-o", str(target), "."],
+        cwd=source,
+        env={**os.environ, "CGO_ENABLED": "0"},
+        check=True,
+    )
+
+
+def raggate(root: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run raggate in a directory."""
+    return subprocess.run(
+        [sys.executable, "-m", "raggate", *arguments],
+        cwd=root,
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the golden set of this repository, the API as it is, and a baseline of it."""
+    root = tmp_path_factory.mktemp("measured")
+    shutil.copytree(ROOT / "golden", root / "golden")
+    (root / "raggate.yml").write_text(CONFIG, encoding="utf-8")
+    build(root / "notes-api")
+    done = raggate(root, "check", "--out", "runs")
+    assert done.returncode == 3, done.stdout + done.stderr
+    (run,) = (root / "runs").glob("2*")
+    done = raggate(root, "promote", str(run))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return root
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+def test_the_cause_is_named(fault: Fault, measured: Path, tmp_path: Path) -> None:
+    """The comment's first line names what was done to the API, or says that nothing shows it, and a question too."""
+    for name in ("golden", "baselines"):
+        shutil.copytree(measured / name, tmp_path / name)
+    shutil.copyfile(measured / "raggate.yml", tmp_path / "raggate.yml")
+    if fault.vault is not None:
+        fault.vault(tmp_path / "golden" / "vault")
+    if fault.patch:
+        build(tmp_path / "notes-api", fault.patch)
+    else:
+        shutil.copy(measured / "notes-api", tmp_path / "notes-api")
+    done = raggate(tmp_path, "check", "--out", "runs", **fault.settings)
+    (path,) = (tmp_path / "runs").glob("*/verdict.json")
+    verdict: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    assert verdict["verdict"] in {"regression", "invariant broken"}, done.stdout + done.stderr
+    assert verdict["diagnosis"]["likely"].startswith(fault.likely), verdict["diagnosis"]
+    assert fault.likely.replace("# ", "") in first_line(path.with_name("summary.md")).replace("\u2060", "")
+    worse = [flip for flip in (*verdict["flips"], *verdict["fallen"]) if flip["cause"] is not None]
+    causes = Counter(flip["cause"]["code"] for flip in worse)
+    assert any(flip["cause"]["code"] == fault.code and fault.why in flip["why"] for flip in worse), causes
+    every_loss_has_a_cause(verdict)
+
+
+def first_line(summary: Path) -> str:
+    """Give the line under the heading, which a comment begins with."""
+    lines = summary.read_text(encoding="utf-8").splitlines()
+    return lines[lines.index("> [!CAUTION]") + 1]
+
+
+def every_loss_has_a_cause(verdict: dict[str, Any]) -> None:
+    """See that as many questions have a cause as got worse in the gated metric that most did."""
+    worse = {flip["case_id"] for flip in (*verdict["flips"], *verdict["fallen"]) if flip["kind"] != "fixed"}
+    most = max(row["lost"] for row in verdict["metrics"] if row["slice"] == "overall")
+    assert len(worse) >= most > 0
+    assert all(flip["why"] for flip in (*verdict["flips"], *verdict["fallen"]) if flip["kind"] != "fixed")
+
+
+def test_nothing_is_said_by_an_old_baseline(measured: Path, tmp_path: Path) -> None:
+    """A baseline without lists and facts of the index is compared with as ever, and no change is made of that."""
+    shutil.copytree(measured / "golden", tmp_path / "golden")
+    shutil.copy(measured / "notes-api", tmp_path / "notes-api")
+    shutil.copyfile(measured / "raggate.yml", tmp_path / "raggate.yml")
+    stored = json.loads((measured / "baselines" / "notes.json").read_text(encoding="utf-8"))
+    for case in stored["cases"]:
+        del case["entries"]
+    for key in ("documents", "chunk_tokens", "folders"):
+        del stored["fingerprint"][key]
+    del stored["digest"]
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines" / "notes.json").write_text(json.dumps(stored), encoding="utf-8")
+    done = raggate(tmp_path, "check", "--out", "runs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = raggate(tmp_path, "check", "--out", "worse", NOTES_LEXICAL_WEIGHT="0")
+    (path,) = (tmp_path / "worse").glob("*/verdict.json")
+    verdict = json.loads(path.read_text(encoding="utf-8"))
+    assert verdict["verdict"] == "regression"
+    assert verdict["diagnosis"]["changes"] == []
+    assert "score" not in {word for flip in verdict["flips"] for word in flip["why"].split() if "fell" in flip["why"]}

@@ -1,0 +1,223 @@
+"""What causes claim, held against what was really seen: whatever an API returns and a baseline holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hypothesis import given, settings, strategies as st
+
+from builders import make_case, make_case_score, make_chunk, make_labelled, make_response, make_result, make_support
+from raggate.gate.cause_wording import sentence
+from raggate.gate.causes import Asked, find_cause
+from raggate.models.cause import Cause, CauseEvidence, ListEvidence
+from raggate.models.run import Chunk, LabelledResult, Response
+from raggate.scoring.list_entries import list_entries
+from raggate.scoring.metrics.ranking import first_hit, ranking
+
+NAMES = st.sampled_from(("a", "b", "docs/a", "mail/c"))
+SCORES = st.none() | st.floats(-1, 2)
+CHUNKS = st.builds(
+    lambda path, number, vault, final, vector, heading, text: make_chunk(
+        str(number),
+        rel_path=f"{path}.md",
+        vault=vault,
+        score_final=final,
+        score_vector=vector,
+        heading_path=heading,
+        text=text,
+    ),
+    NAMES,
+    st.integers(0, 2),
+    st.sampled_from((None, "work", "home")),
+    SCORES,
+    SCORES,
+    st.sampled_from(("# A", "# A > ## B", "# Z", "", "\u202e# ::error::")),
+    st.sampled_from(("the sentence", "", "# A\nelse")),
+)
+FOLDERS = st.none() | st.lists(st.sampled_from(("work/docs", "work/mail", "work/", "work", "docs", "")), max_size=3)
+LIMITS = st.none() | st.tuples(st.floats(0, 1), st.floats(0, 1))
+WEIGHTS = st.none() | st.dictionaries(st.sampled_from(("vector", "lexical")), st.floats(0, 1), max_size=2)
+LISTS = st.builds(
+    ListEvidence,
+    weights=st.tuples(WEIGHTS, WEIGHTS),
+    thresholds=st.tuples(LIMITS, LIMITS),
+    floors=st.tuples(SCORES, SCORES),
+    rescored=st.dictionaries(st.just("final"), st.booleans(), max_size=1),
+)
+EVIDENCE = st.builds(
+    CauseEvidence,
+    notes=st.sets(st.sampled_from(("work/a.md", "work/docs/a.md", "home/a.md", "work/mail/c.md"))),
+    changes=st.dictionaries(st.just("work/b.md"), st.sampled_from(("added", "changed", "removed"))),
+    lists=st.builds(lambda lists: {"hybrid": lists}, LISTS),
+    retrieved=st.builds(
+        lambda headings: {"hybrid": headings},
+        st.dictionaries(NAMES.map("{}.md".format), st.sets(st.sampled_from(("# A", "# Ab", "")))),
+    ),
+    recut=st.booleans(),
+    documents=st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    folders=st.builds(
+        lambda before, now: {"hybrid": (before, now)},
+        st.dictionaries(st.sampled_from(("several", "served")), st.integers(0, 20)),
+        st.dictionaries(st.sampled_from(("several", "served")), st.integers(0, 20)),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A cause and all that was there to be seen, looked at by other means than causes do."""
+
+    cause: Cause
+    item: LabelledResult
+    was: LabelledResult
+    evidence: CauseEvidence
+    at: int | None
+    after: int | None
+
+    @property
+    def gold(self) -> str:
+        """The path of the passage's note."""
+        return self.item.case.gold_supports[0].rel_path
+
+    @property
+    def response(self) -> Response:
+        """The answer."""
+        return self.item.result.response or make_response()
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """What came back."""
+        return self.response.chunks
+
+    @property
+    def finals(self) -> list[float]:
+        """Its final scores."""
+        return [chunk.score_final for chunk in self.chunks if chunk.score_final is not None]
+
+    @property
+    def before(self) -> tuple[Chunk, ...]:
+        """What had come back in the baseline's run."""
+        return (self.was.result.response or make_response()).chunks
+
+    @property
+    def own(self) -> float:
+        """The score that the passage had in the baseline; 9 where it had none, which no other score reaches."""
+        score = self.before[self.at - 1].score_final if self.at is not None else None
+        return 9.0 if score is None else score
+
+    @property
+    def lists(self) -> ListEvidence:
+        """What all lists show."""
+        return self.evidence.lists["hybrid"]
+
+    @property
+    def back(self) -> bool:
+        """Whether the passage's chunk of the baseline came back."""
+        return self.at is not None and self.before[self.at - 1].chunk_id in {chunk.chunk_id for chunk in self.chunks}
+
+    def holders(self) -> set[str]:
+        """Name the vaults that have a note of the passage's path, of those it may be in."""
+        vaults = {note.partition("/")[0] for note in self.evidence.notes if note.partition("/")[2] == self.gold}
+        return vaults & set(self.item.case.vaults) if self.item.case.vaults else vaults
+
+    def of_folder(self, name: str) -> list[Chunk]:
+        """Give the chunks whose path is in a folder, in whatever vault."""
+        inner = name.partition("/")[2] if "/" in name else name
+        return [chunk for chunk in self.chunks if inner and chunk.rel_path.startswith(f"{inner}/")]
+
+
+def _outscored(seen: Seen) -> bool:
+    return seen.own > min(seen.finals, default=9.0) and seen.lists.rescored == {"final": False} and not seen.back
+
+
+def _not_searched(seen: Seen) -> bool:
+    skipped = seen.evidence.folders["hybrid"][1].get("served") == 0
+    return seen.cause.subject in (seen.response.selected_folders or ()) and (skipped or _outscored(seen))
+
+
+def _below(seen: Seen) -> bool:
+    if seen.cause.after is not None:
+        limits = seen.lists.thresholds[1]
+        return seen.response.abstained and limits is not None and max(seen.finals) <= (limits[0] or 0.0)
+    floor = seen.lists.floors[1]
+    return floor is not None and seen.own < floor and len(seen.chunks) < len(seen.before) and not seen.back
+
+
+def _fell(seen: Seen) -> bool:
+    if seen.after is not None:
+        return seen.at is not None and seen.after > seen.at
+    steady = seen.lists.rescored == {"final": False}
+    low = not steady or seen.own <= min(seen.finals) + 1e-5
+    return seen.cause.last == min(seen.finals) and low and not seen.back
+
+
+def _of_its_note(seen: Seen) -> bool:
+    return seen.chunks[(seen.cause.rank or 0) - 1].rel_path == seen.gold
+
+
+def _gone_from_the_index(seen: Seen) -> bool:
+    documents = seen.evidence.documents
+    unseen = seen.gold not in seen.evidence.retrieved["hybrid"]
+    return documents is not None and documents[1] < documents[0] and unseen and seen.at is not None
+
+
+HOLDS: dict[str, Callable[[Seen], bool]] = {
+    "nothing-retrieved": lambda seen: not seen.chunks,
+    "note-not-in-vault": lambda seen: bool(seen.evidence.notes) and not seen.holders(),
+    "note-not-indexed": _gone_from_the_index,
+    "folder-left-out": lambda seen: (
+        f"work/{seen.gold.rpartition('/')[0]}" not in (seen.response.selected_folders or ())
+    ),
+    "folder-not-searched": _not_searched,
+    "chunk-not-searched": _outscored,
+    "anchor-gone": lambda seen: seen.evidence.recut and "# A" not in seen.evidence.retrieved["hybrid"][seen.gold],
+    "below-threshold": _below,
+    "demoted": _fell,
+    "abstained": lambda seen: seen.response.abstained,
+    **dict.fromkeys(
+        ("snippet-gone", "text-missing", "anchor-moved", "heading-differs", "other-section", "other-vault"),
+        _of_its_note,
+    ),
+}
+
+
+@given(
+    now=st.lists(CHUNKS, max_size=4, unique_by=lambda chunk: chunk.chunk_id),
+    before=st.lists(CHUNKS, max_size=4, unique_by=lambda chunk: chunk.chunk_id),
+    selected=FOLDERS,
+    available=FOLDERS,
+    evidence=EVIDENCE,
+    gold=st.sampled_from(("a.md", "docs/a.md")),
+    snippets=st.sampled_from(((), ("the sentence",))),
+    vaults=st.sampled_from(((), ("work",))),
+    metric=st.sampled_from(("hit_at_5", "ndcg_at_10", "scope_miss_rate", "false_abstention_rate", "recall_all_at_10")),
+    abstained=st.booleans(),
+)
+@settings(max_examples=600)
+def test_no_cause_is_claimed_that_was_not_seen(
+    now: list[Chunk],
+    before: list[Chunk],
+    selected: list[str] | None,
+    available: list[str] | None,
+    evidence: CauseEvidence,
+    gold: str,
+    snippets: tuple[str, ...],
+    vaults: tuple[str, ...],
+    metric: str,
+    abstained: bool,
+) -> None:
+    """Whatever an API returns and a baseline holds, what a cause says is true of them."""
+    case = make_case(gold_supports=(make_support(gold, snippets=snippets),), vaults=vaults)
+    folders = {
+        "selected_folders": None if selected is None else tuple(selected),
+        "available_folders": None if available is None else tuple(available),
+    }
+    item = make_labelled(case, make_result("q1", response=make_response(*now, abstained=abstained, **folders)))
+    was = make_labelled(case, make_result("q1", *before))
+    at, after = (first_hit(ranking(side)) for side in (was, item))
+    old = make_case_score("q1", rank=at, entries=list_entries(was, 10))
+    cause = find_cause(Asked(item=item, metric=metric, before=at, after=after, old=old, evidence=evidence))
+    assert sentence(cause)
+    seen = Seen(cause=cause, item=item, was=was, evidence=evidence, at=at, after=after)
+    assert HOLDS.get(cause.code, lambda _: True)(seen), sentence(cause)

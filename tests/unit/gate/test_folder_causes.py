@@ -1,0 +1,81 @@
+"""Folders as causes: what was selected and not searched. What was left out is specified with the causes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
+from raggate.gate.cause_wording import sentence
+from raggate.gate.folder_causes import first_is_skipped, unsearched_folder
+from raggate.gate.passages import ranked
+from raggate.models.cause import Cause, CauseEvidence
+
+NOTES = ("work/docs/a.md", "work/mail/b.md", "work/c.md")
+SKIPPED = {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 0})}
+MAIL = make_chunk("m", rel_path="mail/b.md", vault="work")
+
+
+def cause(*folders: str, chunks: Any = (MAIL,), outscored: bool = True, **evidence: Any) -> Cause | None:
+    """Find the cause for a passage in work/docs after this selection."""
+    case = make_case(gold_supports=(make_support("docs/a.md"),), vaults=("work",))
+    response = make_response(*chunks, selected_folders=folders)
+    item = make_labelled(case, make_result("q1", response=response))
+    known = CauseEvidence(notes=NOTES, **evidence)
+    return unsearched_folder(item, case.gold_supports, ranked(item), known, outscored=outscored)
+
+
+def test_selected_and_nothing_came_from_it() -> None:
+    """A folder that was selected, and that nothing came from though what came scores less, was not searched."""
+    found = cause("work/mail", "work/docs")
+    assert found is not None
+    assert sentence(found) == "its folder work/docs was selected (2 of 2), and nothing came from it"
+
+
+@pytest.mark.parametrize(
+    ("folders", "fields"),
+    [
+        pytest.param(("work/mail", "work/docs"), {"outscored": False}, id="may-be-outranked"),
+        pytest.param(("work/docs",), {}, id="the-only-one"),
+        pytest.param(("work/mail", "work/other"), {}, id="not-selected"),
+        pytest.param(("work/mail", "home/docs"), {}, id="another-vault"),
+        pytest.param(("docs", "mail"), {}, id="not-written-as-the-notes-are"),
+        pytest.param(("work/other", "work/docs"), {}, id="a-chunk-from-outside"),
+        pytest.param(
+            ("work/mail", "work/docs"),
+            {"chunks": (MAIL, make_chunk("d", rel_path="docs/other.md", vault="work"))},
+            id="another-note-of-it-came",
+        ),
+    ],
+)
+def test_folders_that_may_have_been_searched(folders: tuple[str, ...], fields: dict[str, Any]) -> None:
+    """Nothing is said where rank may be the reason, something came from the folder, or folders are not comparable."""
+    assert cause(*folders, **fields) is None
+
+
+@pytest.mark.parametrize(
+    ("folders", "found"), [(("work/docs", "work/mail"), True), (("work/mail", "work/docs"), False)]
+)
+def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: bool) -> None:
+    """Where no answer has anything from the folder it selects first, a passage in that folder needs no score."""
+    assert (cause(*folders, outscored=False, folders=SKIPPED) is not None) is found
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "skipped"),
+    [
+        ({"several": 40, "served": 30}, {"several": 40, "served": 0}, True),
+        ({"several": 10, "served": 5}, {"several": 10, "served": 0}, True),
+        ({"several": 10, "served": 4}, {"several": 10, "served": 0}, False),
+        ({"several": 40, "served": 30}, {"several": 40, "served": 1}, False),
+        ({"several": 40, "served": 30}, {"several": 9, "served": 0}, False),
+        ({"several": 9, "served": 9}, {"several": 40, "served": 0}, False),
+        ({}, {"several": 40, "served": 0}, False),
+        ({"several": 40, "served": 30}, {}, False),
+    ],
+)
+def test_skipped_in_enough_answers(before: dict[str, int], now: dict[str, int], *, skipped: bool) -> None:
+    """The first folder counts as skipped where enough answers say so, and at least half of the baseline's had it."""
+    assert first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "hybrid") is skipped
+    assert not first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "vector")

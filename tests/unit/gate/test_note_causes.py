@@ -1,0 +1,69 @@
+"""What came back of the passage's own note; the words are specified with the causes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
+from raggate.gate.note_causes import piece_cause, section_cause
+from raggate.gate.passages import ranked
+from raggate.models.cause import Cause
+from raggate.models.run import Chunk, LabelledResult
+
+CASE = make_case(gold_supports=(make_support(snippets=("the sentence",)),), vaults=("work",))
+
+
+def listed(*chunks: Chunk, **labels: Any) -> LabelledResult:
+    """Label a list of these chunks."""
+    return make_labelled(CASE, make_result("q1", response=make_response(*chunks)), **labels)
+
+
+def piece(item: LabelledResult) -> Cause | None:
+    """Find what is wrong with a chunk that should be the passage."""
+    return piece_cause(item, CASE.gold_supports, ranked(item), ())
+
+
+@pytest.mark.parametrize(
+    ("chunk", "labels", "code"),
+    [
+        pytest.param(make_chunk(text="Else."), {}, "snippet-gone", id="another-piece"),
+        pytest.param(make_chunk(text=""), {"empty": (0,)}, "text-missing", id="no-text"),
+        pytest.param(make_chunk(), {"strange_texts": (0,)}, "text-foreign", id="invented"),
+        pytest.param(make_chunk(), {"truncated": True}, "text-cut", id="cut"),
+        pytest.param(
+            make_chunk(heading_path="# X"), {"strange_headings": (0,)}, "heading-differs", id="strange-heading"
+        ),
+        pytest.param(make_chunk(heading_path="# B"), {"filed_elsewhere": (0,)}, "anchor-moved", id="merged"),
+        pytest.param(make_chunk(heading_path="# B"), {}, None, id="another-section"),
+        pytest.param(make_chunk(vault="home", text="Else."), {}, None, id="another-vault"),
+        pytest.param(make_chunk(rel_path="b.md", text="Else."), {}, None, id="another-note"),
+    ],
+)
+def test_what_is_wrong_with_the_piece(chunk: Chunk, labels: dict[str, Any], code: str | None) -> None:
+    """Only a chunk of the passage's own note, that should be it, is a piece of it, by what its labels say."""
+    found = piece(listed(chunk, **labels))
+    assert (found.code if found else None) == code
+
+
+def test_the_highest_piece_counts() -> None:
+    """Of several pieces the one with the best rank is told."""
+    found = piece(listed(make_chunk("x", rel_path="b.md"), make_chunk("a", text="Else."), make_chunk("b", text="")))
+    assert found is not None
+    assert (found.code, found.rank) == ("snippet-gone", 2)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "code"),
+    [
+        (make_chunk(heading_path="# B"), "other-section"),
+        (make_chunk(vault="home"), "other-vault"),
+        (make_chunk(rel_path="b.md"), None),
+    ],
+)
+def test_other_sections_and_vaults(chunk: Chunk, code: str | None) -> None:
+    """What else came back of the note, or of one of the same path, is told as that."""
+    item = listed(chunk)
+    found = section_cause(item, CASE.gold_supports, ranked(item), ())
+    assert (found.code if found else None) == code
