@@ -25,7 +25,11 @@ def test_a_noisy_api(project: Project) -> None:
     (row,) = [line.split() for line in lines if line.startswith("hit_at_1 ")]
     assert row == ["hit_at_1", "0.3333", "0.0000", "1.0000", "1.0000", "0.05", "24", "of", "24", "(100%)"]
     assert "A tolerance of 0.05 on hit_at_1 is inside this API's noise of 1.0000." in lines
-    assert "2 of 6 comparisons of one of these runs with another are red (33%), although nothing changed." in done.out
+    words = (
+        "Of 6 comparisons of one of these runs with another, in which nothing changed, the gate is red by gate.policy: "
+    )
+    assert f"{words}either 33%, evidence 33%, threshold 33% (now either)." in lines
+    assert "By simulated changes gate.policy " in done.out
     assert done.err.count("the API is up") == 1
     assert not (project.last_run() / "verdict.json").exists()
 

@@ -8,6 +8,7 @@ from itertools import permutations
 
 from raggate.config.schema import Gate
 from raggate.gate import compare, promote, verdict
+from raggate.gate.simulated_changes import POLICIES
 from raggate.models.baseline import Baseline
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
@@ -43,6 +44,12 @@ def alarms(runs: Sequence[Run], gate: Gate) -> tuple[int, int]:
     scored = [(run, score.score(run, run.config.score.k)) for run in runs]
     pairs = [*permutations(scored, 2)]
     return sum(_red(before, run, scorecard, gate) for (_, before), (run, scorecard) in pairs), len(pairs)
+
+
+def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], int]:
+    """Do the same under each policy, and all else of the gate as it is; see `alarms`."""
+    counts = {policy: alarms(runs, gate.model_copy(update={"policy": policy})) for policy in POLICIES}
+    return {policy: red for policy, (red, _) in counts.items()}, max(pairs for _, pairs in counts.values())
 
 
 def _red(before: Scorecard, run: Run, scorecard: Scorecard, gate: Gate) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from raggate.models.outlook import PolicyOdds
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 
@@ -18,7 +19,9 @@ class Calibration:
         scorecard: its scores, with the noise in the fingerprint.
         boots: how often the API was booted.
         pairs: how many times one of the runs was held against another.
-        alarms: in how many of these the gate would have been red, by policy.
+        alarms: in how many of these the gate would have been red, by `gate.policy`.
+        odds: how often each policy is red on simulated changes of these answers, harmless and harmful.
+        recommended: the policy that suits the suite by these; empty where that cannot be said.
     """
 
     run: Run
@@ -26,3 +29,5 @@ class Calibration:
     boots: int
     pairs: int
     alarms: Mapping[str, int]
+    odds: tuple[PolicyOdds, ...] = ()
+    recommended: str = ""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raggate.gate import calibration
+from raggate.gate.suite_outlook import suite_outlook
+from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
 from raggate.models.calibration import Calibration
 from raggate.pipeline import measure
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunResult
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text import deadlines
-
-AS_CONFIGURED = "as configured"
-"""The policy of the configuration."""
 
 
 def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResult, Calibration]:
@@ -31,10 +31,17 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
         boots = runs if boot_each else 1
         asking = replace(inputs, config=inputs.config.asking(repeat=runs))
         directory, run, scorecard = measure.measure(request, asking, boots=boots)
-        red, pairs = 0, 0
+        measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=0, alarms={})
         if run.stopped is None:
             with measure.failure_reports(directory, asking.config), deadlines.after_asking(runs * len(run.results)):
-                red, pairs = calibration.alarms(calibration.separate(run), asking.config.gate)
-        alarms = {AS_CONFIGURED: red}
-        measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=pairs, alarms=alarms)
+                measured = _judged(measured, asking)
         return RunResult(run=run, directory=directory), measured
+
+
+def _judged(measured: Calibration, inputs: Inputs) -> Calibration:
+    """Add what the gate makes of the runs, and which policy suits the suite."""
+    run, settings = measured.run, inputs.config
+    alarms, pairs = calibration.alarms_by_policy(calibration.separate(run), settings.gate)
+    baseline = Baseline(source="", scorecard=measured.scorecard, provenance={})
+    outlook = suite_outlook(settings, inputs.golden, baseline)
+    return replace(measured, pairs=pairs, alarms=alarms, odds=outlook.odds, recommended=outlook.recommended)

@@ -85,13 +85,24 @@ def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
             f"A tolerance of {setting(row.tolerance)} on {row.name} is inside this API's noise of "
             f"{written(row.band.spread)}."
         )
-    for policy, red in calibration.alarms.items():
+    if calibration.pairs:
+        shares = (f"{policy} {percent(red / calibration.pairs)}" for policy, red in calibration.alarms.items())
         yield (
-            f"With the gate {policy}, {red} of {calibration.pairs} comparisons of one of these runs with another "
-            f"{'is' if red == 1 else 'are'} red ({percent(red / calibration.pairs)}), although nothing changed."
+            f"Of {calibration.pairs} comparisons of one of these runs with another, in which nothing changed, the gate "
+            f"is red by gate.policy: {', '.join(shares)} (now {calibration.run.config.gate.policy})."
         )
+    yield from _recommendation(calibration)
     if inside:
         yield f"To be rid of that: {_advice(inside)}."
+
+
+def _recommendation(calibration: Calibration) -> Iterator[str]:
+    odds = next((odds for odds in calibration.odds if odds.policy == calibration.recommended), None)
+    if odds is not None:
+        yield (
+            f"By simulated changes gate.policy {odds.policy} suits this suite best: red on {percent(odds.neutral)} of "
+            f"harmless changes and {percent(odds.harmful)} of harmful ones."
+        )
 
 
 def _advice(inside: Sequence[_Row]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_config, make_labelled, make_result, make_run
 from raggate.config.schema import DEFAULT_GATED, Gate
-from raggate.gate.calibration import alarms, separate
+from raggate.gate.calibration import alarms, alarms_by_policy, separate
 from raggate.models.run import LabelledResult, Run
 
 HIT, MISS = make_chunk(), make_chunk("c2", rel_path="b.md")
@@ -72,3 +72,10 @@ def test_a_must_pass_question_that_comes_and_goes_is_an_alarm() -> None:
     """Whatever the tolerances, a question that must pass and does so in one of two runs is red in one comparison."""
     items = [replace(item, case=replace(item.case, must_pass=True)) for item in answered("q1", True, False)]
     assert alarms(separate(run_of(items)), Gate(tolerance=1)) == (1, 2)
+
+
+def test_each_policy_is_tried() -> None:
+    """Whatever policy the gate has, all are told, over the same comparisons; must-pass questions count in each."""
+    items = [replace(item, case=replace(item.case, must_pass=True)) for item in answered("q1", True, False)]
+    counts, pairs = alarms_by_policy(separate(run_of(items)), Gate(tolerance=1, policy="threshold"))
+    assert (counts, pairs) == ({"either": 1, "evidence": 1, "threshold": 1}, 2)
