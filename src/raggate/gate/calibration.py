@@ -11,7 +11,6 @@ from raggate.gate import compare, promote, verdict
 from raggate.gate.simulated_changes import POLICIES
 from raggate.models.baseline import Baseline
 from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
 from raggate.scoring.repeats import KEY, TIMES_KEY, answers_by_question
 
@@ -31,28 +30,30 @@ def separate(run: Run) -> list[Run]:
     ]
 
 
-def alarms(runs: Sequence[Run], gate: Gate) -> tuple[int, int]:
+def alarms(runs: Sequence[Run], *gates: Gate) -> tuple[list[int], int]:
     """Hold each of some equal runs against each other one.
 
     Args:
         runs: the runs.
-        gate: the policy.
+        gates: policies, which differ in nothing that a comparison is made by.
 
     Returns:
-        In how many of the comparisons there is a regression, and how many comparisons there are.
+        For each policy in how many of the comparisons there is a regression, and how many comparisons there are.
     """
     scored = [(run, score.score(run, run.config.score.k)) for run in runs]
     pairs = [*permutations(scored, 2)]
-    return sum(_red(before, run, scorecard, gate) for (_, before), (run, scorecard) in pairs), len(pairs)
+    counts = [0] * len(gates)
+    for (_, before), (run, scorecard) in pairs:
+        baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run))
+        first = gates[0]
+        # most of the time goes into the comparison, which is the same for all
+        comparison = compare.compare(run, scorecard, baseline, flip_at=first.flip_at, min_slice=first.min_slice)
+        for place, gate in enumerate(gates):
+            counts[place] += verdict.decide(comparison, (), gate).outcome == "regression"
+    return counts, len(pairs)
 
 
 def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], int]:
     """Do the same under each policy, and all else of the gate as it is; see `alarms`."""
-    counts = {policy: alarms(runs, gate.model_copy(update={"policy": policy})) for policy in POLICIES}
-    return {policy: red for policy, (red, _) in counts.items()}, max(pairs for _, pairs in counts.values())
-
-
-def _red(before: Scorecard, run: Run, scorecard: Scorecard, gate: Gate) -> bool:
-    baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run))
-    comparison = compare.compare(run, scorecard, baseline, flip_at=gate.flip_at, min_slice=gate.min_slice)
-    return verdict.decide(comparison, (), gate).outcome == "regression"
+    counts, pairs = alarms(runs, *(gate.model_copy(update={"policy": policy}) for policy in POLICIES))
+    return dict(zip(POLICIES, counts, strict=True)), pairs
