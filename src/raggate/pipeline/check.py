@@ -18,6 +18,7 @@ from raggate.gate import (
     confirmation,
     flips,
     invariants,
+    list_drift,
     merge_effects,
     preview,
     promote,
@@ -131,7 +132,10 @@ def evaluate_run(
 def _evaluate(
     run: Run, scorecard: Scorecard, baseline: Baseline | None, settings: RunConfig, context: ReportContext
 ) -> Review:
-    findings = invariants.check_answers(run, settings.invariants)
+    findings = (
+        *invariants.check_answers(run, settings.invariants),
+        *list_drift.findings(scorecard, baseline, settings.invariants),
+    )
     waived = waivers.waiver_statuses(settings.waivers, run.started)
 
     def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
