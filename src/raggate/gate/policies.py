@@ -20,7 +20,7 @@ from raggate.gate.row_status import classify_row
 from raggate.gate.waivers import excused, for_metric
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import CompositeTest, GatedMetric, Proof, Reason, Unproven
+from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Unproven
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import points
 
@@ -43,11 +43,13 @@ def composites(
     return composite_tests(comparison, metrics, excused(waived, comparison.scorecard))
 
 
-def judged(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> tuple[tuple[GatedMetric, ...], Proof]:
+def judged(
+    comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]
+) -> tuple[tuple[GatedMetric, ...], CompositeEvidence]:
     """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
     tests = composites(comparison, gate, waived)
-    rows = with_proof([classify_row(delta, gate) for delta in comparison.deltas], comparison, gate, tests)
-    return tuple(_excuse(row, gate, waived) for row in rows), Proof(policy=gate.policy, tests=tests)
+    rows = with_evidence([classify_row(delta, gate) for delta in comparison.deltas], comparison, gate, tests)
+    return tuple(_excuse(row, gate, waived) for row in rows), CompositeEvidence(policy=gate.policy, tests=tests)
 
 
 def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:
@@ -58,7 +60,7 @@ def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> Gat
     return replace(row, waived=for_metric(waived, row.delta.metric, row.delta.mode) is not None)
 
 
-def with_proof(
+def with_evidence(
     rows: Sequence[GatedMetric], comparison: Comparison, gate: Gate, tests: Sequence[CompositeTest]
 ) -> tuple[GatedMetric, ...]:
     """Mark the rows that are worse and only warn: too few questions to judge them by, or evidence that is missing.

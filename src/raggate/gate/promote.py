@@ -146,10 +146,10 @@ _ADVICE = {
 
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
     """Say whether all that is worse are single metrics, and a check without waivers is not red for them."""
-    rows, proof = policies.judged(comparison, gate, ())
+    rows, evidence = policies.judged(comparison, gate, ())
     counting = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in counting)
-    red = red or any(policies.red(test, gate) for test in proof.tests)
+    red = red or any(policies.red(test, gate) for test in evidence.tests)
     return {reason.code for reason in down} == {"metric-down"} and not red
 
 

@@ -44,11 +44,11 @@ def decide(
         waived: the waivers as they stand on that day.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
-    rows, proof = policies.judged(comparison, gate, waived)
-    worse = complaints.find_complaints(comparison, rows, gate, waived, proof.tests)
+    rows, evidence = policies.judged(comparison, gate, waived)
+    worse = complaints.find_complaints(comparison, rows, gate, waived, evidence.tests)
     statuses = waived if stopped is not None else complaints.used(comparison, worse, waived)
     worse += complaints.left_over(statuses, resolved=expired_waivers_resolved)
-    warnings = tuple(_warnings(comparison, findings, rows, gate, started, worse, proof.tests))
+    warnings = tuple(_warnings(comparison, findings, rows, gate, started, worse, evidence.tests))
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error", unseen=False))),
@@ -67,7 +67,7 @@ def decide(
         waivers=tuple(statuses),
         fell=complaints.fell(worse),
         missed=dict(item.missed for item in worse if item.missed is not None),
-        proof=proof,
+        evidence=evidence,
     )
 
 

@@ -77,7 +77,7 @@ class CompositeTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class CompositeEvidence:
     """What a loss takes to be red (`gate.policy`), and what the composite of each mode shows.
 
     There is no test where single questions cannot be compared: then tolerances alone decide.
@@ -127,8 +127,8 @@ class Verdict:
 
     `sentences` say it to a reader in a hurry, the most important one first.
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
-    `missed` names those that must pass and do not, likewise. `proof` is what a loss takes, and what there is. `recheck`
-    tells how a regression was checked on the base.
+    `missed` names those that must pass and do not, likewise. `evidence` is what a loss takes, and what there is.
+    `recheck` tells how a regression was checked on the base.
     """
 
     outcome: VerdictKind
@@ -139,7 +139,7 @@ class Verdict:
     waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    proof: Proof | None = None
+    evidence: CompositeEvidence | None = None
     recheck: RecheckOutcome | None = None
 
     @property

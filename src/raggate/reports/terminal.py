@@ -11,7 +11,7 @@ from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import causes, formatting, proof
+from raggate.reports.parts import causes, evidence, formatting
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
@@ -105,7 +105,7 @@ def _metrics(review: Review, console: Console) -> None:
         cells += [formatting.allowed(row), formatting.status(row), _cases(row)]
         table.add_row(name, *cells, style=_style(row))
     _print_table(table, console)
-    if sentences := proof.sentences(review):
+    if sentences := evidence.sentences(review):
         console.print(Text("\n" + "\n".join(log_line(line, limit=500) for line in sentences)), soft_wrap=True)
     slices = formatting.slice_rows(review.verdict.rows)
     table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")

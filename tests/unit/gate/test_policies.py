@@ -147,8 +147,8 @@ def test_means_without_cases_are_judged_by_tolerances() -> None:
     cases = score(old, CUTOFFS)
     decided = judged(old, new, Gate(policy="evidence"), scorecard=replace(cases, cases=()))
     assert decided.outcome == "regression"
-    assert decided.proof is not None
-    assert decided.proof.tests == ()
+    assert decided.evidence is not None
+    assert decided.evidence.tests == ()
 
 
 def answered(found: Ranks, abstained: Sequence[bool], **fields: Any) -> Run:
@@ -265,8 +265,8 @@ class TestWaivers:
         cases = [Waiver(case=f"q{n:03}", **WAIVED) for n in range(2)]
         decided = judged(old, new, Gate(), waivers=cases)
         assert decided.outcome == "pass"
-        assert decided.proof is not None
-        (test,) = decided.proof.tests
+        assert decided.evidence is not None
+        (test,) = decided.evidence.tests
         assert (test.cases, test.lost) == (98, 2)
 
     def test_waived_metrics_are_left_out(self) -> None:

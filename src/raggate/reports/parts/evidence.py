@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import CompositeTest, Proof, Review
+from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.reports.parts.budget import Section
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import markdown as safe
@@ -22,12 +22,12 @@ def section(review: Review) -> Section:
 
 def sentences(review: Review) -> list[str]:
     """Say how the questions moved together, and then which drop can pass unseen; nothing where nothing is compared."""
-    proof, baseline = review.verdict.proof, review.comparison.baseline
-    if proof is None or baseline is None or review.comparison.incomparable:
+    evidence, baseline = review.verdict.evidence, review.comparison.baseline
+    if evidence is None or baseline is None or review.comparison.incomparable:
         return []
-    if not proof.tests:
+    if not evidence.tests:
         return [_untested(paired=baseline.paired)]
-    return [*_moves(proof, review), _resolution(proof, review)]
+    return [*_moves(evidence, review), _resolution(evidence, review)]
 
 
 def _untested(*, paired: bool) -> str:
@@ -39,12 +39,12 @@ def _untested(*, paired: bool) -> str:
     return f"{why}, so tolerances alone decide."
 
 
-def _moves(proof: Proof, review: Review) -> Iterator[str]:
-    several = len(proof.tests) > 1
-    for test in proof.tests:
+def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
+    several = len(evidence.tests) > 1
+    for test in evidence.tests:
         if test.lost or test.gained:
             mode = f" ({test.mode})" if several else ""
-            adjusted = f", adjusted for {len(proof.tests)} modes" if several else ""
+            adjusted = f", adjusted for {len(evidence.tests)} modes" if several else ""
             means = f"{enumerated(test.metrics)} together{mode}: {written(test.before)} → {written(test.after)}"
             moved = f"{test.lost} of {test.cases} questions worse, {test.gained} better{_certainty(review)}"
             result = f"{chance(test.adjusted)}{adjusted} ({test.test})"
@@ -59,10 +59,10 @@ def _certainty(review: Review) -> str:
     return f"; for certain, as {repeated.compared} of {repeated.compared} ranked alike when asked twice"
 
 
-def _resolution(proof: Proof, review: Review) -> str:
-    worst = max(proof.tests, key=lambda test: test.visible_drop)
-    if any(test.fewest_losses is None for test in proof.tests):
-        few = min(proof.tests, key=lambda test: test.units)
+def _resolution(evidence: CompositeEvidence, review: Review) -> str:
+    worst = max(evidence.tests, key=lambda test: test.visible_drop)
+    if any(test.fewest_losses is None for test in evidence.tests):
+        few = min(evidence.tests, key=lambda test: test.units)
         return f"With {_units(few)} no loss can be told from chance, so tolerances alone decide."
     allowed = [row.allowed for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
     finest = min((tolerance for tolerance in allowed if tolerance is not None), default=1.0)

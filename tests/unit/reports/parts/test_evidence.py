@@ -11,7 +11,7 @@ from builders import make_baseline, make_ranked_run, make_run
 from raggate.config.schema import Gate
 from raggate.models.run import Run
 from raggate.models.verdict import Review
-from raggate.reports.parts import proof
+from raggate.reports.parts import evidence
 from raggate.scoring.score import score
 from reviews import CUTOFFS, review, review_of
 
@@ -36,13 +36,13 @@ def sides(**fields: Any) -> tuple[Run, Run]:
 
 def test_what_moved_and_what_cannot_be_seen() -> None:
     """One sentence says how the questions moved and how likely that is by chance, one what is too small to be seen."""
-    assert proof.sentences(compared(*sides())) == [MOVED.format(certain=""), UNSEEN]
+    assert evidence.sentences(compared(*sides())) == [MOVED.format(certain=""), UNSEEN]
 
 
 def test_nothing_moved() -> None:
     """Where nothing moved only the second is left."""
     old, _ = sides()
-    assert proof.sentences(compared(old, old)) == [UNSEEN]
+    assert evidence.sentences(compared(old, old)) == [UNSEEN]
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,20 @@ def test_certain_and_likely_are_two_things(differ: int, certain: str) -> None:
     """Of an API that ranked alike when asked twice it is certain that these questions got worse; p is about others."""
     old, new = sides()
     repeated = {"repeated": {"asked": 10, "failed": 1, "differ": differ, "questions": []}}
-    assert proof.sentences(compared(old, replace(new, fingerprint=repeated)))[0] == MOVED.format(certain=certain)
+    assert evidence.sentences(compared(old, replace(new, fingerprint=repeated)))[0] == MOVED.format(certain=certain)
 
 
 def test_tolerance_that_can_be_seen() -> None:
     """A tolerance coarser than what can be seen is no word worth."""
     old, _ = sides()
-    (sentence,) = proof.sentences(compared(old, old, tolerance=0.15))
+    (sentence,) = evidence.sentences(compared(old, old, tolerance=0.15))
     assert sentence == "With 40 questions a drop under 15 points can pass unseen."
 
 
 def test_groups() -> None:
     """Questions of one note are counted with their groups, which are what the test counts."""
     old, _ = sides(groups=[f"note {n // 2}" for n in range(40)])
-    (sentence,) = proof.sentences(compared(old, old, tolerance=1))
+    (sentence,) = evidence.sentences(compared(old, old, tolerance=1))
     assert sentence == "With 40 questions in 20 groups a drop under 28 points can pass unseen."
 
 
@@ -74,7 +74,7 @@ def test_several_modes() -> None:
     """Each mode that moved has its sentence, and p is said to be adjusted for their number."""
     old, new = sides()
     others = make_ranked_run(*LOST[0], mode="lexical").results
-    first, last = proof.sentences(compared(make_run(*old.results, *others), make_run(*new.results, *others)))
+    first, last = evidence.sentences(compared(make_run(*old.results, *others), make_run(*new.results, *others)))
     assert first.startswith("hit_at_5, mrr_at_10 and ndcg_at_10 together (hybrid): 1.0000")
     assert first.endswith("p = 0.0996, adjusted for 2 modes (exact unconditional McNemar).")
     assert last.startswith("With 40 questions a drop under 19 points")
@@ -83,17 +83,17 @@ def test_several_modes() -> None:
 def test_too_few_questions() -> None:
     """Where no loss can be significant, that is said instead."""
     old = make_ranked_run(1, 1, 1, 1)
-    (sentence,) = proof.sentences(compared(old, old))
+    (sentence,) = evidence.sentences(compared(old, old))
     assert sentence == "With 4 questions no loss can be told from chance, so tolerances alone decide."
 
 
 def test_without_single_questions() -> None:
     """Where there are only means, or nothing that the composite is made of, tolerances are said to decide alone."""
-    assert proof.sentences(review("bare-metrics-file")) == [
+    assert evidence.sentences(review("bare-metrics-file")) == [
         "The baseline holds no single questions that could be compared, so tolerances alone decide."
     ]
     old, new = sides()
-    assert proof.sentences(compared(old, new, composite=["answer_contains"])) == [
+    assert evidence.sentences(compared(old, new, composite=["answer_contains"])) == [
         "No metric of gate.composite that is not waived applies to a question that is the same on both sides, so "
         "tolerances alone decide."
     ]
@@ -102,11 +102,11 @@ def test_without_single_questions() -> None:
 @pytest.mark.parametrize("name", ["first-run", "introduced"])
 def test_nothing_compared(name: str) -> None:
     """Without a baseline there is nothing to say."""
-    assert proof.sentences(review(name)) == []
+    assert evidence.sentences(review(name)) == []
 
 
 def test_small_print() -> None:
     """A page with little room keeps what cannot be seen."""
-    full, short = proof.section(compared(*sides())).variants
+    full, short = evidence.section(compared(*sides())).variants
     assert full.endswith(f"<br>\n{UNSEEN}</sub>")
     assert short == f"<sub>{UNSEEN}</sub>"
