@@ -63,11 +63,11 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
             change = f"{written(row.delta.delta, sign=True)}, noise {written(band.spread)}"
             changes.append(f"{wording.name(row.delta)} {change}")
     if changes:
-        one = len(changes) == 1
-        stands = f"; that does not excuse {'it' if one else 'them'}" if red else ""
+        single = len(changes) == 1
+        stands = f"; that does not excuse {'it' if single else 'them'}" if red else ""
         message = (
             f"{counted(len(changes), 'gated metric')} changed by no more than between {noise.runs} equal runs"
-            f"{_on(noise)}, so {'it' if one else 'each'} may be noise: {'; '.join(changes[:5])}"
+            f"{_on(noise)}, so {'it' if single else 'each'} may be noise: {'; '.join(changes[:5])}"
             f"{'; …' if len(changes) > 5 else ''}{stands}"
         )
         yield Reason("inside-noise", message)

@@ -132,10 +132,10 @@ def composite_reason(test: CompositeTest) -> Reason:
     return Reason("composite-worse", wording.composite(test), mode=test.mode)
 
 
-def suspicions(tests: Sequence[CompositeTest], told: frozenset[str]) -> Iterator[Reason]:
-    """Say of the modes that are not told of already where a loss is likely, or is certain and small."""
+def suspicions(tests: Sequence[CompositeTest], explained: frozenset[str]) -> Iterator[Reason]:
+    """Say of the modes that no reason explains already where a loss is likely, or is certain and small."""
     for test in tests:
-        if test.mode in told:
+        if test.mode in explained:
             continue
         if test.adjusted < ALPHA_WARNING and test.drop > MARGIN + EPSILON:
             yield Reason("perhaps-worse", f"perhaps worse: {wording.composite(test)}", mode=test.mode)

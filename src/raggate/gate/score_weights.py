@@ -47,7 +47,7 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     if not all(lengths):
         return None
     scaled = [[value / length for value in column] for column, length in zip(columns, lengths, strict=True)]
-    solution = _solve([[_dot(one, other) for other in (*scaled, finals)] for one in scaled])
+    solution = _solve([[_dot(column, other) for other in (*scaled, finals)] for column in scaled])
     if solution is None:
         return None
     weights = [weight / length for weight, length in zip(solution, lengths, strict=True)]
@@ -70,4 +70,4 @@ def _solve(rows: list[list[float]]) -> list[float] | None:
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return fsum(one * other for one, other in zip(left, right, strict=True))
+    return fsum(a * b for a, b in zip(left, right, strict=True))

@@ -83,7 +83,7 @@ def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
     drop, seen = written(trial.drop), smallest_visible(watched)
     if trial.drop < sure(watched) + EPSILON:
         return f"{watched.metric} fell by {drop}, and {seen}{_of_notes(trial, silent)}"
-    warned = next((told.message for told in trial.warnings if _is_of(told, watched)), "")
+    warned = next((warning.message for warning in trial.warnings if _is_of(warning, watched)), "")
     if warned:
         return f"{watched.metric} fell by {drop}, and the policy makes that a warning: {cut(warned, limit=200)}"
     return f"not explained: {watched.metric} fell by {drop}, though {seen}; look at what is gated, and at the warnings"

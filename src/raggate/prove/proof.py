@@ -63,8 +63,8 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
                 if work.bench is None:
                     raise
                 run_directory.write_reports(directory, OF_PROOF, work.proof(interrupted=True))
-                told = f"interrupted after {len(work.repeats)} runs without a fault and {len(work.trials)} with one"
-                raise Interrupted(told, hint="proof.md of the run directory tells what they gave.") from None
+                message = f"interrupted after {len(work.repeats)} runs without a fault and {len(work.trials)} with one"
+                raise Interrupted(message, hint="proof.md of the run directory tells what they gave.") from None
             result = work.proof()
             run_directory.write_reports(directory, OF_PROOF, result)
             return directory, result
@@ -196,8 +196,8 @@ class _Work:
             # nothing is spoilt yet: where the gate is red all the same, what follows says nothing
             control = bench.review(asked.results, asked.stopped).verdict
             if control.outcome != "pass":
-                told = wording.some([reason.message for reason in control.reasons])
-                why = f"through the proxy that would make it the API is measured otherwise: {told}"
+                reasons = wording.some([reason.message for reason in control.reasons])
+                why = f"through the proxy that would make it the API is measured otherwise: {reasons}"
                 self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
                 return
             for fault in wire.FAULTS:

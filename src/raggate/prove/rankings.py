@@ -19,12 +19,12 @@ Note = tuple[str, str]
 def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
     """Give a response these chunks in this order; ranks and final scores fit it, where they are told."""
     scores = sorted((chunk.score_final for chunk in chunks if chunk.score_final is not None), reverse=True)
-    told = len(scores) == len(chunks)
+    scored = len(scores) == len(chunks)
     placed = tuple(
         replace(
             chunk,
             rank=None if chunk.rank is None else place + 1,
-            score_final=scores[place] if told else chunk.score_final,
+            score_final=scores[place] if scored else chunk.score_final,
         )
         for place, chunk in enumerate(chunks)
     )
