@@ -10,7 +10,7 @@ from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
-from raggate.text.numbers import counted, fixed
+from raggate.text.numbers import counted, fixed, rounded
 
 ALIKE = 0.8
 """Mean overlap below which the lists as a whole count as others."""
@@ -93,4 +93,4 @@ def _ranking(entries: Sequence[ListEntry], key: str) -> list[list[str]]:
 def _score(place: tuple[int, ListEntry]) -> object:
     position, entry = place
     # what has no score is tied with nothing
-    return ("rank", position) if entry.final is None else round(entry.final, _SCORE_DECIMALS)
+    return ("rank", position) if entry.final is None else rounded(entry.final, _SCORE_DECIMALS)
