@@ -61,6 +61,7 @@ def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore]) -> List
         weights=(fitted_weights(_entries(before)), fitted_weights(_entries(now))),
         thresholds=(threshold(before), threshold(now)),
         floors=(_floor(before), _floor(now)),
+        longest=max((len(case.entries) for case in now), default=0),
         rescored=_rescored({case.case_id: case for case in before}, now),
     )
 

@@ -121,8 +121,8 @@ def _other_vault(cause: Cause) -> str:
 def _chunk_not_searched(cause: Cause) -> str:
     return (
         f"the chunk of rank {cause.rank} in the baseline, of score {_score(cause.before)}, did not come back, though "
-        f"others did down to {number(cause.last)} and scores are as before: it is not in the index as it was, or was "
-        "not searched"
+        f"others did down to {number(cause.last)} and scores are as before: it is not in the index as it was, was not "
+        "searched, or was left out of the list afterwards"
     )
 
 

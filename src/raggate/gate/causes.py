@@ -241,7 +241,8 @@ def _below_floor(asked: Asked, score: float) -> bool:
     """Say whether nothing that scores so little is returned any more, and fewer chunks are."""
     before, now = asked.lists.floors
     fewer = asked.old is not None and len(asked.entries) < len(asked.old.entries)
-    return fewer and before is not None and now is not None and before <= score < now - SAME_SCORE
+    cut = len(asked.entries) >= asked.lists.longest
+    return fewer and not cut and before is not None and now is not None and before <= score < now - SAME_SCORE
 
 
 def _outranked(asked: Asked, entry: ListEntry, last: float | None) -> bool:

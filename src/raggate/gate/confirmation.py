@@ -17,8 +17,9 @@ from raggate.gate.recheck import Decide, Key, against, directions
 from raggate.labels.intervals import wilson
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
+from raggate.models.metric_names import FALSE_ABSTENTION_RATE, HIT, family
 from raggate.models.recheck import Recheck, RecheckOutcome
-from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, oriented
+from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, mostly, oriented
 from raggate.models.verdict import Reason, Verdict
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted
@@ -85,7 +86,7 @@ def judged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, d
     )
     if again.outcome == "regression" or len(left) == len(asked.asked):
         return replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
-    doubt = _doubt(len(asked.asked) - len(left), comparison)
+    doubt = _doubt([key for key in asked.asked if key not in left], comparison)
     if doubt or again.outcome != "pass":
         return _undecided(first, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")
     return _passed(first, outcome, message)
@@ -123,7 +124,7 @@ def _known_noise(comparison: Comparison) -> Repeated | None:
     return then if then is not None and then.differ > 0 else None
 
 
-def _doubt(dismissed: int, comparison: Comparison) -> str:
+def _doubt(dismissed: Sequence[Key], comparison: Comparison) -> str:
     """Say why the noise of the baseline's own run does not explain what was dismissed; nothing where it does.
 
     The run's own noise has no say: a change could make its API noisy.
@@ -132,12 +133,31 @@ def _doubt(dismissed: int, comparison: Comparison) -> str:
     if known is None:
         return UNKNOWN
     asked = len(comparison.scorecard.cases)
-    most = wilson(known.differ, known.compared).upper
-    if dismissed <= most * asked:
-        return ""
-    return (
-        f"{counted(dismissed, 'question')} of {asked} came out otherwise, and noise as in the baseline's run "
-        f"({known.differ} of {known.compared}) explains at most {int(most * asked)}"
+    hits = {key: _lost_hits(key, comparison) for key in dismissed}
+    # lists that differ somewhere explain no lost hit where no hit came and went
+    seen = [(dismissed, known.differ, "came out otherwise")]
+    for name, flips in known.flips.items():
+        seen.append(([key for key in dismissed if name in hits[key]], flips, f"lost {name} when first asked"))
+    for keys, noise, what in seen:
+        most = wilson(noise, known.compared).upper
+        if len(keys) > most * asked:
+            return (
+                f"{counted(len(keys), 'question')} of {asked} {what}, and noise as in the baseline's run "
+                f"({noise} of {known.compared}) explains at most {int(most * asked)}"
+            )
+    return ""
+
+
+def _lost_hits(key: Key, comparison: Comparison) -> frozenset[str]:
+    """Name the `hit_at_k` that a question had in the baseline and did not have when it was first asked."""
+    baseline = comparison.baseline
+    pairs = _pairs(baseline.scorecard.cases, comparison.scorecard.cases) if baseline is not None else {}
+    if key not in pairs:
+        return frozenset()
+    stored, own = pairs[key]
+    names = (name for name in stored.values if family(name) == HIT)
+    return frozenset(
+        name for name in names if _moved("higher", stored.values.get(name), own.values.get(name)) < -EPSILON
     )
 
 
@@ -160,10 +180,18 @@ def _settled(
     pairs = _pairs(baseline.scorecard.cases, comparison.scorecard.cases)
     base, again = _by_question(asked.base), _by_question(asked.again)
     before, after = {}, {}
+    lost = {key for key in asked.asked if key in pairs}
     for key in (*asked.asked, *asked.gained):
-        if key in pairs and len(again.get(key, ())) == len(asked.again):
+        # a question that is refused when it is asked again did not come back
+        refused = key in lost and any(_refused_since(pairs[key][0], score) for score in again.get(key, ()))
+        if key in pairs and not refused and len(again.get(key, ())) == len(asked.again):
             before[key], after[key] = _both(pairs[key], base.get(key, ()), again[key], ways)
     return before, after
+
+
+def _refused_since(stored: CaseScore, again: CaseScore) -> bool:
+    name = FALSE_ABSTENTION_RATE
+    return mostly(again.values.get(name)) and not mostly(stored.values.get(name))
 
 
 def _both(

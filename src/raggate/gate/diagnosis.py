@@ -184,15 +184,20 @@ def _of_scores(lists: ListEvidence) -> Iterator[tuple[str, Collection[CauseCode]
     if parts:
         before, now = (weights or {} for weights in lists.weights)
         gone = [part for part in parts if part in before and abs(now.get(part, 0.0)) <= OTHER_WEIGHT]
-        words = (
-            f"the {' and the '.join(gone)} score no longer counts" if gone else "the final score is weighed otherwise"
-        )
+        names = " and the ".join(gone)
+        words = f"the {names} score no longer counts" if gone else "the final score is weighed otherwise"
         pairs = (f"{part} {number(before.get(part))} → {number(now.get(part))}" for part in parts)
-        yield f"{words} (weights: {', '.join(pairs)})", _RANKED
+        # where the others weigh what they did, it is the scores that are gone, and not their weight
+        silent = gone == parts and not set(gone) & set(now)
+        empty = f"no chunk has a {' or a '.join(gone)} score other than 0 any more"
+        yield empty if silent else f"{words} (weights: {', '.join(pairs)})", _RANKED
     change = threshold_change(*lists.thresholds)
     if change:
         was, is_now = (between(limits) for limits in lists.thresholds)
         fits: frozenset[CauseCode] = _REFUSED if change == "higher" else frozenset(("did-not-abstain",))
+        if lists.rescored.get("final"):
+            # a threshold on another scale says nothing of why scores are below it
+            fits = frozenset()
         yield f"the score below which the API abstains is {change} ({is_now}, {was} before)", fits
 
 

@@ -72,6 +72,14 @@ def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPai
     )
 
 
+def metric_chance(
+    comparison: Comparison, mode: str, metric: str, left_out: AbstractSet[tuple[str, str]] = frozenset()
+) -> float:
+    """Give how likely by chance alone one metric of a mode falls as it did, over the questions it applied to."""
+    pairs = [pair for pair in paired_scores(comparison, mode, (metric,), left_out) if metric in pair.values]
+    return paired_test([pair.after - pair.before for pair in pairs], [pair.group for pair in pairs]).p if pairs else 1.0
+
+
 def change_interval(changes: Sequence[float], groups: Sequence[str | None], *, binary: bool) -> Interval | None:
     """Give the 95 % interval of a mean change; None where nothing can be said of its spread.
 

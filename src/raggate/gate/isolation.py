@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from raggate.config.probe_settings import Principal
 from raggate.config.schema import Config
 from raggate.gate import note_places
+from raggate.models.fingerprint import notes_of
 from raggate.models.run import Chunk, Reference, Response, Run
 from raggate.text.anchors import inside_place
 from raggate.text.quote import cut, quoted
@@ -37,12 +38,18 @@ def _places(response: Response) -> Iterator[tuple[str, Chunk | Reference]]:
 
 def _private_withheld(run: Run) -> Iterator[str]:
     private, known = set(run.probes.private), note_places.holders(run)
-    for place, response in _answers(run) if private else ():
+    notes_told = set(notes_of(run.fingerprint))
+    suite = sum(item.result.response is not None for item in (*run.results, *run.repeats))
+    for number, (place, response) in enumerate(_answers(run) if private else ()):
         for where, chunk in _places(response):
             notes = note_places.possible(chunk, known)
             # where the API does not tell the vault, a public note of the same path gets the benefit of the doubt
             if notes and private.issuperset(notes):
                 yield f"{place}: {where} is {cut(notes[0])}"
+                break
+            # of the suite `notes_exist` says so; a private note under another spelling of its path is private still
+            if number >= suite and notes_told and chunk.rel_path and notes_told.isdisjoint(notes):
+                yield f"{place}: {where} is {cut(chunk.rel_path)}, a path that no vault holds, so it may be any note"
                 break
 
 

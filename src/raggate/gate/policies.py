@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from raggate.config.schema import DEFAULT_TOLERANCE, Gate
@@ -13,6 +13,8 @@ from raggate.gate.evidence import (
     ALPHA_WARNING,
     MARGIN,
     composite_tests,
+    holm,
+    metric_chance,
     significant,
     supported,
 )
@@ -48,7 +50,8 @@ def judged(
 ) -> tuple[tuple[GatedMetric, ...], CompositeEvidence]:
     """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
     tests = composites(comparison, gate, waived)
-    rows = with_evidence([classify_row(delta, gate) for delta in comparison.deltas], comparison, gate, tests)
+    left_out = excused(waived, comparison.scorecard)
+    rows = with_evidence([classify_row(delta, gate) for delta in comparison.deltas], comparison, gate, tests, left_out)
     return tuple(_excuse(row, gate, waived) for row in rows), CompositeEvidence(policy=gate.policy, tests=tests)
 
 
@@ -61,7 +64,11 @@ def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> Gat
 
 
 def with_evidence(
-    rows: Sequence[GatedMetric], comparison: Comparison, gate: Gate, tests: Sequence[CompositeTest]
+    rows: Sequence[GatedMetric],
+    comparison: Comparison,
+    gate: Gate,
+    tests: Sequence[CompositeTest],
+    left_out: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> tuple[GatedMetric, ...]:
     """Mark the rows that are worse and only warn: too few questions to judge them by, or evidence that is missing.
 
@@ -71,10 +78,28 @@ def with_evidence(
         return tuple(rows)
     few = small_metrics({(row.delta.mode, row.delta.metric): _size(row, comparison) for row in _gated(rows)}, gate)
     by_mode = {test.mode: test for test in tests}
+    sure = proven_alone(comparison, _gated(rows), left_out)
     return tuple(
-        replace(row, unproven=_unproven(row, few, gate, by_mode)) if row.gated and row.status == "worse" else row
+        replace(row, unproven=_unproven(row, few, gate, by_mode))
+        if row.gated and row.status == "worse" and (row.delta.mode, row.delta.metric) not in sure
+        else row
         for row in rows
     )
+
+
+def proven_alone(
+    comparison: Comparison, rows: Sequence[GatedMetric], left_out: AbstractSet[tuple[str, str]] = frozenset()
+) -> frozenset[tuple[str, str]]:
+    """Name the metrics, by mode, whose own values fell and not by chance, whatever the composite shows.
+
+    The composite does not see a metric that is no part of it, and gains of others can cover one that is.
+    """
+    sure: set[tuple[str, str]] = set()
+    for mode in dict.fromkeys(row.delta.mode for row in rows if row.status == "worse"):
+        names = [row.delta.metric for row in rows if row.delta.mode == mode]
+        chances = [metric_chance(comparison, mode, name, left_out) for name in names]
+        sure.update((mode, name) for name, p in zip(names, holm(chances), strict=True) if p < ALPHA)
+    return frozenset(sure)
 
 
 def small_metrics(sizes: Mapping[tuple[str, str], int], gate: Gate) -> frozenset[tuple[str, str]]:

@@ -78,7 +78,7 @@ def _unanswered(asked: Sequence[ProbeAnswer]) -> Gap | None:
     if not failures:
         return None
     questions = counted(len(asked), "question")
-    return len(failures) == len(asked), f"{len(failures)} of {questions} got no answer: {failures[0].message}"
+    return len(failures) * 2 > len(asked), f"{len(failures)} of {questions} got no answer: {failures[0].message}"
 
 
 def _unsteady(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
@@ -87,4 +87,4 @@ def _unsteady(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
     if not other:
         return None
     of = f"{len(other)} of {counted(len(asked), 'answer')}"
-    return len(other) == len(asked), f"{of} left out: the question is ranked otherwise when asked again unchanged"
+    return len(other) * 2 > len(asked), f"{of} left out: the question is ranked otherwise when asked again unchanged"

@@ -90,6 +90,7 @@ class ListEvidence:
         thresholds: the highest score at which the API abstained, None where it never did, and the lowest at which it
             did not, likewise; where every answer is on its side of them.
         floors: the lowest score of any chunk that was returned.
+        longest: how many chunks the longest list of now has: one that is as long may be cut there.
         rescored: of `final`, `vector` and `lexical`, whether chunks that both sides list for a question have other ones
             now; without those that too few chunks tell.
     """
@@ -97,6 +98,7 @@ class ListEvidence:
     weights: tuple[Mapping[str, float] | None, Mapping[str, float] | None] = (None, None)
     thresholds: tuple[Range | None, Range | None] = (None, None)
     floors: tuple[float | None, float | None] = (None, None)
+    longest: int = 0
     rescored: Mapping[str, bool] = field(default_factory=dict)
 
     @property

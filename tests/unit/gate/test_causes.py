@@ -553,7 +553,8 @@ class TestScores:
         unsearched = explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY)
         assert in_words(unsearched) == (
             "the chunk of rank 1 in the baseline, of score 0.8, did not come back, though others did down to 0.3 and "
-            "scores are as before: it is not in the index as it was, or was not searched"
+            "scores are as before: it is not in the index as it was, was not searched, or was left out of the list "
+            "afterwards"
         )
 
     def test_a_shorter_list_outranks_nothing(self) -> None:
@@ -562,12 +563,15 @@ class TestScores:
 
     def test_below_what_is_returned_at_all(self) -> None:
         """A passage that scored less than anything returned now, in a shorter list, is below the API's threshold."""
-        lists = {**STEADY, "floors": (0.1, 0.85)}
+        lists = {**STEADY, "floors": (0.1, 0.85), "longest": 2}
         cause = explained(answer({}, scored("x", 0.9)), scored("x", 0.9), GOLD, at=2, lists=lists)
         words = "it scored 0.8 in the baseline, and nothing below 0.85 is returned any more (0.1 in the baseline)"
         assert (cause.code, in_words(cause)) == ("below-threshold", words)
         assert explained(answer({}), GOLD, lists=lists).code == "below-threshold"
         assert explained(answer({}), GOLD, lists={**lists, **RESCORED}).code == "nothing-retrieved"
+        # a list as long as any may have been cut there
+        full = explained(answer({}, scored("x", 0.9)), scored("x", 0.9), GOLD, at=2, lists={**lists, "longest": 1})
+        assert full.code == "not-listed"
 
 
 class TestAbstention:

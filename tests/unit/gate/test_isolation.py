@@ -39,6 +39,14 @@ def test_a_private_note_is_told_wherever_it_comes_back() -> None:
     ]
 
 
+@pytest.mark.parametrize("path", ["dia\u0301ry.md", "/vault/home/diary.md"])
+def test_a_probe_that_brings_a_note_of_no_vault(path: str) -> None:
+    """Under another spelling of its path a private note is private still, so a path of no vault is no excuse."""
+    run = probed(make_probe("private", make_chunk(rel_path=path), question="My diary", case_id=""), **PRIVATE)
+    (example,) = examples("private_withheld", run)
+    assert example.endswith(f"{path}, a path that no vault holds, so it may be any note")
+
+
 @pytest.mark.parametrize(
     ("chunk", "private", "leaks"),
     [

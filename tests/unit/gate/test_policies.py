@@ -177,6 +177,24 @@ def test_metric_of_few_questions_warns() -> None:
     assert decided.sentences == ("No regression, but 1 gated metric is worse than allowed, of too few questions.",)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_metric_beside_the_composite_cannot_collapse(policy: Policy) -> None:
+    """An API that refuses what it used to answer is red under every policy, though its lists are as before."""
+    cases = [make_case(f"q{n:02}") for n in range(40)]
+    sides = []
+    for abstained in (False, True):
+        response = make_response(make_chunk(), abstained=abstained)
+        sides.append(make_run(*(make_labelled(case, make_result(case.id, response=response)) for case in cases)))
+    assert codes(judged(*sides, Gate(policy=policy)))[0] == ["worse"]
+
+
+@pytest.mark.parametrize(("lost", "reasons"), [(2, []), (9, ["worse"])])
+def test_a_small_metric_cannot_be_lost_whole(lost: int, reasons: list[str]) -> None:
+    """Of nine questions two lost are a warning; all of them are red, though they are few of the whole suite."""
+    sides = [answered([1] * 500, [False] * n + [True] * (9 - n)) for n in (0, lost)]
+    assert codes(judged(*sides, Gate()))[0] == reasons
+
+
 @pytest.mark.parametrize(
     ("policy", "settings"),
     [pytest.param("either", {"min_cases": 9}, id="enough"), pytest.param("threshold", {}, id="the-seeds-rule-alone")],

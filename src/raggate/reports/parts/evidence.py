@@ -54,7 +54,10 @@ def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
 def _certainty(review: Review) -> str:
     """Say that what moved did so for certain, of an API that ranked alike when it was asked twice."""
     repeated = Repeated.of(review.scorecard.fingerprint)
-    if repeated is None or repeated.differ or not repeated.compared:
+    baseline = review.comparison.baseline
+    before = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
+    noisy = any(side is not None and side.differ for side in (before, repeated))
+    if repeated is None or noisy or not repeated.compared:
         return ""
     return f"; for certain, as {repeated.compared} of {repeated.compared} ranked alike when asked twice"
 
