@@ -269,7 +269,7 @@ def test_a_first_run_hands_nothing_to_the_change(
 def test_one_commit_into_two_branches(forge: Forge) -> None:
     """A weaker gate on another branch is refused until it is named, and its check run is never that of the default."""
     config = _repository_files()["raggate.container.yml"].decode()
-    weak = {"raggate.container.yml": config.replace("tolerance: 0.05", "tolerance: 1.0")}
+    weak = {"raggate.container.yml": config.replace("tolerance: 0.05", "tolerance: 1.0\n  policy: threshold")}
     lenient = str(forge.repository.add_commit(weak, [forge.base], branch="lenient"))
     strict, forge.base = forge.base, lenient
     inputs, worse = {**GATE, "check-run": "raggate"}, {"NOTES_DISABLE": "vector"}

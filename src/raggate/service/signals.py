@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
+from raggate.errors import RaggateError
+
 _came: list[int] = []
 
 
@@ -59,17 +61,19 @@ def deferred() -> Iterator[list[int]]:
 
 @contextlib.contextmanager
 def unwrapped() -> Iterator[None]:
-    """Raise an interrupt as what it is.
+    """Raise an interrupt as what it is: what else is raised after a signal came, and nobody expects, was made of it.
 
-    Before Python 3.12 one that comes while a class is made is the cause of a RuntimeError:
-    https://github.com/python/cpython/issues/77757.
+    Python before 3.12 makes a RuntimeError of one that comes while a class is made
+    (https://github.com/python/cpython/issues/77757), pydantic a SchemaError of one that comes while a model is.
     """
     try:
         yield
-    except RuntimeError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            raise error.__cause__ from None
+    except RaggateError:
         raise
+    except Exception as error:
+        if not came():
+            raise
+        raise KeyboardInterrupt(f"signal {_came[0]}") from error
 
 
 def over() -> None:

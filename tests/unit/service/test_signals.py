@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from raggate.errors import UsageError
 from raggate.service import signals
 
 
@@ -36,16 +37,21 @@ def test_a_swallowed_interrupt_is_raised_again(number: signal.Signals) -> None:
 
 
 def test_an_interrupt_is_not_hidden_in_another_error() -> None:
-    """One that comes while a class is made is an interrupt, whatever Python makes of it; other errors stay."""
+    """What nobody expects after a signal came is the interrupt; without one, and where it is expected, it stays."""
 
-    class Interrupting:
+    class Interrupted:
         def __set_name__(self, owner: type, name: str) -> None:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
+    signals.install()
+    with pytest.raises(RuntimeError, match="no signal"), signals.unwrapped():
+        raise RuntimeError("no signal")
     with pytest.raises(KeyboardInterrupt), signals.unwrapped():
-        type("Made", (), {"field": Interrupting()})
-    with pytest.raises(RuntimeError, match="other"), signals.unwrapped():
-        raise RuntimeError("other")
+        type("Made", (), {"field": Interrupted()})
+    with pytest.raises(KeyboardInterrupt), signals.unwrapped():
+        raise ValueError("made of the interrupt")
+    with pytest.raises(UsageError), signals.unwrapped():
+        raise UsageError("expected")
 
 
 def test_a_new_start_has_no_memory() -> None:
