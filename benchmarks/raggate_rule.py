@@ -10,7 +10,7 @@ from typing import Literal
 
 from raggate.config.schema import Gate
 from raggate.gate.evidence import composite_tests
-from raggate.gate.policies import red, suspicions, with_proof
+from raggate.gate.policies import red, suspicions, with_evidence
 from raggate.gate.row_status import classify_row
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta
@@ -61,7 +61,7 @@ def only(comparison: Comparison, deltas: Sequence[Delta]) -> Comparison:
 
 def colour(comparison: Comparison, policy: Gate, tests: Sequence[CompositeTest]) -> Colour:
     """Give what a reader sees of a comparison of which everything was measured."""
-    rows = with_proof([classify_row(delta, policy) for delta in comparison.deltas], comparison, policy, tests)
+    rows = with_evidence([classify_row(delta, policy) for delta in comparison.deltas], comparison, policy, tests)
     worse = [row for row in rows if row.gated and row.status == "worse"]
     if any(not row.unproven for row in worse) or any(red(test, policy) for test in tests):
         return "red"

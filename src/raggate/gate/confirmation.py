@@ -17,7 +17,7 @@ from raggate.gate.recheck import Decide, Key, against, directions
 from raggate.labels.intervals import wilson
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
-from raggate.models.metric_names import FALSE_ABSTENTION_RATE, HIT, family
+from raggate.models.metric_names import FALSE_ABSTENTION_RATE
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, mostly, oriented
 from raggate.models.verdict import Reason, Verdict
@@ -133,31 +133,12 @@ def _doubt(dismissed: Sequence[Key], comparison: Comparison) -> str:
     if known is None:
         return UNKNOWN
     asked = len(comparison.scorecard.cases)
-    hits = {key: _lost_hits(key, comparison) for key in dismissed}
-    # lists that differ somewhere explain no lost hit where no hit came and went
-    seen = [(dismissed, known.differ, "came out otherwise")]
-    for name, flips in known.flips.items():
-        seen.append(([key for key in dismissed if name in hits[key]], flips, f"lost {name} when first asked"))
-    for keys, noise, what in seen:
-        most = wilson(noise, known.compared).upper
-        if len(keys) > most * asked:
-            return (
-                f"{counted(len(keys), 'question')} of {asked} {what}, and noise as in the baseline's run "
-                f"({noise} of {known.compared}) explains at most {int(most * asked)}"
-            )
-    return ""
-
-
-def _lost_hits(key: Key, comparison: Comparison) -> frozenset[str]:
-    """Name the `hit_at_k` that a question had in the baseline and did not have when it was first asked."""
-    baseline = comparison.baseline
-    pairs = _pairs(baseline.scorecard.cases, comparison.scorecard.cases) if baseline is not None else {}
-    if key not in pairs:
-        return frozenset()
-    stored, own = pairs[key]
-    names = (name for name in stored.values if family(name) == HIT)
-    return frozenset(
-        name for name in names if _moved("higher", stored.values.get(name), own.values.get(name)) < -EPSILON
+    most = wilson(known.differ, known.compared).upper
+    if len(dismissed) <= most * asked:
+        return ""
+    return (
+        f"{counted(len(dismissed), 'question')} of {asked} came out otherwise, and noise as in the baseline's run "
+        f"({known.differ} of {known.compared}) explains at most {int(most * asked)}"
     )
 
 
