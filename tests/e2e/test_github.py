@@ -142,7 +142,7 @@ def forge(tmp_path: Path, action_image: str) -> Iterator[Forge]:
     shown = json.loads(docker("network", "inspect", "bridge"))[0]["IPAM"]["Config"]
     network = ipaddress.ip_network(next(config["Subnet"] for config in shown if "." in config["Subnet"]))
     gateway = str(next(network.hosts()))
-    with FakeGitHub(host="0.0.0.0", advertised=gateway) as fake:
+    with FakeGitHub(wire=True, host="0.0.0.0", advertised=gateway) as fake:
         repository = fake.add_repository(NAME)
         base = str(repository.add_commit(_repository_files(), branch="main"))
         head = str(repository.add_commit({"README": "change"}, [base]))
@@ -304,7 +304,8 @@ def test_check_run_of_a_killed_step(forge: Forge) -> None:
     (check,) = forge.repository.check_runs.values()
     assert check["status"] == "in_progress"
     docker("kill", step.container, check=False)
-    made.post(step, inputs)
+    swept = made.post(step, inputs)
+    assert swept.exit_code == 0, swept.text
     (check,) = forge.repository.check_runs.values()
     assert (check["status"], check["conclusion"]) == ("completed", "cancelled")
     assert leftovers(made) == []

@@ -33,6 +33,8 @@ CALL_SECONDS = 60.0
 _GREETING_SECONDS = 20.0
 _TEARDOWN_SECONDS = 4.0  # a runner that cancels a step kills it 10 s later
 _PATIENT_SECONDS = 30.0
+_SWEEP_SECONDS = 30.0
+_PAUSE = 0.5
 _GRACE = 1
 _TRIES = 4
 _SOCKET = "unix:///var/run/docker.sock"
@@ -181,11 +183,19 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
     wanted = step_label(environment)
     if not wanted:
         return ()
+    removed: list[str] = []
+    end = time.monotonic() + _SWEEP_SECONDS
     with connected(environment, seconds=_PATIENT_SECONDS) as client:
-        removed, failed = remove_labelled(client, wanted, grace=0)
+        while True:
+            gone, failed = remove_labelled(client, wanted, grace=0)
+            removed += gone
+            if not gone and (not failed or time.monotonic() > end):
+                break
+            # the engine still ends what a killed step had asked of it: what is being started cannot be removed yet
+            time.sleep(_PAUSE)
     if failed:
         raise CannotTell(f"not everything could be removed: {'; '.join(failed)}")
-    return removed
+    return tuple(removed)
 
 
 def sweep_dead(client: Client, say: Callable[[str], None]) -> None:
