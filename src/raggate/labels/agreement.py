@@ -2,7 +2,7 @@
 
 Krippendorff's alpha for nominal data as in K. Krippendorff, *Computing Krippendorff's Alpha-Reliability* (2011),
 section C: any number of annotators, values may be missing. Cohen's kappa as in J. Cohen, *A coefficient of agreement
-for nominal scales* (1960).
+for nominal scales* (1960), and with quadratic weights as in his *Weighted kappa* (1968).
 """
 
 from __future__ import annotations
@@ -93,6 +93,52 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float 
         return None
     equal = sum(a == b for a, b in zip(first, second, strict=True))
     return (n * equal - chance) / (n * n - chance)
+
+
+def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Give Cohen's kappa with quadratic weights of two annotators who grade on a scale, over the same units.
+
+    Formula: 1 - sum_i (a_i - b_i)^2 / (sum_i sum_j (a_i - b_j)^2 / n): the squared distance of the two grades of a
+    unit, against that of grades drawn from what each of them gave. 1 is perfect agreement, 0 is chance, below is worse.
+    A median of several judges may lie between two grades.
+
+    Returns:
+        None for no units, and when both gave the same single grade everywhere.
+
+    Raises:
+        ValueError: when the lengths differ.
+    """
+    n = len(first)
+    if n != len(second):
+        raise ValueError(f"{n} values against {len(second)}")
+    squares = fsum(value * value for value in (*first, *second))
+    by_chance = n * squares - 2 * fsum(first) * fsum(second)
+    # two annotators with one and the same grade leave nothing but what rounding does to sums
+    if by_chance <= 1e-12 * n * squares:
+        return None
+    return 1.0 - n * fsum((a - b) ** 2 for a, b in zip(first, second, strict=True)) / by_chance
+
+
+def weighted_kappa_interval(
+    first: Sequence[float], second: Sequence[float], sampling: Sampling = DEFAULT
+) -> Interval | None:
+    """Give the seeded percentile bootstrap interval of `weighted_kappa`, resampling units; see `intervals.bootstrap`.
+
+    Resamples in which nothing varies are left out.
+
+    Returns:
+        None when kappa is defined in no resample.
+
+    Raises:
+        ValueError: when the lengths differ.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} values against {len(second)}")
+    if not first:
+        return None
+    return bootstrap(
+        len(first), lambda drawn: weighted_kappa([first[i] for i in drawn], [second[i] for i in drawn]), sampling
+    )
 
 
 def percent_agreement(units: Sequence[Unit]) -> float | None:

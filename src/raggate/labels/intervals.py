@@ -31,11 +31,11 @@ class Sampling:
 DEFAULT = Sampling()
 
 
-def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
+def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
     """Give Wilson's score interval of a proportion, clamped to [0, 1].
 
     Args:
-        successes: how many of the n are 1.
+        successes: how many of the n are 1; also the sum of n values from 0 to 1, whose interval would be no wider.
         n: the number of trials, at least 1.
         level: the confidence level, between 0 and 1.
 

@@ -18,15 +18,15 @@ JsonObject = Mapping[str, object]
 """An object of JSON from elsewhere: whoever reads a value looks at its type first."""
 
 
-def dumps(value: object, *, pretty: bool = False) -> bytes:
-    """Serialise with sorted keys; with `pretty`, indented, printable and ending in a newline.
+def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> bytes:
+    """Serialise with sorted keys, or `in_order` as they stand; with `pretty`, indented, printable, ending in a newline.
 
     NaN and infinities become null.
 
     Raises:
         TypeError: for values JSON does not have.
     """
-    options = orjson.OPT_SORT_KEYS
+    options = 0 if in_order else orjson.OPT_SORT_KEYS
     if pretty:
         options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     data = orjson.dumps(value, option=options)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import combinations
 from math import ceil
 
 SHOWN_DECIMALS = 4
@@ -33,9 +35,22 @@ def fixed(value: float, decimals: int, *, sign: bool = False) -> str:
     return f"{number:+.{decimals}f}" if sign else f"{number:.{decimals}f}"
 
 
-def written(value: float | None, *, sign: bool = False) -> str:
-    """Write a measured value for people: 4 decimals; a dash where there is none."""
-    return "–" if value is None else fixed(value, SHOWN_DECIMALS, sign=sign)
+def written(value: float | None, *, sign: bool = False, beside: float | None = None) -> str:
+    """Write a measured value for people: 4 decimals, more where that tells it from one beside it; a dash for none."""
+    if value is None:
+        return "–"
+    return fixed(value, SHOWN_DECIMALS if beside is None else decimals_apart((value, beside)), sign=sign)
+
+
+def decimals_apart(values: Sequence[float], margin: float = 1e-9) -> int:
+    """Give the fewest decimals, from 4 to 12, with which values that are further apart than a margin look different."""
+    pairs = [(one, other) for one, other in combinations(values, 2) if abs(one - other) > margin]
+    enough = (
+        decimals
+        for decimals in range(SHOWN_DECIMALS, STORED_DECIMALS)
+        if all(rounded(one, decimals) != rounded(other, decimals) for one, other in pairs)
+    )
+    return next(enough, STORED_DECIMALS)
 
 
 def percent(share: float) -> str:
@@ -46,6 +61,16 @@ def percent(share: float) -> str:
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def often(number: int) -> str:
+    """Write how often something was done."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def dollars(amount: float) -> str:
+    """Write what something cost, to a millionth of a dollar."""
+    return f"{setting(rounded(amount, 6))} dollars"
 
 
 def setting(value: float) -> str:

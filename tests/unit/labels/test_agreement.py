@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 
 import pytest
@@ -16,6 +17,8 @@ from raggate.labels.agreement import (
     label_agreement,
     pair_agreement,
     percent_agreement,
+    weighted_kappa,
+    weighted_kappa_interval,
 )
 from raggate.labels.intervals import Sampling
 from raggate.labels.models import Interval
@@ -121,6 +124,59 @@ def test_kappa_of_different_lengths() -> None:
     """Two lists that cannot be paired are refused."""
     with pytest.raises(ValueError, match="1 values against 2"):
         cohen_kappa([1], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([], [], None),
+        ([5, 5], [5, 5], None),
+        ([0, 5], [0, 5], 1.0),
+        ([0, 5], [5, 0], -1.0),
+        # all of one grade say nothing of the other's grades
+        ([5, 5], [0, 5], 0.0),
+        # one unit apart by 1: 4 * 1 of 4 * 11 - 2 * 3 * 4 = 20
+        ([0, 0, 1, 2], [0, 1, 1, 2], 0.8),
+        # a median of two judges: 3 * 0.25 of 3 * 18.25 - 2 * 3 * 3.5 = 33.75
+        ([0, 0, 3], [0, 0.5, 3], 1 - 0.75 / 33.75),
+    ],
+)
+def test_weighted_kappa(first: list[float], second: list[float], expected: float | None) -> None:
+    """Grades on a scale agree by the square of their distance, against that of the same grades drawn at random."""
+    kappa = weighted_kappa(first, second)
+    assert kappa == (None if expected is None else pytest.approx(expected))
+
+
+GRADES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20)
+
+
+@given(GRADES)
+def test_weighted_kappa_is_that_of_the_table(pairs: list[tuple[int, int]]) -> None:
+    """The sum over units is that of Cohen's table: observed against expected counts, weighted by (i - j)^2."""
+    n = len(pairs)
+    rows, columns = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    observed = sum((a - b) ** 2 * number for (a, b), number in Counter(pairs).items())
+    expected = sum((a - b) ** 2 * rows[a] * columns[b] / n for a in rows for b in columns)
+    kappa = weighted_kappa([a for a, _ in pairs], [b for _, b in pairs])
+    assert kappa == (pytest.approx(1 - observed / expected) if expected else None)
+
+
+def test_interval_of_weighted_kappa() -> None:
+    """The interval is the same for the same seed and holds the estimate; without any variation there is none."""
+    first, second = [0, 0, 1, 2, 5, 4, 3, 0], [0, 1, 1, 2, 4, 5, 3, 2]
+    interval = weighted_kappa_interval(first, second, Sampling(seed=7))
+    assert interval is not None
+    assert interval == weighted_kappa_interval(first, second, Sampling(seed=7))
+    assert interval.lower < (weighted_kappa(first, second) or 0) < interval.upper <= 1.0
+    assert weighted_kappa_interval([], []) is None
+    assert weighted_kappa_interval([3, 3], [3, 3]) is None
+
+
+def test_weighted_kappa_of_different_lengths() -> None:
+    """Two lists that cannot be paired are refused, also for the interval."""
+    for function in (weighted_kappa, weighted_kappa_interval):
+        with pytest.raises(ValueError, match="1 values against 2"):
+            function([1], [1, 0])
 
 
 def test_percent() -> None:

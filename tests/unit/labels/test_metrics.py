@@ -10,6 +10,7 @@ from label_builders import flags
 from raggate.labels import metrics
 from raggate.labels.metrics import LABEL_METRICS, answer_value, dcg, grade, retrieval_values
 from raggate.labels.models import LABELS, METRICS, Task
+from tables import each_row
 
 D2 = 0.6309297535714574  # 1 / log2(3)
 D4 = 0.43067655807339306  # 1 / log2(5)
@@ -39,7 +40,7 @@ def ranked(chunks: str) -> list[dict[str, bool] | None]:
     return [None if letters == "-" else flags("retrieval", letters) for letters in chunks.split()]
 
 
-@pytest.mark.parametrize(("chunks", "k", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@each_row(("chunks", "k", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_retrieval(chunks: str, k: int | None, expected: Sequence[float]) -> None:
     """Each retrieval metric has the value worked out by hand."""
     assert retrieval_values(ranked(chunks), k) == pytest.approx(dict(zip(NAMES, expected, strict=True)), abs=1e-15)

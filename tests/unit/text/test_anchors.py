@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.text.anchors import contains_snippet, covers, elements, fold, in_scope, inside_folder, written
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "expected"),
     [
         pytest.param("# A > ## B", ("A", "B"), id="marked"),
@@ -34,7 +35,7 @@ def test_elements(path: str, expected: tuple[str, ...]) -> None:
     assert elements(path) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gold", "retrieved", "expected"),
     [
         pytest.param("# Summary", "# Summary", True, id="the section itself"),
@@ -117,7 +118,7 @@ def test_contains_snippet(text: str, snippets: list[str], *, expected: bool) -> 
     assert contains_snippet(text, snippets) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("folder", "selected", "expected"),
     [
         pytest.param("work/docs", "work/docs", True, id="itself"),
@@ -137,7 +138,7 @@ def test_inside_folder(folder: str, selected: str, *, expected: bool) -> None:
     assert inside_folder(folder, selected) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rel_path", "vaults", "selected", "expected"),
     [
         pytest.param("docs/a.md", ["work"], ["work/docs"], True, id="in the folder"),

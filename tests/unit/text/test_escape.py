@@ -9,11 +9,13 @@ from html import unescape
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from raggate.text import escape
+from tables import each_row
+from tries import tried
 
 PARSER = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 JOINER = "\u2060"
@@ -62,7 +64,7 @@ def rendered(text: str, place: str) -> tuple[list[str], list[Token]]:
     return [token.type for token in tokens], own.children or []
 
 
-@settings(max_examples=400)
+@tried(100)
 @given(text=TEXT.filter(lambda text: bool(escape.plain(text))))
 @example(text="a ___ b ___ c")
 @example(text="___")
@@ -80,7 +82,7 @@ def test_markdown_renders_as_the_text_itself(text: str) -> None:
         assert visible.replace(JOINER, "") == escape.plain(text)
 
 
-@settings(max_examples=400)
+@tried(100)
 @given(text=TEXT)
 def test_markdown_leaves_nothing_for_github_to_link(text: str) -> None:
     """Neither the source nor the rendered text has a mention, a reference, a commit, an address or a URL to link."""
@@ -122,7 +124,7 @@ AFTER_RENDERING = {
 }
 
 
-@settings(max_examples=500)
+@tried(150)
 @given(text=REFERENCES)
 @example(text="GH-12deadbeef")
 @example(text="GH-GH-1")
@@ -145,7 +147,7 @@ def test_nothing_is_live_on_github(text: str) -> None:
                 assert match is None, (name, node)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("hit_at_5 rose by 0.05", "hit_at_5 rose by 0.05", id="plain prose stays readable"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.text.field_paths import ABSENT, EVERY, WrongShape, below, find, find_all, nearest_there, parse
+from tables import each_row
 
 BODY = {"a": {"b": [{"c": 1}, {"c": 2}]}, "odd.key": {"x y": 3}, "n": None, "@t": 4}
 JSON = st.recursive(
@@ -36,7 +37,7 @@ def test_a_path_is_read_into_its_steps(written: str, steps: tuple[Any, ...]) -> 
     assert parse(written).steps == steps
 
 
-@pytest.mark.parametrize(
+@each_row(
     "written",
     [
         "",

@@ -99,7 +99,7 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
         "print('ready', flush=True)\n"
         "for letter in itertools.cycle((b'b', b'a')):\n    write_atomic(Path(sys.argv[1]), letter * 300_000)\n"
     )
-    for milliseconds in range(12):
+    for milliseconds in range(0, 12, 2):
         with subprocess.Popen([sys.executable, "-c", body, str(target)], stdout=subprocess.PIPE) as writer:
             assert writer.stdout is not None
             writer.stdout.readline()

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.text import numbers
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "decimals", "expected"),
     [
         pytest.param(0.12345, 4, 0.1235, id="half goes up, although the float lies below it"),
@@ -84,6 +85,36 @@ def test_written(value: float | None, expected: str, *, sign: bool) -> None:
 def test_written_is_rounded(value: float, *, sign: bool) -> None:
     """What people read and what programs read is the same number."""
     assert float(numbers.written(value, sign=sign)) == numbers.rounded(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "expected"),
+    [
+        (0.8, 0.75, "0.8000"),
+        (0.8, 0.79997, "0.80000"),
+        (0.79997, 0.8, "0.79997"),
+        (-0.0500004, -0.05, "-0.0500004"),
+        (0.8, 0.8 + 1e-12, "0.8000"),
+        (0.8, None, "0.8000"),
+        (None, 0.8, "–"),
+    ],
+)
+def test_written_beside_another(value: float | None, beside: float | None, expected: str) -> None:
+    """A value beside another has as many decimals more as tell the two apart, where they are not the same."""
+    assert numbers.written(value, beside=beside) == expected
+
+
+@given(values=st.lists(st.floats(0, 1), min_size=2, max_size=5), margin=st.sampled_from((1e-9, 1e-5)))
+def test_decimals_apart(values: list[float], margin: float) -> None:
+    """Two values further apart than the margin never look the same, and nothing has less than 4 decimals."""
+    decimals = numbers.decimals_apart(values, margin)
+    assert 4 <= decimals <= 12
+    assert all(
+        numbers.fixed(one, decimals) != numbers.fixed(other, decimals)
+        for one in values
+        for other in values
+        if abs(one - other) > margin
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from raggate.errors import UsageError
 from raggate.text import yamlio
+from tables import each_row
 
 
 def refusal(data: bytes) -> str:
@@ -18,7 +19,7 @@ def refusal(data: bytes) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "expected"),
     [
         pytest.param(b"a: 1\nb: [x, 2.5, true, null]\n", {"a": 1, "b": ["x", 2.5, True, None]}, id="plain values"),
@@ -50,7 +51,7 @@ BOMB = b"a0: &a0 [x]\n" + b"".join(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "place", "message"),
     [
         pytest.param(b"a: 1\nb: {c: 1, c: 2}\n", "f.yml:2", "key 'b.c' stands twice", id="duplicate key"),

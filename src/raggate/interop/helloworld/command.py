@@ -161,11 +161,13 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @MODE
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
+@click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
-    from raggate.interop.helloworld import metrics as helloworld_metrics, read as reader, write as writer
+    from raggate.interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
     from raggate.interop.run_lists import only_mode
     from raggate.pipeline import run_directory
+    from raggate.text.files import write_file
 
     run = run_directory.read(directory)
     refuse_existing(out)
@@ -187,6 +189,9 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
         ),
     )
     previous = _previous(out, settings["previous"])
+    if settings["judge_cache"] is not None:
+        judges = {"model": str(config["judge_model"]), "version": str(config["judge_prompt_version"])}
+        write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
     writer.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
     click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
 
@@ -214,17 +219,19 @@ def redact(directory: Path, out: Path) -> None:
 @OUT
 @SUITE
 @_LENIENT
-def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool) -> None:
+@click.option("--judge-cache", type=_GOLDEN, help="Its judge_cache.jsonl, for rows without scores.")
+@click.option("--judge-model", help="Who judged, where config.json does not tell.")
+@click.option("--judge-prompt-version", help="What the prompts were called, where config.json does not tell.")
+def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any) -> None:
     """Turn a run of helloworld into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.helloworld import inputs
     from raggate.pipeline import run_directory
 
     files, run, _ = inputs.scored(directory, golden_file, warn, lenient=lenient)
+    run = inputs.with_scores_of_judges(files, run, inputs.JudgeSource(**judges))
     refuse_existing(out)
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
-    if any(row.get("groundedness") or row.get("correctness") for row in files.rows):
-        warn("the judges' scores stay behind: a raggate run has no place for them yet")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
 
 

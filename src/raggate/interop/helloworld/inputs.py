@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop import lenient_golden
-from raggate.interop.helloworld import baseline, metrics as helloworld_metrics, read as reader
+from raggate.interop.helloworld import baseline, judged, metrics as helloworld_metrics, read as reader
 from raggate.interop.helloworld.compare import Side
 from raggate.interop.helloworld.read import RunFiles
 from raggate.models.case_hash import digest
@@ -36,6 +36,31 @@ def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = Fals
     cases = _asked_part(files, _load(golden_file, say, lenient=lenient), say)
     run = reader.to_run(files, cases)
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSource:
+    """Where scores of judges are beside the rows: a cache; model and prompts where `config.json` does not name them."""
+
+    judge_cache: Path | None = None
+    judge_model: str | None = None
+    judge_prompt_version: str | None = None
+
+
+def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource) -> Run:
+    """Give a run with the scores of its judges: those of the rows, and of a cache where a row has none.
+
+    Raises:
+        UsageError: for a cache that is not as it should be, or a score that is none.
+    """
+    model = source.judge_model or files.config.get("judge_model") or ""
+    version = source.judge_prompt_version or files.config.get("judge_prompt_version") or judged.PROMPT_VERSION
+    named = {"model": str(model), "version": str(version)}
+    rows: Sequence[Mapping[str, Any]] = files.rows
+    if source.judge_cache is not None:
+        cache = judged.read_cache(read_file(source.judge_cache), str(source.judge_cache))
+        rows = [judged.with_cached(row, cache, **named) for row in rows]
+    return judged.judged(run, rows, **named)
 
 
 def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, lenient: bool = False) -> list[Side]:

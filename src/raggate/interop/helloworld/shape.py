@@ -29,6 +29,16 @@ class _Reference(TypedDict, total=False):
 class _Verdict(TypedDict, total=False):
     score: StrictFloat
     reasoning: StrictStr
+    unsupported_claims: list[Any] | None
+    supported_claims: list[Any] | None
+
+
+class _CacheLine(TypedDict, total=False):
+    cache_key: Required[StrictStr]
+    judge_type: StrictStr
+    result: Required[_Verdict]
+    tokens: StrictInt
+    cost_usd: StrictFloat
 
 
 class _Abstention(TypedDict, total=False):
@@ -110,6 +120,7 @@ class _Metrics(TypedDict, total=False):
 
 
 ROW: TypeAdapter[Any] = TypeAdapter(_Row)
+CACHE_LINE: TypeAdapter[Any] = TypeAdapter(_CacheLine)
 CONFIG: TypeAdapter[Any] = TypeAdapter(_Config)
 METRICS: TypeAdapter[Any] = TypeAdapter(_Metrics)
 AGGREGATE: TypeAdapter[Any] = TypeAdapter(StrictFloat | None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.config.imported import ImportedConfig
+from raggate.interop.helloworld import judged
 from raggate.interop.helloworld.read import STORED_TEXT, RunFiles
 from raggate.interop.helloworld.summary import summary
 from raggate.models.run import Chunk, LabelledResult, Response, Run
@@ -69,11 +70,12 @@ def run_config(run: Run) -> dict[str, Any]:
 
     The dataset is told by the hash of its content, where their scripts write the commit of the repository.
     """
+    judges = judged.config_fields(run)
     if isinstance(run.config, ImportedConfig) and run.config.system == "helloworld" and run.config.settings:
-        return dict(run.config.settings)
+        return {**run.config.settings, **judges}
     dataset = {"dataset_version": run.golden.hash, _COMMIT: run.golden.hash}
     versions = {"index_build_version": run.fingerprint.get("index_version")}
-    return {**RUN_CONFIG, "k": run.fingerprint.get("k", RUN_CONFIG["k"]), **versions, **dataset}
+    return {**RUN_CONFIG, "k": run.fingerprint.get("k", RUN_CONFIG["k"]), **versions, **dataset, **judges}
 
 
 def to_rows(
@@ -210,7 +212,7 @@ def _row(item: LabelledResult, response: Response, config: Mapping[str, Any], *,
         }
     if response.abstained:
         row["abstention"] = {"abstained": True, "hallucinated": False}
-    return row
+    return {**row, **judged.score_fields(item, row)}
 
 
 def _chunk(chunk: Chunk, position: int, *, full_text: bool) -> dict[str, Any]:

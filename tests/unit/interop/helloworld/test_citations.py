@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from raggate.interop.helloworld.citations import MAX_ANSWER, citations
+from tables import each_row
 
 # as in their score_retrieval.py
 _IGNORE = re.IGNORECASE
@@ -107,7 +108,7 @@ def test_reads_what_their_patterns_read(answer: str) -> None:
     assert citations(answer) == by_patterns(answer)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         pytest.param("\n" * MAX_ANSWER, id="line ends"),

@@ -8,6 +8,7 @@ import pytest
 
 from helloworld_files import CONFIG, FLAT, make_row
 from raggate.interop.helloworld.compare import Side, check_invariants, check_regressions, compare
+from tables import each_row
 
 
 def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any) -> Side:
@@ -15,7 +16,7 @@ def side(aggregates: dict[str, Any] | None = None, rows: Any = (), **config: Any
     return Side(run_id="r", config={**CONFIG, **config}, metrics={"aggregate_metrics": aggregates or {}}, rows=rows)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "before", "now", "level"),
     [
         ("eval_set_commit_hash", "a", "b", "error"),
@@ -105,7 +106,7 @@ def scored(case_id: str, recall: float | None, grounded: float | None = None, co
     return row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "lost", "gained"),
     [
         pytest.param((1.0,), (0.0,), True, False, id="recall lost"),

@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.interop.helloworld import metrics
 from raggate.interop.helloworld.baseline import failed_calls
 from raggate.interop.helloworld.citations import citations
+from tables import each_row
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_attribution_by_reference_and_by_citation() -> None:
     assert score(answerable=False, row={"references": [reference]})["attribution_hit"] is False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "expected"),
     [
         ("x [File: a/b.md, Section: S T] y", (("a/b.md", "S T"),)),

@@ -23,6 +23,7 @@ from builders import (
 from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
 from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Gate
 from raggate.errors import UsageError
 from raggate.gate import baseline, invariants
 from raggate.inputs import golden
@@ -36,6 +37,7 @@ from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate.scoring.metrics.answers import citation_presence_rate
 from raggate.service.adapters.ask import AskAdapter
+from tables import each_row
 
 PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"
 OPTIONS = (
@@ -214,7 +216,7 @@ def test_inputs_failed_calls_have_no_row(tmp_path: Path, present: list[str], fai
     assert ["failed" if item.result.failure else "ok" for item in run.results] == expected
 
 
-@pytest.mark.parametrize("option", OPTIONS)
+@each_row("option", OPTIONS)
 def test_inputs_options_are_mapped(option: str) -> None:
     """Item: every option of their scripts stands in the table of the migration page."""
     assert f"`{option}`" in PAGE.read_text(encoding="utf-8")
@@ -252,14 +254,14 @@ def test_driving_response_invariants() -> None:
     """Item: ranks without gaps, scores that fall, stable ids: a response that breaks them is a finding."""
     chunks = (make_chunk("a", rank=1, score_final=0.5), make_chunk("b", rank=3, score_final=0.6))
     run = make_run(make_labelled(result=make_result("q1", *chunks)))
-    names = {finding.invariant for finding in invariants.check_answers(run, Invariants())}
+    names = {finding.invariant for finding in invariants.check_answers(run, Invariants(), Gate())}
     assert {"ranks_contiguous", "scores_ordered"} <= names
 
 
 # --- metrics
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@each_row("metric", METRICS)
 def test_metrics_are_mapped(metric: str) -> None:
     """Item: every metric of their files stands in the table of the migration page."""
     assert f"`{metric}`" in PAGE.read_text(encoding="utf-8")

@@ -1,0 +1,222 @@
+"""Who grades the answers, and within which limits: the section `judges` of raggate.yml."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from raggate.config.header_settings import SentVariable
+from raggate.config.service_settings import SettingsModel
+from raggate.config.values import HttpUrl, RelativePath, Seconds, Text
+
+Endpoint = Literal["local", "openai", "anthropic", "github", "other"]
+"""Whose server a judge runs on: one's own (`local`), a provider's at its usual address, or anybody's else (`other`)."""
+
+JudgedScore = Literal[
+    "groundedness",
+    "correctness",
+    "faithfulness",
+    "context_relevancy",
+    "abstention",
+    "recency_conflict",
+    "grounding_labels",
+    "generation_labels",
+]
+IN_POINTS = ("groundedness", "correctness")
+"""Scores from 0 to 5. The metrics that they become are called so too."""
+
+JudgingMode = Literal["auto", "replay", "refresh"]
+Combine = Literal["median", "majority"]
+
+MIN_COVERAGE = 0.9
+"""The share of the answers that must have been judged, where nothing else is configured."""
+
+PROVIDERS: tuple[str, ...] = ("openai", "anthropic", "github")
+"""What stands before the colon of a model's name; a name without one is a model on a server of one's own."""
+
+# a day (2024-08-06, 20241022) or a digest; a shorter number may be a size, and `latest` moves
+_DAY = r"20[0-9]{2}(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12][0-9]|3[01])"
+_IMMUTABLE = re.compile(rf"(?<![0-9]){_DAY}(?![0-9])|(?:sha256:|@)[0-9a-f]{{12,64}}(?![0-9a-f])")
+_BUILD = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}")
+
+
+def is_immutable(name: str) -> bool:
+    """Say whether the name of a model says which version it is, for ever: whether a day or a digest stands in it."""
+    return _IMMUTABLE.search(name) is not None
+
+
+def _model_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}", name):
+        raise ValueError("expected the name of a model such as openai:gpt-4o-2024-08-06 or qwen2.5-14b-instruct")
+    provider, colon, model = name.partition(":")
+    if colon and provider in PROVIDERS and not model:
+        raise ValueError(f"expected the name of a model after {name!r}")
+    return name
+
+
+def _immutable(build: str) -> str:
+    if not _BUILD.fullmatch(build):
+        raise ValueError("expected what names one build for ever, such as sha256:9f2c… of the weights, or a version")
+    return build
+
+
+ModelName = Annotated[str, AfterValidator(_model_name)]
+
+
+class Price(SettingsModel):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+    """Tokens that are read."""
+    output: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+    """Tokens that are written."""
+
+
+class JudgeModelSettings(SettingsModel):
+    """One model that grades answers."""
+
+    model: ModelName
+    """`openai:…`, `anthropic:…`, `github:…` (GitHub Models), or the name a server of your own knows it by."""
+    base_url: HttpUrl | None = None
+    """Where the server is. Needed for a name without provider; the providers' own addresses otherwise."""
+    build: Annotated[Text, AfterValidator(_immutable)] | None = None
+    """The immutable version, or the hash of the weights, where the name does not hold one."""
+    api_key_env: SentVariable | None = None
+    """The variable that holds the key. Default: OPENAI_API_KEY, ANTHROPIC_API_KEY; none for a server of your own."""
+    json_schema: bool = True
+    """Whether the server is made to keep to the schema of a reply; `false` for one that refuses such requests."""
+    price: Price | None = None
+    """What it costs, for the budget and the report; null where nobody pays by the token."""
+
+    @property
+    def provider(self) -> str:
+        """What stands before the colon, where that is a provider; empty for a server of one's own."""
+        provider, colon, _ = self.model.partition(":")
+        return provider if colon and provider in PROVIDERS else ""
+
+    @property
+    def pinned(self) -> bool:
+        """Whether name or build says which version it is, for ever."""
+        return self.build is not None or is_immutable(self.model)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Whose server it runs on."""
+        if self.provider == "openai":
+            return "openai" if self.base_url is None else "other"
+        if self.provider == "anthropic":
+            return "anthropic" if self.base_url is None else "other"
+        return "github" if self.provider == "github" else "local"
+
+    @property
+    def identity(self) -> tuple[str, str, Endpoint]:
+        """What tells it from another judge, as in `JudgeModel.identity`: the address does not."""
+        return self.model, self.build or "", self.endpoint
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> JudgeModelSettings:
+        if not self.provider and self.base_url is None:
+            raise ValueError(f"expected 'base_url' with {self.model!r}: a name without provider is on your own server")
+        if self.provider == "github" and (self.base_url is not None or self.api_key_env is not None):
+            raise ValueError("expected neither 'base_url' nor 'api_key_env': the job's token goes to GitHub alone")
+        return self
+
+
+class JudgeBudget(SettingsModel):
+    """The most that judging one run may take, retries included. What is beyond it is not judged."""
+
+    calls: Annotated[int, Field(ge=0)] = 2000
+    """Requests that are sent."""
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    """Tokens, read and written; null for as many as the calls take."""
+    usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """US dollars by the models' `price`; null for as many as the calls cost."""
+
+
+class CanarySettings(SettingsModel):
+    """Answers that people graded, which are judged in every judged run."""
+
+    file: RelativePath
+    """A file of JSON lines, as docs/judges.md describes it."""
+    floor: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = 0.4
+    """The agreement with people (kappa with quadratic weights) that judges must have to decide anything."""
+
+
+class SpotCheckSettings(SettingsModel):
+    """A sample of the answers that is judged once more."""
+
+    n: Annotated[int, Field(ge=1, le=1000)] = 20
+    """How many answers."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """What they are drawn by."""
+    model: JudgeModelSettings | None = None
+    """Who judges them; null for the first judge again, asked in other words."""
+
+
+class Judges(SettingsModel):
+    """Who grades the answers. Without this section nothing does, and nothing of it is loaded."""
+
+    models: Annotated[list[JudgeModelSettings], Field(min_length=1, max_length=7)]
+    """The model that grades; several are a panel."""
+    allow_unpinned: list[ModelName] = []  # noqa: RUF012 - pydantic copies it
+    """Names of models that may have no immutable version, although scores may then change with nobody's doing."""
+    scores: Annotated[list[JudgedScore], Field(min_length=1)] = ["groundedness", "correctness"]  # noqa: RUF012
+    """What is graded."""
+    claims: Literal["whole", "each"] = "whole"
+    """Whether groundedness and faithfulness are judged of an answer as a whole, or follow from each claim alone."""
+    combine: Combine = "median"
+    """What the points of a panel become. Yes and no always take a majority."""
+    min_coverage: Annotated[float, Field(gt=0, le=1)] = MIN_COVERAGE
+    """The share of the answers that must have been judged for a score to decide anything."""
+    canary: CanarySettings | None = None
+    """What people graded. A score that it holds no case of decides nothing."""
+    spot_check: SpotCheckSettings | None = None
+    """A sample that is judged once more; null for none."""
+    cassette: RelativePath = "golden/judge_cassette.jsonl"
+    """The replies so far, to be committed: what is asked again word for word is answered from there."""
+    mode: JudgingMode = "auto"
+    """`auto` calls for what the cassette does not hold, `replay` never calls, `refresh` always does."""
+    budget: JudgeBudget = JudgeBudget()
+    """The most that judging one run may take."""
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    """Requests under way at once."""
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+    """Further attempts after 408, 429, 5xx or a failed connection. Every one counts as a call."""
+    call_timeout: Seconds = 120
+    """Seconds for one request and its answer."""
+    total_timeout: Seconds = 3600
+    """Seconds for all of them, waits included. What is left over then is not judged."""
+    max_tokens: Annotated[int, Field(ge=16, le=100_000)] = 2000
+    """The most tokens that a reply may have."""
+
+    def asked(self) -> dict[str, JudgeModelSettings]:
+        """Give every model that is asked anything, by the key where it stands in this section."""
+        every = {f"models[{number}]": judge for number, judge in enumerate(self.models)}
+        if self.spot_check is not None and self.spot_check.model is not None:
+            every["spot_check.model"] = self.spot_check.model
+        return every
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Judges:
+        panel = {judge.identity for judge in self.models}
+        if len(panel) < len(self.models):
+            raise ValueError("expected every model once: at another address it is the same judge")
+        if {judge.identity for judge in self.asked().values()} == panel and len(self.asked()) > len(self.models):
+            raise ValueError("expected another model in 'spot_check.model' than those that judge all answers")
+        if len(set(self.scores)) < len(self.scores):
+            raise ValueError("expected every score once")
+        for judge in self.asked().values():
+            if not judge.pinned and judge.model not in self.allow_unpinned:
+                raise ValueError(
+                    f"expected 'build' with {judge.model!r}, whose name holds no immutable version, or the name in "
+                    "'allow_unpinned'"
+                )
+            if self.budget.usd is not None and judge.price is None:
+                raise ValueError(f"expected 'price' with {judge.model!r}: 'budget.usd' cannot be kept without")
+        names = [judge.model for judge in self.asked().values()]
+        strangers = [name for name in self.allow_unpinned if name not in names]
+        if strangers:
+            raise ValueError(f"expected models of the section in 'allow_unpinned', found {strangers[0]!r}")
+        return self

@@ -1,0 +1,258 @@
+"""What judges scored, in a comparison: whose scores can be compared, and which judges are fit to decide. Pure.
+
+A judge is fit for a score where nearly all answers were judged, and where it agrees with people on a canary set: no
+less than a floor, and not clearly less than when the baseline was measured. Else what it scored is advisory: it is
+shown and decides nothing, and the verdict says so in its first lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from raggate.gate.composite import same_questions
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison
+from raggate.models.fingerprint import modes_of
+from raggate.models.judging_quality import JUDGES, CanaryAgreement, Coverage, JudgingSummary
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
+from raggate.models.verdict import GatedMetric, Reason
+from raggate.scoring.metrics import METRICS
+from raggate.text.jsonio import JsonObject
+from raggate.text.numbers import percent, setting, written
+
+LEAST_CANARY = 20
+"""Cases of a canary set that must have been judged: fewer tell too little of a judge."""
+
+MOST_DISAGREEMENT = 0.2
+"""The rate of a spot check above which judges are called unstable."""
+
+_JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judged}
+_NOT_ASKED = ("replay_miss", "no_key")
+"""Why an answer was not judged that no answer can bring about: no judge was to be asked."""
+
+# faithfulness is counted from the reply that groundedness is taken from
+_CANARY_OF = {"faithfulness": "groundedness"}
+
+
+def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline | None:
+    """Give a baseline, without its judged metrics where those of the run are by other judges or prompts."""
+    other = baseline is not None and _other_judges(scorecard, baseline)
+    return _without_judged(baseline) if baseline is not None and other else baseline
+
+
+def earlier_grades(
+    baseline: Baseline | None, judges: JsonObject
+) -> dict[tuple[str, str, str], dict[str, float]] | None:
+    """Give the grades that a baseline keeps by mode, id and hash of a case, and by score; None if by other judges.
+
+    Args:
+        baseline: the baseline, None when there is none.
+        judges: who judges now, as a fingerprint has it.
+    """
+    if baseline is None or baseline.scorecard.fingerprint.get(JUDGES) != judges:
+        return None
+    return {
+        (case.mode, case.case_id, case.hash): {
+            score: value for name, score in _JUDGED.items() if (value := case.values.get(name)) is not None
+        }
+        for case in baseline.scorecard.cases
+    }
+
+
+def _other_judges(scorecard: Scorecard, baseline: Baseline) -> bool:
+    return scorecard.fingerprint.get(JUDGES) != baseline.scorecard.fingerprint.get(JUDGES)
+
+
+def _without_judged(baseline: Baseline) -> Baseline:
+    card = baseline.scorecard
+    slices = {
+        mode: {
+            name: {key: value for key, value in means.items() if key not in _JUDGED} for name, means in parts.items()
+        }
+        for mode, parts in card.slices.items()
+    }
+    cases = tuple(map(_without, card.cases))
+    return replace(baseline, scorecard=replace(card, slices=slices, cases=cases))
+
+
+def _without(case: CaseScore) -> CaseScore:
+    return replace(case, values={name: value for name, value in case.values.items() if name not in _JUDGED})
+
+
+def unfit(comparison: Comparison) -> dict[str, str]:
+    """Say by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
+    present = _present(comparison)
+    summary = JudgingSummary.of(comparison.scorecard.fingerprint)
+    if summary is None:
+        return dict.fromkeys(present, "nothing is known of how judging went")
+    earlier = _earlier(comparison)
+    problems = {name: _problem(_JUDGED[name], summary, earlier) for name in present}
+    return {name: problem for name, problem in problems.items() if problem}
+
+
+def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
+    """Name what fit judges graded when the baseline was measured and do not grade any more.
+
+    Whatever the reason is, an answer can be behind it: one too long for a judge's window, time or budget, one without a
+    claim. An answer that keeps its judge from grading it is not better off than one that is graded badly. Only where no
+    call was allowed, or there was no key, nothing is said: no answer can bring that about.
+    """
+    summary, earlier = JudgingSummary.of(comparison.scorecard.fingerprint), _earlier(comparison)
+    if summary is None or earlier is None or comparison.incomparable:
+        return
+    for name, score in sorted(_JUDGED.items()):
+        now = summary.scores.get(score)
+        if now is None or _problem(score, earlier, None):
+            continue
+        starved = _canary_starved(score, summary, earlier)
+        if _agrees_too_little(score, summary, earlier) and not starved:
+            continue
+        excused = sum(now.reasons.get(reason, 0) for reason in _NOT_ASKED)
+        graded, lost = _grades(comparison, name)
+        if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
+            message = f"{lost} of {graded} answers that judges gave {name} in the baseline's run have none now"
+            yield Reason("kept-from-judging", f"{message}: {now.gaps or 'nothing to judge'}", metric=name)
+        elif graded and not excused and starved:
+            message = f"too few canary cases were judged to know what {name} is worth, and enough in the baseline's run"
+            yield Reason("kept-from-judging", message, metric=name)
+
+
+def _grades(comparison: Comparison, metric: str) -> tuple[int, int]:
+    """Count the questions of both sides that have a grade in the baseline, and those of them that have none now."""
+    modes = modes_of(comparison.scorecard.fingerprint) or sorted({case.mode for case in comparison.scorecard.cases})
+    pairs = [pair for mode in modes for pair in same_questions(comparison, mode)]
+    graded = [now for before, now in pairs if before.values.get(metric) is not None]
+    return len(graded), sum(now.values.get(metric) is None for now in graded)
+
+
+def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary) -> bool:
+    name = _CANARY_OF.get(score, score)
+    if summary.canary is None or earlier.canary is None or summary.canary.hash != earlier.canary.hash:
+        return False
+    agreement = summary.canary.scores.get(name)
+    return agreement is not None and _too_few(agreement)
+
+
+def judged_by_others(comparison: Comparison) -> Iterator[Reason]:
+    """Say that a baseline has grades by other judges or prompts, or the run has none: nothing was held against them.
+
+    A worse answer may hide behind that, whoever had it graded anew.
+    """
+    baseline = comparison.baseline
+    if baseline is None or baseline.scorecard.fingerprint.get(JUDGES) is None:
+        return
+    if _other_judges(comparison.scorecard, baseline):
+        message = "the judged metrics of the baseline are by other judges or prompts, with which nothing was compared"
+        if comparison.scorecard.fingerprint.get(JUDGES) is None:
+            message = "the baseline has judged metrics and the run was not judged, so nothing was compared with them"
+        yield Reason("judged-by-others", message)
+
+
+def _present(comparison: Comparison) -> list[str]:
+    """Name the judged metrics of the run."""
+    names = {name for parts in comparison.scorecard.slices.values() for name in parts.get(OVERALL, {})}
+    return sorted(names & set(_JUDGED))
+
+
+def _earlier(comparison: Comparison) -> JudgingSummary | None:
+    """Give how judging went when the baseline was measured; None where that is not known, or they were others."""
+    baseline = comparison.baseline
+    if baseline is None or _other_judges(comparison.scorecard, baseline):
+        return None
+    return JudgingSummary.of(baseline.scorecard.fingerprint)
+
+
+def _problem(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
+    coverage = summary.scores.get(score)
+    if coverage is None:
+        return "nothing is known of how it was judged"
+    return _uncovered(coverage, summary.min_coverage) or _agrees_too_little(score, summary, earlier)
+
+
+def _uncovered(coverage: Coverage, least: float) -> str:
+    if coverage.share is None or coverage.share >= least - EPSILON:
+        return ""
+    return (
+        f"only {coverage.judged} of {coverage.expected} answers were judged ({coverage.gaps}), and at least "
+        f"{percent(least)} must be"
+    )
+
+
+def _agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
+    name = _CANARY_OF.get(score, score)
+    agreement = summary.canary.scores.get(name) if summary.canary is not None else None
+    if summary.canary is None or agreement is None:
+        return "no canary set tells whether its judges agree with people"
+    past = earlier.canary if earlier is not None else None
+    known = past.scores.get(name) if past is not None and past.hash == summary.canary.hash else None
+    return _disagreement(agreement, summary.canary.floor, known)
+
+
+def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | None) -> str:
+    if _too_few(now):
+        return f"only {now.judged} of {now.cases} canary cases were judged, and at least {LEAST_CANARY} must be"
+    if now.kappa is None:
+        return "its judges gave every canary case the same grade as people did, so nothing tells them apart"
+    interval = "" if now.low is None or now.high is None else f" [{written(now.low)}, {written(now.high)}]"
+    kappa = f"kappa {written(now.kappa, beside=floor)}{interval} with people on {now.judged} canary cases"
+    if now.kappa < floor - EPSILON:
+        return f"{kappa}, below the floor {setting(floor)}"
+    was = before.kappa if before is not None else None
+    if was is not None and now.high is not None and now.high < was - EPSILON:
+        return f"{kappa}, {written(was)} when the baseline was measured"
+    return ""
+
+
+def _too_few(agreement: CanaryAgreement) -> bool:
+    return agreement.judged < LEAST_CANARY or 2 * agreement.judged < agreement.cases
+
+
+def advisory(rows: Sequence[GatedMetric], problems: Mapping[str, str]) -> tuple[GatedMetric, ...]:
+    """Take the gate from the rows of metrics whose judges are not fit."""
+    return tuple(
+        replace(row, status="advisory", gated=False, unproven="", by_others=False)
+        if row.delta.metric in problems and (row.gated or row.status in {"vanished", "no baseline"})
+        else row
+        for row in rows
+    )
+
+
+def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:
+    """Say which judged metrics are advisory and why, and whether judges changed, are unstable or were not asked."""
+    baseline = comparison.baseline
+    if baseline is None or comparison.incomparable:
+        return
+    for metric, problem in unfit(comparison).items():
+        worse = [
+            f"{row.delta.mode} {written(row.delta.baseline.value)} -> {written(row.delta.current.value)}"
+            for row in rows
+            if row.delta.metric == metric and row.delta.slice == OVERALL and row.status == "advisory" and _fell(row)
+        ]
+        got_worse = f"; it got worse: {', '.join(worse)}" if worse else ""
+        yield Reason("judge-unfit", f"{metric} is advisory: {problem}{got_worse}", metric=metric)
+    if baseline.paired and _other_judges(comparison.scorecard, baseline):
+        message = "the judges or prompts of the baseline are not those of this run, so no judged metric is compared"
+        yield Reason("other-judges", f"{message} until a run is promoted")
+    yield from _quality(JudgingSummary.of(comparison.scorecard.fingerprint))
+
+
+def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
+    """Say that judges disagree with a second opinion, and that the canary set was not asked anew."""
+    check = summary.spot_check if summary is not None else None
+    if check is not None and (check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
+        message = (
+            f"judges disagree on {percent(check.disagreement_rate or 0.0)} of {check.spot_check_n} answers that were "
+            f"judged once more ({check.who}); above {percent(MOST_DISAGREEMENT)} they are unstable"
+        )
+        yield Reason("judges-unstable", message)
+    if summary is not None and summary.canary is not None and summary.canary.replayed:
+        message = "the canary set was answered by the cassette, which says nothing of the judges of today"
+        yield Reason("canary-replayed", message)
+
+
+def _fell(row: GatedMetric) -> bool:
+    before, now = row.delta.baseline, row.delta.current
+    if before.value is None or now.value is None:
+        return False
+    return improvement(now.direction, before.value, now.value) < -EPSILON

@@ -1,0 +1,109 @@
+"""What judging a run may take, and what it has taken: reserved before a call, settled after it, retries included."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from raggate.config.judge_settings import JudgeBudget
+from raggate.models.judging import JudgeRequest, Spending, Usage
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import setting
+
+PER_MESSAGE = 64
+"""Tokens that a server may put around a message, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The most that a call under way may take."""
+
+    tokens: int
+    usd: float
+
+
+class Budget:
+    """The limits of one run. Nothing is beyond them at any time, whatever the calls under way come to."""
+
+    def __init__(self, limits: JudgeBudget) -> None:
+        self._limits = limits
+        self._calls = self._retries = self._refused = self._untold = 0
+        self._tokens = self._held_tokens = 0
+        self._usd = self._held_usd = 0.0
+        self._priced = True
+        self._under_way = 0
+        self._changed = asyncio.Condition()
+
+    async def reserve(self, request: JudgeRequest, *, retry: bool = False) -> Reserved | str:
+        """Set aside the most that a call may take; wait for calls under way where they may leave enough.
+
+        Returns:
+            What was set aside, to be given to `settle`; or the limit that does not allow the call, as a sentence.
+        """
+        most = upper_bound(request)
+        async with self._changed:
+            while (limit := self._exceeded(most)) and self._under_way and self._exceeded(most, held=False) is None:
+                await self._changed.wait()
+            if limit:
+                self._refused += 1
+                return limit
+            self._calls += 1
+            # also where the call will fail: nobody knows what it costs
+            self._priced = self._priced and request.model.price is not None
+            self._retries += retry
+            self._under_way += 1
+            self._held_tokens += most.tokens
+            self._held_usd += most.usd
+            return most
+
+    async def settle(self, reserved: Reserved, usage: Usage | None) -> None:
+        """Replace what was set aside by what the call took.
+
+        Args:
+            reserved: what `reserve` gave.
+            usage: what the server says it took; None where it refused the call, which nobody charges for. What it does
+                not tell is taken to be all that was set aside.
+        """
+        async with self._changed:
+            self._under_way -= 1
+            self._held_tokens -= reserved.tokens
+            self._held_usd -= reserved.usd
+            if usage is not None:
+                untold = usage.untold > 0
+                self._untold += untold
+                self._tokens += reserved.tokens if untold else usage.input_tokens + usage.output_tokens
+                self._usd += reserved.usd if usage.usd is None else usage.usd
+                self._priced = self._priced and (usage.usd is not None)
+            self._changed.notify_all()
+
+    def spending(self) -> Spending:
+        """Give what was spent so far."""
+        return Spending(
+            calls=self._calls,
+            retries=self._retries,
+            refused=self._refused,
+            untold=self._untold,
+            tokens=self._tokens,
+            usd=self._usd if self._priced else None,
+        )
+
+    def _exceeded(self, most: Reserved, *, held: bool = True) -> str | None:
+        limits, tokens, usd = self._limits, self._tokens + most.tokens, self._usd + most.usd
+        if held:
+            tokens, usd = tokens + self._held_tokens, usd + self._held_usd
+        if self._calls >= limits.calls:
+            return f"judges.budget.calls: {limits.calls} calls are made"
+        if limits.tokens is not None and tokens > limits.tokens:
+            return f"judges.budget.tokens: the call could take more than {limits.tokens} tokens in all"
+        if limits.usd is not None and usd > limits.usd:
+            return f"judges.budget.usd: the call could take more than {setting(limits.usd)} dollars in all"
+        return None
+
+
+def upper_bound(request: JudgeRequest) -> Reserved:
+    """Give the most that a call can take: no token is shorter than a byte."""
+    messages = request.prompt.messages
+    read = sum(len(message.text.encode()) + PER_MESSAGE for message in messages) + len(dumps(request.prompt.schema))
+    written, price = request.parameters.max_tokens, request.model.price
+    usd = 0.0 if price is None else (read * price.input + written * price.output) / 1e6
+    return Reserved(read + written, usd)

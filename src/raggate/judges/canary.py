@@ -1,0 +1,171 @@
+"""The canary set: answers that people graded, judged in every run, so that it is known what the judges are worth.
+
+A frozen file of JSON lines: `id`, `score`, `question`, `answer`, `passages` (`source`, `text`), `references`,
+`key_facts`, `rule`, `answerable`, the people's `value`, and `by`, who they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from raggate.config.judge_settings import JudgedScore
+from raggate.errors import UsageError
+from raggate.judges.material import Material, Passage
+from raggate.judges.panel import Panel
+from raggate.judges.parse import distinct
+from raggate.judges.scores import configured, names_of
+from raggate.labels.agreement import weighted_kappa, weighted_kappa_interval
+from raggate.models.judging_quality import CanaryAgreement, highest, scale_of
+from raggate.models.run import Reference, Response
+from raggate.scoring.metrics.citations import has_citation
+from raggate.text.numbers import setting
+from raggate.text.problems import first_problem
+from raggate.text.quote import quoted
+
+MOST_BYTES = 16 << 20
+"""The largest canary set that is read."""
+
+_HINT = "docs/judges.md describes the file."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryCase:
+    """An answer that people graded: which score, what of, and their grade on its scale."""
+
+    id: str
+    score: str
+    material: Material
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanarySet:
+    """The canary set: its cases, the hash of its content, and the kappa below which judges are unfit."""
+
+    cases: tuple[CanaryCase, ...]
+    hash: str
+    floor: float
+
+
+class _Passage(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    source: str = ""
+    text: str
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    id: Annotated[str, Field(min_length=1, max_length=200)]
+    score: str
+    question: str
+    answer: str
+    passages: list[_Passage] = []
+    references: list[str] = []
+    key_facts: list[str] = []
+    rule: str = ""
+    answerable: bool = True
+    value: Annotated[float, Field(ge=0, le=5)]
+    by: Annotated[str, Field(min_length=1)]
+
+
+def read(data: bytes, name: str, floor: float) -> CanarySet:
+    """Read a canary set.
+
+    Raises:
+        UsageError: naming file and line, for what is no case, a grade outside its scale, a key or a case that
+            stands twice; for a file that is too large.
+    """
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{name}: larger than {MOST_BYTES} bytes", hint=_HINT)
+    cases: dict[tuple[str, str], CanaryCase] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{name}:{number}"
+        case = _case(line, place)
+        if (case.score, case.id) in cases:
+            raise UsageError(f"{place}: {quoted(case.id)} of {case.score} stands there twice", hint=_HINT)
+        cases[case.score, case.id] = case
+    if not cases:
+        raise UsageError(f"{name}: no cases", hint=_HINT)
+    return CanarySet(cases=tuple(cases.values()), hash=hashlib.sha256(data).hexdigest(), floor=floor)
+
+
+def _case(line: bytes, place: str) -> CanaryCase:
+    try:
+        row = _Row.model_validate_json(line)
+        json.loads(line, object_pairs_hook=distinct)
+    except ValidationError as error:
+        raise UsageError(f"{place}: {first_problem(error)}", hint=_HINT) from None
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}", hint=_HINT) from None
+    if row.score not in _KNOWN:
+        raise UsageError(f"{place}: score: expected one of {', '.join(_KNOWN)}; found {quoted(row.score)}", hint=_HINT)
+    most = highest(row.score)
+    if row.value > most or (scale_of(row.score) == "yes_no" and row.value not in {0, 1}):
+        raise UsageError(
+            f"{place}: value: {setting(row.value)} is no grade of {row.score}, from 0 to {setting(most)}", hint=_HINT
+        )
+    references = tuple(Reference(vault="", rel_path=path, heading_path="", chunk_index=0) for path in row.references)
+    material = Material(
+        question=row.question,
+        answer=row.answer,
+        passages=tuple(
+            Passage(number=number, source=passage.source, text=passage.text)
+            for number, passage in enumerate(row.passages, 1)
+        ),
+        references=tuple(row.references),
+        key_facts=tuple(row.key_facts),
+        rule=row.rule,
+        answerable=row.answerable,
+        cites=bool(references) or has_citation(Response(chunks=(), answer=row.answer, references=references)),
+    )
+    return CanaryCase(id=row.id, score=row.score, material=material, value=row.value)
+
+
+_KNOWN = names_of(get_args(JudgedScore))
+
+
+async def agreement(cases: Sequence[CanaryCase], panel: Panel) -> dict[str, CanaryAgreement]:
+    """Have the judges grade what people graded, and say by score how far they agree.
+
+    Only the scores that the panel gives are judged.
+    """
+    given = names_of(panel.scores)
+    asked = [case for case in cases if case.score in given]
+    grades = await asyncio.gather(*(_grade(case, panel) for case in asked))
+    scores = dict.fromkeys(case.score for case in asked)
+    return {
+        score: _agreement(
+            [(case.value, value) for case, value in zip(asked, grades, strict=True) if case.score == score]
+        )
+        for score in scores
+    }
+
+
+async def _grade(case: CanaryCase, panel: Panel) -> float | None:
+    alone = replace(panel, scores=(configured(case.score),))
+    judgements = await alone.grade(case.material)
+    return next(judgement.value for judgement in judgements if judgement.score == case.score)
+
+
+def _agreement(pairs: Sequence[tuple[float, float | None]]) -> CanaryAgreement:
+    judged = [(people, judge) for people, judge in pairs if judge is not None]
+    people, judges = [pair[0] for pair in judged], [pair[1] for pair in judged]
+    interval = weighted_kappa_interval(people, judges)
+    return CanaryAgreement(
+        cases=len(pairs),
+        judged=len(judged),
+        kappa=weighted_kappa(people, judges),
+        low=None if interval is None else interval.lower,
+        high=None if interval is None else interval.upper,
+    )

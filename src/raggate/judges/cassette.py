@@ -1,0 +1,203 @@
+"""The replies of judges so far: a file of JSON lines that is committed, reviewed, and asked before any server is.
+
+A line is written as soon as a reply is there, so that a run that is killed asks nothing twice; the file is put in order
+when the run ends. It holds the key of each request, which covers all of it, and of the request only what tells people
+which one it was: the notes that stood in it are in the repository already.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from raggate.errors import FileError
+from raggate.models.judging import JudgeRequest, Reply
+from raggate.text.files import read_file, write_file, writing
+from raggate.text.jsonio import dumps, loads, printable
+from raggate.text.problems import first_problem
+
+MOST_BYTES = 512 << 20
+"""The largest cassette that is read."""
+
+_HINT = "It is the cassette of the judges' replies: restore it from git, or remove it to ask them all anew."
+
+
+class Line(BaseModel):
+    """One line of a cassette: a reply, and what it is a reply to."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    model: str
+    build: str
+    endpoint: str
+    prompt: str
+    template: str
+    seed: int
+    about: dict[str, Any]
+    reply: Reply
+
+    @property
+    def judge(self) -> tuple[str, ...]:
+        """What identifies the judge, as in `JudgeModel.identity`."""
+        return self.model, self.build, self.endpoint
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where it stands in the file: what is about the same question stands together."""
+        subject = self.about.get("question") or self.about.get("claim") or ""
+        return str(subject), self.prompt, self.model, f"{self.seed:06}", self.key
+
+    def written(self) -> bytes:
+        """Give the line as it stands in the file."""
+        return printable(dumps({**self.model_dump(), "reply": asdict(self.reply)}).decode()).encode() + b"\n"
+
+
+def line_of(request: JudgeRequest, reply: Reply) -> Line:
+    """Give the line of a reply."""
+    prompt = request.prompt
+    return Line(
+        key=request.key,
+        **request.model.identity,
+        prompt=prompt.name,
+        template=prompt.template,
+        seed=request.parameters.seed,
+        about=dict(prompt.about),
+        reply=reply,
+    )
+
+
+def read(data: bytes, name: str) -> dict[str, Line]:
+    """Read a cassette, by key; of two lines with the same key the last one counts.
+
+    A last line without a newline counts where it is whole: editors leave the newline out. Half a line is what a killed
+    run has left, and is nothing.
+
+    Raises:
+        FileError: naming the line that does not hold what it should; for one that is too large.
+    """
+    if len(data) > MOST_BYTES:
+        raise FileError(name, f"larger than {MOST_BYTES} bytes", hint=_HINT)
+    lines: dict[str, Line] = {}
+    *whole, last = data.split(b"\n")
+    for number, text in enumerate([*whole, last] if _is_whole(last) else whole, 1):
+        if not text.strip():
+            continue
+        try:
+            line = Line.model_validate_json(text)
+        except ValidationError as error:
+            raise FileError(f"{name}:{number}", first_problem(error), hint=_HINT) from None
+        lines[line.key] = line
+    return lines
+
+
+def _is_whole(last: bytes) -> bool:
+    """Say whether a last line without a newline is JSON: no beginning of an object is."""
+    try:
+        loads(last)
+    except ValueError:
+        return False
+    return True
+
+
+def written(lines: Iterable[Line]) -> bytes:
+    """Give the content of a cassette in order."""
+    return b"".join(line.written() for line in sorted(lines, key=lambda line: line.place))
+
+
+class Cassette:
+    """The replies that are known, and where new ones go.
+
+    Args:
+        known: replies by key, as `read` gives them.
+        path: the file that new ones are added to, which may be the one the known ones came from. Other processes may
+            add to it at the same time.
+        fresh: whether known replies are not used, but replaced.
+    """
+
+    def __init__(self, known: Mapping[str, Line], path: Path, *, fresh: bool = False) -> None:
+        self._before = known
+        self._known = {} if fresh else known
+        self._path = path
+        self.recorded: dict[str, Line] = {}
+        self._models: dict[tuple[str, ...], set[str]] = {}
+        for line in self._known.values():
+            self._note_model(line)
+
+    def reply(self, key: str, *, fresh: bool = False) -> Reply | None:
+        """Give the reply to a request, with `fresh` one of this run alone; None where there is none."""
+        line = self.recorded.get(key) or (None if fresh else self._known.get(key))
+        return None if line is None else line.reply
+
+    def models(self, request: JudgeRequest) -> frozenset[str]:
+        """Name the models that have answered for the judge of a request, as the servers said."""
+        return frozenset(self._models.get(tuple(request.model.identity.values()), ()))
+
+    def _note_model(self, line: Line) -> None:
+        if line.reply.model:
+            self._models.setdefault(line.judge, set()).add(line.reply.model)
+
+    def record(self, request: JudgeRequest, reply: Reply) -> None:
+        """Keep a reply, on disk before this returns.
+
+        Raises:
+            UsageError: when the file cannot be written.
+            CannotTell: when there is no space left for it.
+        """
+        line = line_of(request, reply)
+        self.recorded[line.key] = line
+        self._note_model(line)
+        with writing(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with _alone(self._path.parent):
+                _append(self._path, line.written())
+
+    def put_in_order(self) -> None:
+        """Write the file anew in order, without what was replaced, and with all that was known before.
+
+        Where nothing was recorded, nothing is written.
+
+        Raises:
+            FileError: when the file holds what is no line of a cassette.
+            UsageError: when it cannot be written.
+        """
+        if not self.recorded:
+            return
+        with _alone(self._path.parent):
+            # what another process has added meanwhile stays
+            lines = read(read_file(self._path, most_bytes=MOST_BYTES), str(self._path))
+            write_file(self._path, written({**self._before, **lines}.values()))
+
+
+def _append(path: Path, line: bytes) -> None:
+    with path.open("ab+") as stream:
+        end = stream.tell()
+        if end:
+            stream.seek(end - 1)
+            if stream.read(1) != b"\n":
+                stream.seek(0)
+                before, newline, last = stream.read().rpartition(b"\n")
+                if _is_whole(last):
+                    line = b"\n" + line
+                else:
+                    # the half of a line that a killed process has left
+                    stream.truncate(len(before + newline))
+        stream.write(line)
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """Let one process at a time write in a directory."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,235 @@
+"""Requests to judges over HTTP: bounded in number, in time and by the budget, and sent again where that may help."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from raggate.config.judge_settings import Judges
+from raggate.judges.budget import Budget
+from raggate.judges.hidden_key import KeyScrubber
+from raggate.judges.providers import PROVIDERS
+from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import rounded, setting
+from raggate.text.quote import cut
+from raggate.text.retry_after import retry_after
+
+BACK_OFF_SECONDS = 0.5
+"""Pause before the first retry where the server names none; it doubles with every further one."""
+
+LONGEST_WAIT_S = 60.0
+"""A server that asks to wait for longer is not asked again in this run's time: its limit is one of the hour or day."""
+
+MOST_BYTES = 4 << 20
+"""The largest answer that is read."""
+
+MOST_BYTES_OF_ERROR = 64 << 10
+"""So much of an error is looked at, of which the beginning is told."""
+
+_AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504, 529))
+_REFUSED = frozenset((503, 529))
+"""Of the states of a server that fails, those of one that has not begun: after any other a reply may have been made."""
+
+_UNTOLD = Usage(untold=1, usd=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """An attempt without a reply: why, whether another one may help, and how long the server asks to wait."""
+
+    why: NotJudged
+    again: bool = False
+    wait_s: float | None = None
+    charged: bool = False
+
+
+@dataclass(slots=True)
+class _Line:
+    """The connections to one model's server, and until when it wants to be left alone, on the clock of the loop."""
+
+    http: httpx.AsyncClient
+    free_at: float = 0.0
+    scrub: KeyScrubber = field(default_factory=KeyScrubber)
+
+
+class Client:
+    """Sends requests. To be used as an asynchronous context manager, within one event loop.
+
+    Args:
+        settings: how many at once, for how long, how often.
+        budget: what all of them may take.
+        api_key: gives the key for a model; empty where it needs none.
+        now: seconds since 1970, for dates that servers name.
+    """
+
+    def __init__(
+        self,
+        settings: Judges,
+        budget: Budget,
+        api_key: Callable[[JudgeModel], str],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._budget = budget
+        self._api_key = api_key
+        self._now = now
+        self._lines: dict[JudgeModel, _Line] = {}
+        self._stack = AsyncExitStack()
+        self._free = asyncio.Semaphore(settings.concurrency)
+        self._end = 0.0
+
+    async def __aenter__(self) -> Self:
+        """Start the clock of all requests."""
+        self._end = _clock() + self._settings.total_timeout
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        await self._stack.aclose()
+
+    async def send(self, request: JudgeRequest) -> Reply | NotJudged:
+        """Send a request until there is a reply, or no further attempt may help or is allowed."""
+        async with self._free:
+            try:
+                line = self._line(request.model)
+            except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
+                return NotJudged(reason="connection", detail=_unusable(error))
+            return line.scrub.outcome(await self._send(request, line))
+
+    async def _send(self, request: JudgeRequest, line: _Line) -> Reply | NotJudged:
+        lost: _Lost | None = None
+        for attempt in range(self._settings.retries + 1):
+            if not await self._wait(line, attempt, lost):
+                return _late(self._settings, lost)
+            outcome = await self._attempt(request, line, retry=attempt > 0)
+            if isinstance(outcome, Reply):
+                return outcome
+            lost = outcome
+            if not lost.again:
+                return lost.why
+        return lost.why if lost else _late(self._settings, lost)
+
+    async def _wait(self, line: _Line, attempt: int, lost: _Lost | None) -> bool:
+        """Wait while the server wants to be left alone, and before a retry. Returns whether time is left then."""
+        if lost is not None:
+            pause = BACK_OFF_SECONDS * 2 ** (attempt - 1) if lost.wait_s is None else lost.wait_s
+            line.free_at = max(line.free_at, _clock() + pause)
+        while (pause := line.free_at - _clock()) > 0:
+            if line.free_at >= self._end:
+                return False
+            await asyncio.sleep(pause)
+        return _clock() < self._end
+
+    async def _attempt(self, request: JudgeRequest, line: _Line, *, retry: bool) -> Reply | _Lost:
+        reserved = await self._budget.reserve(request, retry=retry)
+        if isinstance(reserved, str):
+            return _Lost(NotJudged(reason="budget", detail=reserved))
+        outcome: Reply | _Lost = _Lost(NotJudged(reason="connection"), charged=True)
+        try:
+            outcome = await self._exchange(request, line)
+        finally:
+            if isinstance(outcome, Reply):
+                await self._budget.settle(reserved, Usage.of(request.model, outcome))
+            else:
+                await self._budget.settle(reserved, _UNTOLD if outcome.charged else None)
+        return outcome
+
+    async def _exchange(self, request: JudgeRequest, line: _Line) -> Reply | _Lost:
+        provider = PROVIDERS[request.model.provider]
+        call = provider.call(request, self._api_key(request.model))
+        seconds = min(self._settings.call_timeout, self._end - _clock())
+        headers = {**call.headers, "Content-Type": "application/json", "Accept-Encoding": "identity"}
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                line.http.stream(
+                    "POST", call.url, content=dumps(call.json, in_order=True), headers=headers
+                ) as response,
+            ):
+                body = await _read(response)
+        except TimeoutError:
+            waited = setting(rounded(seconds, 1))
+            return _Lost(NotJudged(reason="timeout", detail=f"no reply within {waited} s"), charged=True)
+        except httpx.HTTPError as error:
+            unsent = isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol)
+            detail = f"{request.model.base_url}: {cut(error, limit=200) or type(error).__name__}"
+            return _Lost(NotJudged(reason="connection", detail=detail), again=True, charged=not unsent)
+        except (httpx.InvalidURL, ValueError, ExceptionGroup) as error:
+            # among them a host that IDNA does not allow and, in a group of one, a port beyond all
+            problem = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+            detail = f"{request.model.base_url} is no address that can be asked: {cut(problem, limit=200)}"
+            return _Lost(NotJudged(reason="connection", detail=detail))
+        if body is None:
+            return _Lost(NotJudged(reason="invalid_reply", detail=f"more than {MOST_BYTES} bytes"), charged=True)
+        if response.status_code != 200:
+            return self._status(response, body, line.scrub)
+        read = provider.read(body)
+        return read if isinstance(read, Reply) else _Lost(read, charged=True)
+
+    def _status(self, response: httpx.Response, body: bytes, scrub: KeyScrubber) -> _Lost:
+        # first hidden, then cut: the half of a key is not known for one
+        excerpt = cut(scrub.text(body[:MOST_BYTES_OF_ERROR].decode("utf-8", "replace")), limit=200)
+        detail = f"the server answers {response.status_code}" + (f": {excerpt}" if excerpt else "")
+        charged = response.status_code == 408 or (response.status_code >= 500 and response.status_code not in _REFUSED)
+        wait = retry_after(response.headers.get("retry-after", ""), self._now())
+        if wait is not None and wait > LONGEST_WAIT_S:
+            detail += f"; it asks to wait {setting(wait)} s"
+            return _Lost(NotJudged(reason="status", detail=detail), charged=charged)
+        again = response.status_code in _AGAIN
+        return _Lost(NotJudged(reason="status", detail=detail), again=again, wait_s=wait, charged=charged)
+
+    def _line(self, model: JudgeModel) -> _Line:
+        if model not in self._lines:
+            local = model.endpoint == "local"
+            http = httpx.AsyncClient(
+                # each attempt has its own end, which comes first
+                timeout=self._settings.call_timeout + 5,
+                # a server of one's own is not behind the proxy that leads out
+                trust_env=not local,
+                # plain HTTP needs no certificates, which take long to load; the others are those of the environment
+                verify=False if model.base_url.startswith("http:") else httpx.create_ssl_context(),
+                headers={"User-Agent": "raggate"},
+            )
+            self._stack.push_async_callback(http.aclose)
+            self._lines[model] = _Line(http, scrub=KeyScrubber(self._api_key(model)))
+        return self._lines[model]
+
+
+def _unusable(error: Exception) -> str:
+    """Say what of the environment keeps connections from being made. An address of a proxy may hold a password."""
+    if isinstance(error, OSError):
+        return f"the certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {cut(error, limit=200)}"
+    if isinstance(error, ImportError):
+        return "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names a SOCKS proxy: expected one with http or https"
+    return "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY holds no address: expected one such as http://proxy:3128"
+
+
+def _late(settings: Judges, lost: _Lost | None) -> NotJudged:
+    before = f"; before that: {lost.why.detail}" if lost else ""
+    return NotJudged(
+        reason="deadline", detail=f"judges.total_timeout: {setting(settings.total_timeout)} s are over{before}"
+    )
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def _read(response: httpx.Response) -> bytes | None:
+    """Read a body; None where it is larger than anything a judge says."""
+    body = b""
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > MOST_BYTES:
+            return None
+    return body

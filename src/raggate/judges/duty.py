@@ -1,0 +1,186 @@
+"""Judging a run: its answers, the canary set and the spot check that say what judges are worth, and second samples."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from raggate.config.judge_settings import MIN_COVERAGE, Combine, JudgedScore
+from raggate.judges import canary as canaries
+from raggate.judges.ask import Asker
+from raggate.judges.canary import CanarySet
+from raggate.judges.grader import Grader
+from raggate.judges.material import Material, material_of
+from raggate.judges.panel import Panel, templates_of
+from raggate.judges.scores import names_of
+from raggate.judges.second_sample import Earlier, Judgements, moved, sampled_again
+from raggate.judges.spot_check import spot_check
+from raggate.models.judging import Judgement, JudgeModel, Parameters
+from raggate.models.judging_quality import Canary, Coverage, JudgingSummary
+from raggate.models.run import LabelledResult
+from raggate.text.jsonio import JsonObject
+
+
+class Askers(Protocol):
+    """The ways to ask: `first` takes what the cassette holds; `fresh` calls all the same, where calls are allowed."""
+
+    @property
+    def first(self) -> Asker:
+        """Asks the cassette, and then the server."""
+
+    @property
+    def fresh(self) -> Asker:
+        """Asks the server, whatever the cassette holds."""
+
+    def called(self) -> bool:
+        """Say whether any call was made so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpotPlan:
+    """How many answers are judged twice, by which seed they are drawn, and by whom; None for the first judge again."""
+
+    n: int
+    seed: int = 0
+    model: JudgeModel | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Who judges what.
+
+    Attributes:
+        models: one, or a panel.
+        parameters: of sampling.
+        scores: as the configuration names them.
+        combine: how the grades of a panel become one.
+        each_claim: whether groundedness is judged claim by claim.
+        min_coverage: the share of the answers that must have been judged.
+        canary: what people graded; None for no such set.
+        spot: the spot check; None for none.
+    """
+
+    models: tuple[JudgeModel, ...]
+    parameters: Parameters
+    scores: tuple[JudgedScore, ...]
+    combine: Combine = "median"
+    each_claim: bool = False
+    min_coverage: float = MIN_COVERAGE
+    canary: CanarySet | None = None
+    spot: SpotPlan | None = None
+
+    def panel(self, ask: Asker) -> Panel:
+        """Give the judges of the answers."""
+        graders = tuple(Grader(ask=ask, model=model, parameters=self.parameters) for model in self.models)
+        return Panel(graders=graders, scores=self.scores, combine=self.combine, each_claim=self.each_claim)
+
+    def again(self, ask: Asker, scores: tuple[str, ...]) -> Panel:
+        """Give the same judges of these scores, asked the same by another seed."""
+        panel = self.panel(ask)
+        return replace(panel, graders=tuple(grader.sampled_again() for grader in panel.graders), scores=scores)
+
+    def second(self, ask: Asker, spot: SpotPlan) -> Panel:
+        """Give who judges a sample once more: another model, or the first one with the other wording."""
+        again = Grader(
+            ask=ask,
+            model=spot.model or self.models[0],
+            parameters=self.parameters,
+            frame="first" if spot.model is not None else "second",
+        )
+        return Panel(graders=(again,), scores=self.scores, each_claim=self.each_claim)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """What judging came to: the judgements of each answer, in the order of the answers, and how it went."""
+
+    judgements: Judgements
+    summary: JudgingSummary
+
+
+async def judge_run(
+    items: Sequence[LabelledResult],
+    plan: Plan,
+    askers: Askers,
+    on_item: Callable[[int], None] = lambda _: None,
+    earlier: Earlier | None = None,
+) -> JudgedRun:
+    """Judge the answers of a run, and the judges.
+
+    The canary set is asked anew as soon as a call was made for an answer: replies of another day say nothing of the
+    server of today. Where all came from the cassette, the canary does too. What moved is graded again last: where the
+    budget does not reach, first grades stand, and judges whose worth is known decide.
+
+    Args:
+        items: the answers, with whole texts.
+        plan: who judges what.
+        askers: the ways to ask.
+        on_item: takes the number of answers that are judged so far.
+        earlier: the grades of a baseline by the same judges; None without one.
+    """
+    materials = [material_of(item) for item in items]
+    panel = plan.panel(askers.first)
+    judgements = await _all(materials, panel, on_item)
+    spot = None
+    if plan.spot is not None:
+        second = plan.second(askers.first, plan.spot)
+        names = [f"{item.result.mode}|{item.case.id}|{item.result.repeat}" for item in items]
+        spot = await spot_check(names, materials, judgements, second, n=plan.spot.n, seed=plan.spot.seed)
+    canary = await _canary(plan, askers)
+    again = None
+    if earlier is not None:
+        scores = moved(items, judgements, earlier)
+        judgements, again = await sampled_again(materials, judgements, scores, partial(plan.again, askers.first))
+    # second samples may be a run's first calls
+    if canary is not None and canary.replayed and askers.called():
+        canary = await _canary(plan, askers)
+    summary = JudgingSummary(
+        min_coverage=plan.min_coverage,
+        scores={name: Coverage.of(name, judgements) for name in names_of(plan.scores)},
+        canary=canary,
+        spot_check=spot,
+        second_samples=again,
+    )
+    return JudgedRun(judgements=judgements, summary=summary)
+
+
+async def _all(materials: Sequence[Material], panel: Panel, on_item: Callable[[int], None]) -> Judgements:
+    done = 0
+
+    async def one(material: Material) -> tuple[Judgement, ...]:
+        nonlocal done
+        graded = await panel.grade(material)
+        done += 1
+        on_item(done)
+        return graded
+
+    return tuple(await asyncio.gather(*map(one, materials)))
+
+
+async def _canary(plan: Plan, askers: Askers) -> Canary | None:
+    if plan.canary is None:
+        return None
+    anew = askers.called()
+    panel = plan.panel(askers.fresh if anew else askers.first)
+    scores = await canaries.agreement(plan.canary.cases, panel)
+    return Canary(hash=plan.canary.hash, floor=plan.canary.floor, scores=scores, replayed=not (anew or askers.called()))
+
+
+def identity(plan: Plan) -> JsonObject:
+    """Give what must be the same for the scores of two runs to be comparable: judges, prompts, parameters."""
+    parameters = plan.parameters
+    templates = templates_of(plan.scores, each_claim=plan.each_claim)
+    return {
+        "models": [dict(model.identity) for model in plan.models],
+        "prompts": templates,
+        "scores": list(plan.scores),
+        "temperature": parameters.temperature,
+        "seed": parameters.seed,
+        "max_tokens": parameters.max_tokens,
+        "constrained": [model.json_schema for model in plan.models],
+        "combine": plan.combine if len(plan.models) > 1 else None,
+        "claims": "each" if plan.each_claim else "whole",
+    }

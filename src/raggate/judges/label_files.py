@@ -1,0 +1,75 @@
+"""Labels that judges gave -> the label files that `raggate labels` reads: a row for each judge and answer.
+
+A model of a panel is an annotator of its own, so that `raggate labels agreement` tells how far the models agree.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from raggate.judges.material import Material, material_of
+from raggate.labels.models import LABELS, Task
+from raggate.models.judging import Judgement
+from raggate.models.run import LabelledResult
+from raggate.text.quote import cut
+
+_SHOWN = 1000
+_TEXTS: dict[Task, tuple[str, ...]] = {"grounding": ("answer", "context_set"), "generation": ("query", "answer")}
+
+
+def label_files(items: Sequence[LabelledResult]) -> dict[str, bytes]:
+    """Give the files by name, `grounding.csv` and `generation.csv`; only those that have a row.
+
+    A record is a question in a mode, as `<case> <mode>`; an answer of which a judge gave no label is no row of it.
+    """
+    files = {}
+    for task in _TEXTS:
+        rows = [row for item in items if item.result.repeat == 1 for row in _rows(task, item)]
+        if rows:
+            files[f"{task}.csv"] = _written((*_columns(task),), rows)
+    return files
+
+
+def _columns(task: Task) -> tuple[str, ...]:
+    return ("record_uuid", "annotator_id", *_TEXTS[task], *LABELS[task])
+
+
+def _rows(task: Task, item: LabelledResult) -> Iterator[list[str]]:
+    given = {judgement.score: judgement for judgement in item.judgements if judgement.score in LABELS[task]}
+    if len(given) < len(LABELS[task]):
+        return
+    texts = _texts(material_of(item))
+    for number in range(max(1, *(len(judgement.votes) for judgement in given.values()))):
+        votes = [_vote(given[label], number) for label in LABELS[task]]
+        if all(vote is not None and vote.value is not None for vote in votes):
+            labels = ["True" if vote is not None and vote.value else "False" for vote in votes]
+            judge = next(vote.judge for vote in votes if vote is not None)
+            record = f"{item.case.id} {item.result.mode}"
+            yield [record, judge, *(texts[name] for name in _TEXTS[task]), *labels]
+
+
+def _vote(judgement: Judgement, number: int) -> Judgement | None:
+    """Give what the judge of a number said: of one judge alone, that is the judgement."""
+    if not judgement.votes:
+        return judgement if number == 0 else None
+    return judgement.votes[number] if number < len(judgement.votes) else None
+
+
+def _texts(material: Material) -> dict[str, str]:
+    sources = "; ".join(passage.source or f"passage {passage.number}" for passage in material.passages)
+    texts = {"query": material.question, "answer": material.answer, "context_set": sources or "nothing was retrieved"}
+    return {name: _cell(text) for name, text in texts.items()}
+
+
+def _cell(text: str) -> str:
+    """Write a text that people look at: its beginning, and nothing that a spreadsheet would take for a formula."""
+    shown = cut(text, limit=_SHOWN)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+
+
+def _written(columns: tuple[str, ...], rows: Sequence[Sequence[str]]) -> bytes:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
+    return stream.getvalue().encode()

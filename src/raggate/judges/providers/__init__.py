@@ -1,0 +1,33 @@
+"""How to speak to one kind of judge. A provider is one class; add its module here and one line to the dict.
+
+A provider does no I/O: a request becomes an HTTP call, and the body of an answer of status 200 becomes a reply, or the
+reason why there is none. What a server of that kind answers is foreign text.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from raggate.judges.providers.anthropic import AnthropicMessages
+from raggate.judges.providers.github_models import GitHubModels
+from raggate.judges.providers.http_call import HttpCall
+from raggate.judges.providers.openai_chat import OpenAIChat
+from raggate.models.judging import JudgeRequest, NotJudged, Reply
+
+
+class Provider(Protocol):
+    """Turns a request into an HTTP call and a body into a reply."""
+
+    def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
+        """Give the HTTP call that makes the request; the key is empty where the server needs none."""
+
+    def read(self, body: bytes) -> Reply | NotJudged:
+        """Read the body of an answer of status 200, which may hold anything."""
+
+
+PROVIDERS: dict[str, Provider] = {
+    "openai": OpenAIChat(),
+    "anthropic": AnthropicMessages(),
+    "github": GitHubModels(),
+}
+"""By the name in `JudgeModel.provider`. A server of one's own speaks as OpenAI's does."""

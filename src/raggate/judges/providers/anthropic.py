@@ -1,0 +1,66 @@
+"""Anthropic's messages. There is no seed; the schema of the reply is that of a tool the model must use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from raggate.judges.providers.answers import answer_of, text_of, tokens_of
+from raggate.judges.providers.http_call import HttpCall, endpoint_url
+from raggate.models.judging import JudgeRequest, NotJudged, Reply
+from raggate.text.jsonio import dumps, fields
+from raggate.text.quote import quoted
+
+API_VERSION = "2023-06-01"
+
+
+class AnthropicMessages:
+    """`POST <base>/v1/messages`."""
+
+    def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
+        """Give the HTTP call; see `Provider`."""
+        messages = request.prompt.messages
+        body: dict[str, object] = {
+            "model": request.model.model,
+            "system": "\n\n".join(message.text for message in messages if message.role == "system"),
+            "messages": [
+                {"role": message.role, "content": message.text} for message in messages if message.role != "system"
+            ],
+            "temperature": request.parameters.temperature,
+            "max_tokens": request.parameters.max_tokens,
+        }
+        if request.model.json_schema:
+            tool = {
+                "name": request.prompt.name,
+                "description": "Give the grade.",
+                "input_schema": request.prompt.schema,
+            }
+            body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": request.prompt.name}}
+        headers = {"anthropic-version": API_VERSION, **({"x-api-key": api_key} if api_key else {})}
+        return HttpCall(url=endpoint_url(request.model.base_url, "v1", "messages"), json=body, headers=headers)
+
+    def read(self, body: bytes) -> Reply | NotJudged:
+        """Read the use of the tool, or the text where there is none; see `Provider`."""
+        answer = answer_of(body)
+        if isinstance(answer, NotJudged):
+            return answer
+        stop = answer.get("stop_reason")
+        text = _text(answer.get("content"))
+        if stop == "refusal" or not text.strip():
+            return NotJudged(reason="refused", detail=f"the reply has no text (stop_reason {quoted(stop)})")
+        usage = fields(answer.get("usage"))
+        return Reply(
+            text=text,
+            model=text_of(answer.get("model")),
+            input_tokens=tokens_of(usage.get("input_tokens")),
+            output_tokens=tokens_of(usage.get("output_tokens")),
+            cut_off=stop == "max_tokens",
+        )
+
+
+def _text(content: object) -> str:
+    """Give what the model put into the tool, as JSON, else the first text."""
+    blocks: list[dict[str, Any]] = [fields(block) for block in content] if isinstance(content, list) else []
+    used = next((block.get("input") for block in blocks if block.get("type") == "tool_use"), None)
+    if isinstance(used, dict):
+        return dumps(used).decode()
+    return text_of(next((block.get("text") for block in blocks if block.get("type") == "text"), ""))

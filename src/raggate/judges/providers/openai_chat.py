@@ -1,0 +1,69 @@
+"""OpenAI's chat completions, which llama.cpp, vLLM and Ollama speak too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from raggate.judges.providers.answers import answer_of, text_of, tokens_of
+from raggate.judges.providers.http_call import HttpCall, endpoint_url
+from raggate.models.judging import JudgeRequest, NotJudged, Reply
+from raggate.text.jsonio import fields
+from raggate.text.quote import cut, quoted
+
+
+class OpenAIChat:
+    """`POST <base>/v1/chat/completions`, with temperature, seed and the schema of the reply."""
+
+    def call(self, request: JudgeRequest, api_key: str) -> HttpCall:
+        """Give the HTTP call; see `Provider`."""
+        # OpenAI's own server has given the limit another name, which most others do not know
+        limit = "max_completion_tokens" if request.model.endpoint == "openai" else "max_tokens"
+        body: dict[str, object] = {
+            "model": request.model.model,
+            "messages": [{"role": message.role, "content": message.text} for message in request.prompt.messages],
+            "temperature": request.parameters.temperature,
+            "seed": request.parameters.seed,
+            limit: request.parameters.max_tokens,
+            "stream": False,
+        }
+        if request.model.json_schema:
+            schema = {"name": request.prompt.name, "strict": True, "schema": request.prompt.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        return HttpCall(url=self.url(request.model.base_url), json=body, headers=headers)
+
+    def url(self, base_url: str) -> str:
+        """Give the address of the endpoint."""
+        return endpoint_url(base_url, "v1", "chat/completions")
+
+    def read(self, body: bytes) -> Reply | NotJudged:
+        """Read the first choice; see `Provider`."""
+        answer = answer_of(body)
+        if isinstance(answer, NotJudged):
+            return answer
+        choices = answer.get("choices")
+        if not isinstance(choices, list) or not choices:
+            return NotJudged(reason="refused", detail="the server's answer holds no choice")
+        choice = fields(choices[0])
+        message = fields(choice.get("message"))
+        if (problem := _refusal(choice, message)) is not None:
+            return problem
+        usage = fields(answer.get("usage"))
+        return Reply(
+            text=str(message["content"]),
+            model=text_of(answer.get("model")),
+            input_tokens=tokens_of(usage.get("prompt_tokens")),
+            output_tokens=tokens_of(usage.get("completion_tokens")),
+            cut_off=choice.get("finish_reason") == "length",
+        )
+
+
+def _refusal(choice: dict[str, Any], message: dict[str, Any]) -> NotJudged | None:
+    finish, refusal, content = choice.get("finish_reason"), message.get("refusal"), message.get("content")
+    if isinstance(refusal, str) and refusal:
+        return NotJudged(reason="refused", detail=f"the model declined: {cut(refusal)}")
+    if finish == "content_filter":
+        return NotJudged(reason="refused", detail="the server's filter took the reply away")
+    if not isinstance(content, str) or not content.strip():
+        return NotJudged(reason="refused", detail=f"the reply has no text (finish_reason {quoted(finish)})")
+    return None

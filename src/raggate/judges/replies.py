@@ -1,0 +1,147 @@
+"""What a judge must reply to each rubric. The names of the keys are those that the rubrics in `rubrics/` explain.
+
+Reasons stand before grades, so that a model gives its reasons first. Where a schema cannot say that two keys contradict
+each other, `contradiction` does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator
+
+from raggate.judges.parse import ReplyFormat
+
+
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("expected a number, found a boolean")
+    return value
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("expected reasons, found none")
+    return text
+
+
+Points = Annotated[Literal[0, 1, 2, 3, 4, 5], BeforeValidator(_no_boolean)]
+"""The scale of groundedness and correctness. Python takes true for 1; a judge that says it has given no points."""
+
+Reasoning = Annotated[str, AfterValidator(_not_blank)]
+"""Why, in a judge's own words. Not every provider's server allows a schema to say that there must be some."""
+
+ClaimVerdict = Literal["supported", "partly_supported", "unsupported", "contradicted", "unrelated"]
+
+
+class GroundednessReply(ReplyFormat):
+    """The answer as a whole, against its passages."""
+
+    reasoning: Reasoning
+    supported_claims: list[str]
+    unsupported_claims: list[str]
+    uncited_major_claims: list[str]
+    score: Points
+
+    def contradiction(self, *, cites: bool) -> str:
+        """Say how the lists of claims contradict the score by the scale itself; empty where they do not.
+
+        Args:
+            cites: whether the answer cites anything at all.
+        """
+        if self.score == 5:
+            if self.unsupported_claims:
+                return "a score of 5 beside unsupported claims"
+            if self.uncited_major_claims or not cites:
+                return "a score of 5 although major claims have no citation"
+        if self.score == 0 and self.supported_claims:
+            return "a score of 0 beside supported claims"
+        return ""
+
+
+class CorrectnessReply(ReplyFormat):
+    """The answer against the question, and the facts that people expect."""
+
+    reasoning: Reasoning
+    missing_facts: list[str]
+    score: Points
+
+    def contradiction(self) -> str:
+        """Say how the list of missing facts contradicts the score; empty where it does not."""
+        return "a score of 5 beside missing facts" if self.score == 5 and self.missing_facts else ""
+
+
+class Claim(ReplyFormat):
+    """One statement of an answer."""
+
+    claim: str
+    major: bool
+    cited: bool
+
+
+class ClaimsReply(ReplyFormat):
+    """The statements that an answer makes."""
+
+    claims: list[Claim]
+
+
+class ClaimReply(ReplyFormat):
+    """One claim against the passages."""
+
+    reasoning: Reasoning
+    verdict: ClaimVerdict
+
+
+class AbstentionReply(ReplyFormat):
+    """Whether an answer is a refusal."""
+
+    reasoning: Reasoning
+    abstained: bool
+
+
+class RecencyConflictReply(ReplyFormat):
+    """Whether an answer deals with notes that disagree as its case demands."""
+
+    reasoning: Reasoning
+    follows_rule: bool
+
+
+class ContextRelevancyReply(ReplyFormat):
+    """Which passages help to answer the question, by their numbers from 1."""
+
+    reasoning: Reasoning
+    helpful_passages: list[int]
+
+    def contradiction(self, passages: int) -> str:
+        """Say what is wrong with the numbers beside so many passages; empty where nothing is."""
+        if len(set(self.helpful_passages)) < len(self.helpful_passages):
+            return "a passage stands among the helpful ones twice"
+        if any(not 1 <= number <= passages for number in self.helpful_passages):
+            return f"a helpful passage that is none of the {passages}"
+        return ""
+
+
+class GroundingLabelsReply(ReplyFormat):
+    """The labels of the task `grounding`."""
+
+    reasoning: Reasoning
+    support_present: bool
+    unsupported_claim_present: bool
+    contradicted_claim_present: bool
+    source_cited: bool
+    fabricated_source: bool
+
+    def contradiction(self) -> str:
+        """Say which labels exclude each other; empty where none do."""
+        return "a fabricated source where nothing is cited" if self.fabricated_source and not self.source_cited else ""
+
+
+class GenerationLabelsReply(ReplyFormat):
+    """The labels of the task `generation`."""
+
+    reasoning: Reasoning
+    proper_action: bool
+    response_on_topic: bool
+    helpful: bool
+    incomplete: bool
+    unsafe_content: bool

@@ -1,0 +1,276 @@
+"""The nouns of judging: what a model is asked about an answer, what it replies, and what that says. Frozen.
+
+A judge that cannot be asked, or does not answer as it should, has not judged: there is no value then, and a reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Literal
+
+from raggate.config.judge_settings import Endpoint, JudgingMode
+from raggate.text.jsonio import JsonObject, dumps
+
+Role = Literal["system", "user", "assistant"]
+
+NotJudgedReason = Literal[
+    "nothing_to_judge",
+    "replay_miss",
+    "no_key",
+    "budget",
+    "deadline",
+    "timeout",
+    "connection",
+    "status",
+    "refused",
+    "invalid_reply",
+    "other_model",
+    "unusable_score",
+    "disagreement",
+]
+"""Why there is no value.
+
+`nothing_to_judge`: the API gave no answer, or nothing that the score could hold it against. `replay_miss`: the cassette
+does not hold the reply, and no call was allowed. `no_key`: the variable of the key is empty. `budget`, `deadline`: of
+the whole run. `timeout`, `connection`, `status`: of the call, after all retries. `refused`: the model declined, was
+filtered, or gave no text. `invalid_reply`: not what the schema demands, nor after it was asked for once more.
+`other_model`: the server says that another model answered than before. `unusable_score`: the reply contradicts itself.
+`disagreement`: no grade has a majority of a panel.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPrice:
+    """What a model costs: US dollars per million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeModel:
+    """A model that grades.
+
+    Attributes:
+        name: as the configuration has it, provider included.
+        provider: the shelf's name of how it is asked; see `judges/providers`.
+        model: as the server knows it.
+        build: the immutable version that the configuration states; empty where the name holds it, or none is known.
+        endpoint: whose server it is on. It counts for the identity of a request, the address does not.
+        base_url: the address.
+        key_variable: the environment variable that holds the key; empty for none.
+        price: None where nobody pays by the token.
+        json_schema: whether the server is made to keep to the schema of the reply.
+    """
+
+    name: str
+    provider: str
+    model: str
+    build: str
+    endpoint: Endpoint
+    base_url: str
+    key_variable: str = ""
+    price: TokenPrice | None = None
+    json_schema: bool = True
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What must be the same for two replies to be by the same judge."""
+        return {"model": self.name, "build": self.build, "endpoint": self.endpoint}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a prompt."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A rendered prompt.
+
+    Attributes:
+        name: of the rubric, such as `groundedness`.
+        template: the hash of the rubric and the schema before anything of the answer stood in it: what is the same for
+            every question, and makes two runs comparable.
+        messages: what is sent.
+        schema: the JSON schema that the reply must follow.
+        about: what a person who reviews the cassette wants to see of the request; it does not count for its identity.
+    """
+
+    name: str
+    template: str
+    messages: tuple[Message, ...]
+    schema: JsonObject
+    about: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """How a reply is sampled. `seed` tells a second sample of the same prompt from the first, wherever it is sent."""
+
+    max_tokens: int
+    temperature: float = 0.0
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRequest:
+    """What one model is asked once: everything that the reply depends on, as far as it is known."""
+
+    model: JudgeModel
+    prompt: Prompt
+    parameters: Parameters
+
+    @property
+    def key(self) -> str:
+        """The SHA-256 of the whole rendered request, in hexadecimal: the same request has the same key."""
+        whole = {
+            **self.model.identity,
+            "provider": self.model.provider,
+            "messages": [{"role": message.role, "text": message.text} for message in self.prompt.messages],
+            "schema": self.prompt.schema,
+            "constrained": self.model.json_schema,
+            "max_tokens": self.parameters.max_tokens,
+            "temperature": self.parameters.temperature,
+            "seed": self.parameters.seed,
+        }
+        return hashlib.sha256(dumps(whole)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a server replied: the text, who it says answered, and the tokens it counted, None where it tells none.
+
+    `cut_off` says that the text ended because it may not be longer.
+    """
+
+    text: str
+    model: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotJudged:
+    """Why there is no reply that says anything. `detail` is a sentence without the reason; it may hold foreign text."""
+
+    reason: NotJudgedReason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What replies took when they were made, whether in this run or before: the servers' own counts.
+
+    `replies` is how many there are, `untold` how many of them came without a count; `usd` is None as soon as one
+    has no price or no count.
+    """
+
+    replies: int = 0
+    untold: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Give what both took."""
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Usage(
+            replies=self.replies + other.replies,
+            untold=self.untold + other.untold,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            usd=usd,
+        )
+
+    @classmethod
+    def of(cls, model: JudgeModel, reply: Reply) -> Usage:
+        """Give what one reply took."""
+        read, written = reply.input_tokens, reply.output_tokens
+        if read is None or written is None:
+            return cls(replies=1, untold=1, usd=None)
+        price = model.price
+        usd = None if price is None else (read * price.input + written * price.output) / 1e6
+        return cls(replies=1, input_tokens=read, output_tokens=written, usd=usd)
+
+    @classmethod
+    def total(cls, usages: Iterable[Usage]) -> Usage:
+        """Give what all of them took."""
+        return reduce(cls.__add__, usages, cls())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What one score of one answer came out as: a value, or the reason why there is none. Never both, never neither.
+
+    Attributes:
+        score: such as `groundedness`.
+        value: on the scale of the score; None where it was not judged.
+        reason: why it was not; None where it was.
+        detail: a sentence about the reason. Foreign text may stand in it, as in all texts below.
+        reasoning: what the judge gave as its reasons.
+        supported: claims of the answer that the judge found in the context.
+        unsupported: those it did not.
+        keys: of the requests that were made for it, by which the cassette tells what was asked.
+        usage: what their replies took.
+        judge: the name of the model; empty for what several gave together.
+        votes: what each model of a panel said.
+        samples: the first and the second, where it was graded twice; `value` is then the mean of those that have one,
+            and the texts are those of the first.
+    """
+
+    score: str
+    value: float | None
+    reason: NotJudgedReason | None = None
+    detail: str = ""
+    reasoning: str = ""
+    supported: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    judge: str = ""
+    votes: tuple[Judgement, ...] = ()
+    samples: tuple[Judgement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What one run spent on calls to judges; what came from the cassette cost nothing.
+
+    Attributes:
+        calls: that were made, retries included.
+        retries: how many of them repeated one that had failed.
+        refused: how many were not made because of the budget.
+        untold: calls whose tokens no server told, such as those that timed out. The most they can have taken counts.
+        tokens: read and written.
+        usd: US dollars by the models' prices; None where one has no price, or did not tell its tokens.
+    """
+
+    calls: int = 0
+    retries: int = 0
+    refused: int = 0
+    untold: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How the answers of a run were judged, beside the judgements themselves.
+
+    Attributes:
+        mode: where replies came from; see `judges.mode`.
+        spending: what was spent on them in this run.
+        recorded: how many replies are new.
+    """
+
+    mode: JudgingMode
+    spending: Spending
+    recorded: int = 0

@@ -1,0 +1,194 @@
+"""The nouns of how well judging went: what was judged, and whether judges agree with people and each other. Frozen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Literal, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.config.judge_settings import IN_POINTS
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.judging import Judgement, Usage
+from raggate.text.jsonio import JsonObject
+
+Scale = Literal["points", "share", "yes_no"]
+"""What a score counts in: points from 0 to 5, a share from 0 to 1, or 0 for no and 1 for yes."""
+
+JUDGES = "judges"
+"""The key of a fingerprint that says who judged what, by which prompts: equal ones make scores comparable."""
+
+JUDGING = "judging"
+"""The key of a fingerprint that says how judging went."""
+
+_SCALES: Mapping[str, Scale] = {
+    **dict.fromkeys(IN_POINTS, "points"),
+    "faithfulness": "share",
+    "context_relevancy": "share",
+}
+_APART: Mapping[Scale, float] = {"points": 1.0, "share": 0.2, "yes_no": 0.0}
+
+
+def scale_of(score: str) -> Scale:
+    """Give the scale of a score; labels, and whatever else is told apart, are yes or no."""
+    return _SCALES.get(score, "yes_no")
+
+
+def highest(score: str) -> float:
+    """Give the highest value of a score; the lowest of all is 0."""
+    return 5.0 if scale_of(score) == "points" else 1.0
+
+
+def disagree(score: str, first: float, second: float) -> bool:
+    """Say whether two values are more than a point, or a fifth of a share, apart, or differ as yes and no."""
+    return abs(first - second) > _APART[scale_of(score)] + 1e-9
+
+
+def judged_scores(fingerprint: Fingerprint) -> frozenset[str]:
+    """Give the scores that judges give in a run; none where nothing is judged."""
+    judges = fingerprint.get(JUDGES)
+    scores = judges.get("scores") if isinstance(judges, Mapping) else None
+    return frozenset(map(str, scores)) if isinstance(scores, list | tuple) else frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """How far one score was judged.
+
+    Attributes:
+        expected: answers that have something to judge.
+        judged: those that have a value.
+        reasons: how many have none, by reason.
+        usage: what their replies took, whether in this run or before.
+    """
+
+    expected: int
+    judged: int
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+    @classmethod
+    def of(cls, score: str, answers: Iterable[Sequence[Judgement]]) -> Self:
+        """Say how far a score was judged, by what judges said of each answer."""
+        given = [judgement for judgements in answers for judgement in judgements if judgement.score == score]
+        expected = [judgement for judgement in given if judgement.reason != "nothing_to_judge"]
+        return cls(
+            expected=len(expected),
+            judged=sum(judgement.value is not None for judgement in expected),
+            reasons=dict(sorted(Counter(item.reason for item in expected if item.reason is not None).items())),
+            usage=Usage.total(judgement.usage for judgement in given),
+        )
+
+    @property
+    def gaps(self) -> str:
+        """How many have none, by reason, in words; empty where all have one."""
+        return ", ".join(f"{number} {reason}" for reason, number in self.reasons.items())
+
+    @property
+    def share(self) -> float | None:
+        """The share that was judged; None where there was nothing to judge."""
+        return self.judged / self.expected if self.expected else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryAgreement:
+    """How far the judges agree with people on one score of the canary set.
+
+    Attributes:
+        cases: cases that people graded.
+        judged: those that the judges graded too.
+        kappa: Cohen's, with quadratic weights; None where it is not defined.
+        low: the lower end of its 95 % interval, and `high` the upper one.
+    """
+
+    cases: int
+    judged: int
+    kappa: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """The canary set and what came of it.
+
+    Attributes:
+        hash: of the set's content.
+        floor: the kappa that the judges must have.
+        scores: the agreement, by score.
+        replayed: whether all of it came from the cassette: it tells nothing of the server as it is today.
+    """
+
+    hash: str
+    floor: float
+    scores: Mapping[str, CanaryAgreement]
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpotCheck:
+    """A seeded sample of the answers, judged once more: how many values, and the share that disagrees.
+
+    `by` is the second model, or empty for the same one with another wording. The rate is None where nothing was judged
+    twice.
+    """
+
+    disagreement_rate: float | None
+    spot_check_n: int
+    by: str = ""
+
+    @property
+    def who(self) -> str:
+        """Who judged once more, in words."""
+        return self.by or "the same judge in other words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondSamples:
+    """Grades that were not those of the baseline, and so were to be given once more.
+
+    Attributes:
+        moved: how many.
+        graded: those that have a second grade; of the others the first stands.
+        differed: those whose second grade is not the first.
+    """
+
+    moved: int
+    graded: int
+    differed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingSummary:
+    """How judging a run went, by score.
+
+    `canary` and `spot_check` where they were asked for, `second_samples` where the baseline is by the same judges.
+    """
+
+    min_coverage: float
+    scores: Mapping[str, Coverage]
+    canary: Canary | None = None
+    spot_check: SpotCheck | None = None
+    second_samples: SecondSamples | None = None
+
+    def stored(self) -> JsonObject:
+        """Give it as a fingerprint holds it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, fingerprint: Fingerprint) -> Self | None:
+        """Read it from a fingerprint; None where nothing was judged, or it cannot be read."""
+        stored = fingerprint.get(JUDGING)
+        if stored is None:
+            return None
+        try:
+            return TypeAdapter(cls).validate_python(stored)
+        except ValidationError:
+            return None
+
+    @property
+    def usage(self) -> Usage:
+        """What all replies took."""
+        return Usage.total(coverage.usage for coverage in self.scores.values())

@@ -1,0 +1,47 @@
+"""Whether the answers of a run are judged, and the step that does it; nothing of judges is loaded where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
+from raggate.models.run import Run
+from raggate.pipeline import run_directory
+from raggate.pipeline.request import Request
+
+
+def ready(request: Request, inputs: Inputs, directory: Path, baseline: Baseline | None) -> Callable[[Run], Run]:
+    """Make the judges of a run ready, and give what adds to a run what they say of its answers.
+
+    Args:
+        request: what the front end asks for.
+        inputs: what is measured by.
+        directory: the run directory.
+        baseline: what the run will be held against, None when there is none.
+
+    Raises:
+        UsageError: for a cassette that cannot be used.
+    """
+    settings = inputs.config.judging
+    if settings is None:
+        return _unjudged
+    from raggate.pipeline.jury import Jury, write_labels
+
+    jury = Jury.of(request, inputs, directory, settings, baseline)
+
+    def judged(run: Run) -> Run:
+        if run.stopped is not None:
+            return run
+        # with whole texts, so that it can be judged although this process may be killed
+        run_directory.write(directory, run, full_text=True)
+        graded = jury.judge(run)
+        write_labels(directory, graded)
+        return graded
+
+    return judged
+
+
+def _unjudged(run: Run) -> Run:
+    return run

@@ -1,0 +1,210 @@
+"""The judging step: the answers of a run in, the same run with what judges say of each answer out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from raggate.config.judge_settings import Judges
+from raggate.errors import UsageError
+from raggate.gate import judged_metrics
+from raggate.inputs.trusted import Inputs, StoredFile
+from raggate.judges import canary, cassette, session
+from raggate.judges.canary import CanarySet
+from raggate.judges.cassette import Cassette
+from raggate.judges.duty import JudgedRun, Plan, SpotPlan, identity, judge_run
+from raggate.judges.label_files import label_files
+from raggate.judges.session import Bench
+from raggate.models.baseline import Baseline
+from raggate.models.judging import JudgeModel, Judging, Parameters, Spending
+from raggate.models.judging_quality import JUDGES, JUDGING, JudgingSummary
+from raggate.models.run import Run
+from raggate.pipeline.request import Request
+from raggate.reports.parts.judging import second_samples, spot_check
+from raggate.service import signals
+from raggate.text.jsonio import write_atomic
+from raggate.text.numbers import counted, dollars
+
+FILE = "judge_cassette.jsonl"
+"""The cassette in a run directory, where the configured one is that of a commit and cannot be added to."""
+
+LABELS = "labels"
+"""The directory of the label files in a run directory."""
+
+STEPS = 10
+"""Messages about how far judging has come."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jury:
+    """The judges of a run, ready to be asked.
+
+    Attributes:
+        settings: the section `judges`.
+        tape: the replies so far, and where new ones go.
+        environment: raggate's own, where the keys are.
+        say: takes progress messages.
+        canary: what people graded; None for no such set.
+        baseline: what the run will be held against; None for none.
+    """
+
+    settings: Judges
+    tape: Cassette
+    environment: Mapping[str, str]
+    say: Callable[[str], None]
+    canary: CanarySet | None = None
+    baseline: Baseline | None = None
+
+    @classmethod
+    def of(cls, request: Request, inputs: Inputs, directory: Path, settings: Judges, baseline: Baseline | None) -> Jury:
+        """Make the judges ready for a run.
+
+        Args:
+            request: what the front end asks for.
+            inputs: what is measured by; the cassette is one of the trusted inputs.
+            directory: the run directory, which new replies go to when the inputs are those of a commit.
+            settings: the section `judges`.
+            baseline: what the run will be held against; None for none.
+
+        Raises:
+            UsageError: for a cassette or canary set that cannot be read, or a place that leads out of the repository.
+        """
+        file = inputs.cassette
+        known = cassette.read(file.data, file.name) if file is not None else {}
+        path = directory / FILE if inputs.against is not None else place(request.root, settings.cassette)
+        tape = Cassette(known, path, fresh=settings.mode == "refresh")
+        graded = graded_by_people(inputs.canary, settings)
+        jury = cls(
+            settings=settings,
+            tape=tape,
+            canary=graded,
+            baseline=baseline,
+            environment=request.environment,
+            say=request.say,
+        )
+        jury.warn_of_missing_keys()
+        return jury
+
+    def warn_of_missing_keys(self) -> None:
+        """Say which judges cannot be asked for want of a key."""
+        for model in map(session.judge_model, self.settings.asked().values()):
+            missing = session.missing_key(model, self.environment)
+            if missing is not None and self.settings.mode != "replay":
+                self.say(
+                    f"{model.name} is not asked, as {missing.detail}: what the cassette does not hold is not judged"
+                )
+
+    def judge(self, run: Run) -> Run:
+        """Judge all answers of a run, and say what that took.
+
+        Raises:
+            KeyboardInterrupt: when a signal came; the replies so far are kept.
+            RaggateError: when the cassette cannot be written.
+        """
+        items = (*run.results, *run.repeats)
+        models = session.judge_models(self.settings)
+        plan = self._plan(models)
+        second = plan.spot.model if plan.spot is not None else None
+        once_more = f", a sample once more by {second.name}" if second is not None else ""
+        by = ", ".join(model.name for model in models)
+        self.say(f"judging {counted(len(items), 'answer')} by {by}{once_more}")
+
+        earlier = judged_metrics.earlier_grades(self.baseline, identity(plan))
+
+        async def work(bench: Bench) -> JudgedRun:
+            return await judge_run(items, plan, bench, self._progress(len(items)), earlier)
+
+        try:
+            with signals.deferred() as came:
+                judged, spending = session.run(
+                    work, self.settings, self.environment, self.tape, ended=lambda: bool(came)
+                )
+        finally:
+            self.tape.put_in_order()
+        self._say_outcome(judged.summary, spending)
+        graded = [replace(item, judgements=said) for item, said in zip(items, judged.judgements, strict=True)]
+        return replace(
+            run,
+            results=tuple(item for item in graded if item.result.repeat == 1),
+            repeats=tuple(item for item in graded if item.result.repeat > 1),
+            fingerprint={**run.fingerprint, JUDGES: identity(plan), JUDGING: judged.summary.stored()},
+            judging=Judging(mode=self.settings.mode, spending=spending, recorded=len(self.tape.recorded)),
+        )
+
+    def _plan(self, models: tuple[JudgeModel, ...]) -> Plan:
+        settings = self.settings
+        spot = settings.spot_check
+        second = spot.model if spot is not None else None
+        return Plan(
+            models=models,
+            parameters=Parameters(max_tokens=settings.max_tokens),
+            scores=tuple(settings.scores),
+            combine=settings.combine,
+            each_claim=settings.claims == "each",
+            min_coverage=settings.min_coverage,
+            canary=self.canary,
+            spot=None
+            if spot is None
+            else SpotPlan(n=spot.n, seed=spot.seed, model=None if second is None else session.judge_model(second)),
+        )
+
+    def _progress(self, total: int) -> Callable[[int], None]:
+        def said(done: int) -> None:
+            if done * STEPS // total > (done - 1) * STEPS // total:
+                self.say(f"judged {done} of {counted(total, 'answer')}")
+
+        return said
+
+    def _say_outcome(self, summary: JudgingSummary, spending: Spending) -> None:
+        for score, coverage in summary.scores.items():
+            missing = ", ".join(f"{reason} {number}" for reason, number in coverage.reasons.items())
+            self.say(
+                f"{score}: {coverage.judged} of {coverage.expected} judged"
+                + (f"; not judged: {missing}" if missing else "")
+            )
+        if summary.spot_check is not None:
+            self.say(spot_check(summary.spot_check))
+        if summary.second_samples is not None and summary.second_samples.moved:
+            self.say(second_samples(summary.second_samples))
+        cost = "cost not known" if spending.usd is None else dollars(spending.usd)
+        self.say(
+            f"{counted(spending.calls, 'call')} to judges, {spending.retries} of them retries, "
+            f"{counted(spending.tokens, 'token')}, {cost}"
+        )
+        if self.tape.recorded:
+            self.say(f"new replies of judges, to be reviewed and committed: {len(self.tape.recorded)}")
+
+
+def write_labels(directory: Path, run: Run) -> None:
+    """Write the labels that judges gave into a run directory, where `raggate labels` reads them; none of before."""
+    folder = directory / LABELS
+    files = label_files(run.results)
+    for path in folder.glob("*.csv"):
+        if path.name not in files:
+            path.unlink()
+    for name, content in files.items():
+        write_atomic(folder / name, content)
+
+
+def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | None:
+    """Read what people graded.
+
+    Raises:
+        UsageError: naming file and line, for what is no case.
+    """
+    if file is None or settings.canary is None:
+        return None
+    return canary.read(file.data, file.name, settings.canary.floor)
+
+
+def place(root: Path, path: str) -> Path:
+    """Give the cassette on disk.
+
+    Raises:
+        UsageError: when a link leads it out of the directory of the configuration: raggate writes nothing there.
+    """
+    file = root / path
+    if not file.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"judges.cassette: {path} leads out of the directory of the configuration")
+    return file

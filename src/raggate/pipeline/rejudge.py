@@ -1,0 +1,132 @@
+"""A run directory that is on disk already, judged again: by the same judges, by others, or from the cassette alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from raggate.config import schema
+from raggate.config.judge_overrides import JudgeOverrides
+from raggate.config.judge_settings import Judges
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+from raggate.gate.other_systems import OtherSystem
+from raggate.inputs.trusted import StoredFile
+from raggate.judges import cassette
+from raggate.judges.cassette import Cassette, Line
+from raggate.models.run import LabelledResult, Run
+from raggate.models.scorecard import OVERALL, MetricValue
+from raggate.pipeline import jury, rerun, run_directory
+from raggate.pipeline.request import USUAL
+from raggate.reports import OF_REVIEW
+from raggate.scoring.metrics import METRICS
+from raggate.text.files import read_file
+from raggate.text.quote import cut
+
+
+def judge_directory(
+    directory: Path,
+    config_file: Path,
+    instead: JudgeOverrides,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    systems: Sequence[OtherSystem],
+) -> list[tuple[str, str, MetricValue]]:
+    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
+
+    Args:
+        directory: the run directory.
+        config_file: the configuration whose section `judges` counts, and beside which the cassette is; where there is
+            none of the usual name, the section and cassette of the run are replayed, or the command line names who
+            judges.
+        instead: what counts instead.
+        environment: raggate's own, where the keys are.
+        say: takes progress messages.
+        systems: the other systems whose numbers the run may tell.
+
+    Returns:
+        What was judged, over all cases: mode, metric and value.
+
+    Raises:
+        UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
+    """
+    run = run_directory.read(directory)
+    _refuse_unjudgeable(run)
+    settings, own = _settings(config_file, run, instead)
+    root = config_file.resolve().parent
+    # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
+    path = directory / jury.FILE if own else jury.place(root, settings.cassette)
+    tape = Cassette(_lines(path), path, fresh=settings.mode == "refresh")
+    canary = jury.graded_by_people(_canary(root, settings), settings)
+    baseline = rerun.kept_baseline(directory, run, run.config, systems)
+    judges = jury.Jury(settings=settings, tape=tape, environment=environment, say=say, canary=canary, baseline=baseline)
+    judges.warn_of_missing_keys()
+    judged = _by(judges.judge(run), settings)
+    run_directory.write(directory, judged, full_text=True)
+    jury.write_labels(directory, judged)
+    # what was decided by other judgements is no verdict on these
+    for name in OF_REVIEW:
+        (directory / name).unlink(missing_ok=True)
+    _, scorecard = rerun.score(directory, None, systems)
+    return [
+        (mode, name, value)
+        for mode, slices in scorecard.slices.items()
+        for name, value in slices.get(OVERALL, {}).items()
+        if name in METRICS and METRICS[name].judged and value.n
+    ]
+
+
+def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:
+    """Give the judges that count, and whether they are those of the run directory, which are only replayed.
+
+    Its addresses, and the variables that it calls keys, are by whoever made it: nothing is sent there.
+    """
+    if config_file != Path(USUAL) or config_file.exists():
+        return instead.apply(schema.load(read_file(config_file), config_file.name).judges), False
+    own = run.config.judges if isinstance(run.config, Config) else None
+    if own is None or instead.model is not None:
+        return instead.apply(None), False
+    if instead.mode != "replay":
+        raise UsageError(
+            f"there is no {USUAL} here, and no judge is asked where a run directory says",
+            hint="Name the judge with --judge-model, give its configuration with --config, or take the replies that "
+            "the run directory holds with --mode replay.",
+        )
+    return instead.apply(own), True
+
+
+def _canary(root: Path, settings: Judges) -> StoredFile | None:
+    if settings.canary is None:
+        return None
+    path = root / settings.canary.file
+    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.")
+    return StoredFile(name=settings.canary.file, data=data)
+
+
+def _refuse_unjudgeable(run: Run) -> None:
+    if run.fingerprint.get("retrieval_only") is True:
+        raise UsageError(
+            f"run {cut(run.run_id)} asked for no answers, so there is nothing to judge",
+            hint="Measure again with ask.retrieval_only: false.",
+        )
+    if any(map(_is_cut, (*run.results, *run.repeats))):
+        raise UsageError(
+            f"run {cut(run.run_id)} keeps the beginnings of texts alone, and judges see all of them",
+            hint="Measure again with --store-full-text, or with a section `judges` in raggate.yml.",
+        )
+
+
+def _is_cut(item: LabelledResult) -> bool:
+    return item.labels.truncated
+
+
+def _lines(path: Path) -> dict[str, Line]:
+    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES), str(path)) if path.exists() else {}
+
+
+def _by(run: Run, settings: Judges) -> Run:
+    """Note in a run by whom it is judged now, where its configuration has a place for it."""
+    if not isinstance(run.config, Config):
+        return run
+    return replace(run, config=run.config.model_copy(update={"judges": settings}))

@@ -1,0 +1,174 @@
+"""A judge is asked by the cassette first, once per request, once more where its reply is none, and never for a miss."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from judging import Grade, make_judge, make_request
+from raggate.judges import cassette
+from raggate.judges.ask import CassetteFirst, Opinion
+from raggate.judges.cassette import Cassette
+from raggate.models.judging import JudgeRequest, NotJudged, Reply, Usage
+
+REQUEST = make_request(about={"case": "q1"})
+
+
+class Server:
+    """Replies in turn, the last reply for ever, and keeps what it was asked."""
+
+    def __init__(self, *replies: Reply | NotJudged | str) -> None:
+        self._replies = [Reply(text=reply, model="m") if isinstance(reply, str) else reply for reply in replies]
+        self.asked: list[JudgeRequest] = []
+
+    async def __call__(self, request: JudgeRequest) -> Reply | NotJudged:
+        """Reply, after others had a chance to ask too."""
+        self.asked.append(request)
+        await asyncio.sleep(0)
+        return self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+
+
+def ask(tape: Cassette, server: Server | None, *requests: JudgeRequest) -> list[Opinion[Grade]]:
+    """Ask all requests at once."""
+
+    async def ask_all() -> list[Opinion[Grade]]:
+        asker = CassetteFirst(tape, server)
+        return await asyncio.gather(*(asker(request, Grade) for request in requests or (REQUEST,)))
+
+    return asyncio.run(ask_all())
+
+
+@pytest.fixture
+def tape(tmp_path: Path) -> Cassette:
+    """An empty cassette."""
+    return Cassette({}, tmp_path / "c.jsonl")
+
+
+def recorded(tmp_path: Path, *, fresh: bool = False) -> Cassette:
+    """Read the cassette again, as a later run does."""
+    path = tmp_path / "c.jsonl"
+    return Cassette(cassette.read(path.read_bytes(), "c.jsonl"), path, fresh=fresh)
+
+
+def test_a_reply_is_read_and_recorded(tape: Cassette, tmp_path: Path) -> None:
+    """What a server replied is read, and a later run has it without a call."""
+    reply = Reply(text='{"score": 3}', input_tokens=5, output_tokens=1)
+    server = Server(reply)
+    (opinion,) = ask(tape, server)
+    usage = Usage(replies=1, input_tokens=5, output_tokens=1, usd=None)
+    assert opinion == Opinion(says=Grade(score=3), keys=(REQUEST.key,), usage=usage)
+    assert ask(recorded(tmp_path), None) == [opinion]
+    assert len(server.asked) == 1
+
+
+def test_a_miss_in_replay_is_not_judged_and_not_asked(tape: Cassette) -> None:
+    """Without a server, what the cassette does not hold is not judged."""
+    (opinion,) = ask(tape, None)
+    assert isinstance(opinion.says, NotJudged)
+    assert opinion.says.reason == "replay_miss"
+
+
+def test_the_same_request_is_made_once(tape: Cassette) -> None:
+    """Two answers that are equal word for word, asked about at once, are one call."""
+    server = Server('{"score": 3}')
+    first, second = ask(tape, server, REQUEST, make_request(about={"case": "q2"}))
+    assert first.says == second.says == Grade(score=3)
+    assert len(server.asked) == 1
+
+
+def test_a_reply_that_is_none_is_asked_for_once_more(tape: Cassette, tmp_path: Path) -> None:
+    """The second request holds the first reply and what was wrong; both are recorded, and both are paid for."""
+    server = Server("I would say 4.", '{"score": 4}')
+    (opinion,) = ask(tape, server)
+    assert opinion.says == Grade(score=4)
+    assert (len(opinion.keys), opinion.usage.replies) == (2, 2)
+    *before, said, asked = server.asked[1].prompt.messages
+    assert tuple(before) == REQUEST.prompt.messages
+    assert (said.role, said.text) == ("assistant", "I would say 4.")
+    assert "expected one JSON object and nothing else" in asked.text
+    assert ask(recorded(tmp_path), None) == [opinion]
+
+
+def test_a_second_reply_that_is_none_is_not_judged(tape: Cassette, tmp_path: Path) -> None:
+    """A judge that does not answer as it should twice has not judged, in every later run too, without a call."""
+    server = Server('{"score": "high"}')
+    (opinion,) = ask(tape, server)
+    assert isinstance(opinion.says, NotJudged)
+    assert opinion.says.reason == "invalid_reply"
+    assert "score: Input should be a valid integer" in opinion.says.detail
+    assert len(server.asked) == 2
+    assert ask(recorded(tmp_path), None) == [opinion]
+
+
+def test_a_reply_that_was_cut_off_is_not_judged_and_not_asked_for_again(tape: Cassette, tmp_path: Path) -> None:
+    """A reply that ends at the limit would do so again: it is recorded, and costs one call in all runs together."""
+    server = Server(Reply(text='{"score": 5', cut_off=True, input_tokens=9, output_tokens=4))
+    (opinion,) = ask(tape, server)
+    assert opinion.says == NotJudged(reason="invalid_reply", detail="the reply was cut off at judges.max_tokens")
+    assert opinion.usage.output_tokens == 4
+    assert ask(recorded(tmp_path), server) == [opinion]
+    assert len(server.asked) == 1
+
+
+def test_a_reply_that_is_whole_at_the_limit_is_one(tape: Cassette) -> None:
+    """Where only blanks were cut off, the object is there."""
+    (opinion,) = ask(tape, Server(Reply(text='{"score": 5}  ', cut_off=True)))
+    assert opinion.says == Grade(score=5)
+
+
+def test_what_went_wrong_is_not_recorded(tape: Cassette, tmp_path: Path) -> None:
+    """What a server refused or did not answer is asked for again by the next run."""
+    (opinion,) = ask(tape, Server(NotJudged(reason="timeout", detail="no reply")))
+    assert opinion.says == NotJudged(reason="timeout", detail="no reply")
+    assert not (tmp_path / "c.jsonl").exists()
+
+
+def test_another_model_than_before_is_refused(tape: Cassette, tmp_path: Path) -> None:
+    """What another model than the one in the cassette has answered is no judgement, and is not recorded."""
+    ask(tape, Server(Reply(text='{"score": 3}', model="qwen-7b")))
+    other = make_request("Another.")
+    (opinion,) = ask(recorded(tmp_path), Server(Reply(text='{"score": 5}', model="qwen-0.5b")), other)
+    assert opinion.says == NotJudged(
+        reason="other_model", detail="the server says that 'qwen-0.5b' answered, and not 'qwen-7b'"
+    )
+    assert recorded(tmp_path).reply(other.key) is None
+
+
+def test_a_folder_is_not_a_model(tape: Cassette, tmp_path: Path) -> None:
+    """A server that names the file it loaded may have it elsewhere today."""
+    ask(tape, Server(Reply(text='{"score": 3}', model="/home/a/qwen.gguf")))
+    (opinion,) = ask(
+        recorded(tmp_path), Server(Reply(text='{"score": 5}', model="D:\\models\\qwen.gguf")), make_request("Another.")
+    )
+    assert opinion.says == Grade(score=5)
+    assert b"/home/a" not in (tmp_path / "c.jsonl").read_bytes()
+
+
+def test_a_model_that_is_named_by_its_day_must_answer_itself(tape: Cassette) -> None:
+    """Where the name says which version it is, the provider's word for who answered must be that name."""
+    judge = make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="openai")
+    for named, right in (("gpt-4o-2024-08-06", True), ("gpt-4o-mini-2024-07-18", False)):
+        request = make_request(named, judge=judge)
+        (opinion,) = ask(tape, Server(Reply(text='{"score": 3}', model=named)), request)
+        assert isinstance(opinion.says, Grade) is right
+
+
+def test_refreshing_may_change_the_model(tape: Cassette, tmp_path: Path) -> None:
+    """Where all is asked anew, another model may answer, but it must be the same one for all."""
+    ask(tape, Server(Reply(text='{"score": 3}', model="old")))
+    server = Server(Reply(text='{"score": 4}', model="new"), Reply(text='{"score": 5}', model="old"))
+    fresh = recorded(tmp_path, fresh=True)
+    assert [opinion.says for opinion in ask(fresh, server)] == [Grade(score=4)]
+    (opinion,) = ask(fresh, server, make_request("Another."))
+    assert isinstance(opinion.says, NotJudged)
+    assert opinion.says.reason == "other_model"
+
+
+def test_a_second_sample_is_another_call(tape: Cassette) -> None:
+    """A second sample of the same prompt is not the first one read again."""
+    server = Server('{"score": 3}', '{"score": 2}')
+    second = replace(REQUEST, parameters=replace(REQUEST.parameters, seed=2))
+    assert [opinion.says for opinion in ask(tape, server, REQUEST, second)] == [Grade(score=3), Grade(score=2)]

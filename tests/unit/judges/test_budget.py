@@ -1,0 +1,130 @@
+"""What judging may take is set aside before a call and settled after it, so that no limit is ever passed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from judging import make_judge, make_request
+from raggate.config.judge_settings import JudgeBudget
+from raggate.judges.budget import Budget, Reserved, upper_bound
+from raggate.models.judging import TokenPrice, Usage
+
+REQUEST = make_request(max_tokens=100)
+
+
+def told(tokens: int, usd: float | None = None) -> Usage:
+    """Give what a server says it took."""
+    return Usage(replies=1, input_tokens=tokens, usd=usd)
+
+
+def test_every_attempt_is_a_call_and_a_retry_counts_as_one() -> None:
+    """With three calls allowed, one call and two retries leave none."""
+
+    async def spend() -> None:
+        budget = Budget(JudgeBudget(calls=3))
+        for retry in (False, True, True):
+            reserved = await budget.reserve(REQUEST, retry=retry)
+            assert isinstance(reserved, Reserved)
+            await budget.settle(reserved, None)
+        assert await budget.reserve(REQUEST) == "judges.budget.calls: 3 calls are made"
+        spending = budget.spending()
+        assert (spending.calls, spending.retries, spending.refused, spending.tokens) == (3, 2, 1, 0)
+
+    asyncio.run(spend())
+
+
+def test_what_is_set_aside_is_more_than_a_call_can_take() -> None:
+    """Of the prompt, a token per byte is set aside, and of the reply all that it may have."""
+    text = "é" * 500
+    assert upper_bound(make_request(text)).tokens - upper_bound(make_request("")).tokens == 1000
+    assert upper_bound(make_request(max_tokens=500)).tokens - upper_bound(make_request(max_tokens=100)).tokens == 400
+
+
+def test_a_limit_of_tokens_is_never_passed() -> None:
+    """A call that could pass the limit is not made, although it might take less."""
+
+    async def spend() -> None:
+        budget = Budget(JudgeBudget(tokens=upper_bound(REQUEST).tokens + 49))
+        reserved = await budget.reserve(REQUEST)
+        assert isinstance(reserved, Reserved)
+        await budget.settle(reserved, told(50))
+        refused = await budget.reserve(REQUEST)
+        assert isinstance(refused, str)
+        assert refused.startswith("judges.budget.tokens: the call could take more than")
+        assert budget.spending().tokens == 50
+
+    asyncio.run(spend())
+
+
+def test_a_call_waits_for_what_others_have_set_aside() -> None:
+    """A call that fits as soon as one under way has taken less than it might is not refused, but waits."""
+
+    async def spend() -> None:
+        budget = Budget(JudgeBudget(tokens=upper_bound(REQUEST).tokens + 10))
+        first = await budget.reserve(REQUEST)
+        assert isinstance(first, Reserved)
+        second = asyncio.create_task(budget.reserve(REQUEST))
+        await asyncio.sleep(0.01)
+        assert not second.done()
+        await budget.settle(first, told(10))
+        assert isinstance(await second, Reserved)
+
+    asyncio.run(spend())
+
+
+def test_what_a_server_does_not_tell_counts_as_the_most() -> None:
+    """A call that timed out, or whose tokens are not told, is charged with all that it can have taken."""
+
+    async def spend() -> None:
+        budget = Budget(JudgeBudget())
+        reserved = await budget.reserve(REQUEST)
+        assert isinstance(reserved, Reserved)
+        await budget.settle(reserved, Usage(untold=1, usd=None))
+        spending = budget.spending()
+        assert (spending.tokens, spending.untold, spending.usd) == (reserved.tokens, 1, None)
+
+    asyncio.run(spend())
+
+
+def test_dollars_are_counted_by_the_price_and_their_limit_holds() -> None:
+    """What replies cost adds up, and a call that could cost more than what is left is not made."""
+    request = make_request(judge=make_judge(price=TokenPrice(input=1e6, output=0)))
+
+    async def spend() -> None:
+        budget = Budget(JudgeBudget(usd=upper_bound(request).usd + 1))
+        reserved = await budget.reserve(request)
+        assert isinstance(reserved, Reserved)
+        await budget.settle(reserved, told(2, usd=2.0))
+        assert budget.spending().usd == pytest.approx(2.0)
+        refused = await budget.reserve(request)
+        assert isinstance(refused, str)
+        assert refused.startswith("judges.budget.usd")
+
+    asyncio.run(spend())
+
+
+def test_a_call_without_a_price_is_never_free() -> None:
+    """From the first call to a model without a price on, cost is unknown, also where the call is refused."""
+    priced = make_request(judge=make_judge(price=TokenPrice(input=1, output=1)))
+
+    async def spend() -> None:
+        budget = Budget(JudgeBudget())
+        for request, usd in ((priced, 0.0), (REQUEST, None), (priced, None)):
+            reserved = await budget.reserve(request)
+            assert isinstance(reserved, Reserved)
+            assert budget.spending().usd == usd
+            await budget.settle(reserved, None)
+            assert budget.spending().usd == usd
+
+    asyncio.run(spend())
+
+
+def test_nothing_allowed_is_nothing_done() -> None:
+    """A budget of no calls allows none."""
+
+    async def spend() -> str | Reserved:
+        return await Budget(JudgeBudget(calls=0)).reserve(REQUEST)
+
+    assert asyncio.run(spend()) == "judges.budget.calls: 0 calls are made"

@@ -1,0 +1,215 @@
+"""The cassette: one line per reply, on disk at once, the same file for the same replies, whoever writes beside."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from judging import make_judge, make_request
+from raggate.errors import FileError, UsageError
+from raggate.judges import cassette
+from raggate.judges.cassette import Cassette, Line
+from raggate.models.judging import JudgeRequest, Reply
+
+FIRST, SECOND = make_request("one", about={"question": "q1"}), make_request("two", about={"question": "q2"})
+REPLY = Reply(text='{"score": 3}', model="small-b1", input_tokens=7, output_tokens=2)
+
+
+def read(path: Path) -> dict[str, Line]:
+    """Read a cassette on disk."""
+    return cassette.read(path.read_bytes(), path.name)
+
+
+def test_a_line_tells_what_was_asked_and_replied(tmp_path: Path) -> None:
+    """A reviewer sees judge, prompt, question and reply in a line; the key stands for all of the request."""
+    path = tmp_path / "c.jsonl"
+    Cassette({}, path).record(FIRST, REPLY)
+    assert json.loads(path.read_text()) == {
+        "key": FIRST.key,
+        "model": "small",
+        "build": "b1",
+        "endpoint": "local",
+        "prompt": "grade",
+        "template": "t1",
+        "seed": 1,
+        "about": {"question": "q1"},
+        "reply": {
+            "text": '{"score": 3}',
+            "model": "small-b1",
+            "input_tokens": 7,
+            "output_tokens": 2,
+            "cut_off": False,
+        },
+    }
+
+
+def test_a_reply_is_on_disk_before_anything_else_happens(tmp_path: Path) -> None:
+    """Nothing has to be closed: another reader knows the reply as soon as it is recorded."""
+    path = tmp_path / "folder" / "c.jsonl"
+    Cassette({}, path).record(FIRST, REPLY)
+    assert Cassette(read(path), path).reply(FIRST.key) == REPLY
+
+
+def test_only_the_same_request_gets_the_reply(tmp_path: Path) -> None:
+    """Another prompt, or the same one to another judge, has no reply."""
+    tape = Cassette({}, tmp_path / "c.jsonl")
+    tape.record(FIRST, REPLY)
+    assert tape.reply(FIRST.key) == REPLY
+    assert tape.reply(make_request("one", judge=make_judge("large")).key) is None
+    assert tape.reply(SECOND.key) is None
+
+
+def test_a_fresh_cassette_uses_only_what_is_new(tmp_path: Path) -> None:
+    """Where all is asked anew, a known reply is not used, and the new one replaces it in the file."""
+    path = tmp_path / "c.jsonl"
+    Cassette({}, path).record(FIRST, REPLY)
+    tape = Cassette(read(path), path, fresh=True)
+    assert tape.reply(FIRST.key) is None
+    newer = Reply(text='{"score": 5}')
+    tape.record(FIRST, newer)
+    assert tape.reply(FIRST.key) == newer
+    tape.put_in_order()
+    assert path.read_bytes().count(b"\n") == 1
+    assert read(path)[FIRST.key].reply == newer
+
+
+def test_the_same_replies_are_the_same_bytes(tmp_path: Path) -> None:
+    """Whatever order replies come in, the file is the same in the end, and lines of a question are together."""
+    contents = []
+    for number, order in enumerate([(FIRST, SECOND), (SECOND, FIRST)]):
+        path = tmp_path / f"{number}.jsonl"
+        tape = Cassette({}, path)
+        for request in order:
+            tape.record(request, REPLY)
+        tape.put_in_order()
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+    assert [json.loads(line)["about"]["question"] for line in contents[0].splitlines()] == ["q1", "q2"]
+
+
+def test_a_run_that_asked_nothing_leaves_the_file_alone(tmp_path: Path) -> None:
+    """A run that only replays does not touch the file, not even to put it in order."""
+    path = tmp_path / "c.jsonl"
+    Cassette({}, path).put_in_order()
+    assert not path.exists()
+
+
+def test_a_file_elsewhere_becomes_the_whole_cassette(tmp_path: Path) -> None:
+    """A file that only new replies go to ends up with the known ones too, ready to be committed in their place."""
+    path = tmp_path / "c.jsonl"
+    Cassette({}, path).record(FIRST, REPLY)
+    elsewhere = tmp_path / "run" / "c.jsonl"
+    tape = Cassette(read(path), elsewhere)
+    tape.record(SECOND, REPLY)
+    tape.put_in_order()
+    assert {*read(elsewhere)} == {FIRST.key, SECOND.key}
+    assert {*read(path)} == {FIRST.key}
+
+
+def test_the_half_of_a_line_is_nothing(tmp_path: Path) -> None:
+    """What a killed process has left of a line is not read, and is gone when the next line is added."""
+    path = tmp_path / "c.jsonl"
+    tape = Cassette({}, path)
+    tape.record(FIRST, REPLY)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:50])
+    assert [*read(path)] == [FIRST.key]
+    Cassette(read(path), path).record(SECOND, REPLY)
+    assert {*read(path)} == {FIRST.key, SECOND.key}
+    path.write_bytes(whole[:50])
+    Cassette({}, path).record(SECOND, REPLY)
+    assert [*read(path)] == [SECOND.key]
+
+
+@pytest.mark.parametrize("requests", [(FIRST,), (FIRST, SECOND)])
+def test_a_whole_last_line_needs_no_newline(tmp_path: Path, requests: tuple[JudgeRequest, ...]) -> None:
+    """A file that an editor saved without its last newline has lost no reply, and loses none by the next one."""
+    path = tmp_path / "c.jsonl"
+    tape = Cassette({}, path)
+    for request in requests:
+        tape.record(request, REPLY)
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    known = {request.key for request in requests}
+    assert {*read(path)} == known
+    third = make_request("three")
+    Cassette(read(path), path).record(third, REPLY)
+    assert {*read(path)} == {*known, third.key}
+
+
+def test_a_last_line_that_is_none_is_named_without_a_newline_too() -> None:
+    """What is JSON was not cut off: it is an error, and not taken for what a killed run has left."""
+    with pytest.raises(FileError, match=r"c\.jsonl:1: key: Field required"):
+        cassette.read(b"{}", "c.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"key": "short"}, "key: String should match pattern"),
+        ({"reply": {"text": 5}}, "reply.text: Input should be a valid string"),
+        ({"score": 5}, "score: Extra inputs are not permitted"),
+        ({"seed": "1"}, "seed: Input should be a valid integer"),
+    ],
+)
+def test_a_line_that_is_none_is_named(tmp_path: Path, change: dict[str, object], problem: str) -> None:
+    """A line that was edited to something else is an error with the file and the number of the line."""
+    path = tmp_path / "c.jsonl"
+    Cassette({}, path).record(FIRST, REPLY)
+    line = json.loads(path.read_text()) | change
+    path.write_text(f"\n{json.dumps(line)}\n")
+    with pytest.raises(FileError, match=rf"c\.jsonl:2: {problem}"):
+        read(path)
+
+
+def test_what_is_not_json_is_named(tmp_path: Path) -> None:
+    """A mark of a merge conflict is an error with the number of its line."""
+    with pytest.raises(FileError, match=r"c\.jsonl:1: the line: Invalid JSON"):
+        cassette.read(b"<<<<<<< HEAD\n", "c.jsonl")
+
+
+def test_larger_than_any_cassette(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file larger than any cassette can be is not even parsed."""
+    monkeypatch.setattr(cassette, "MOST_BYTES", 10)
+    with pytest.raises(FileError, match=r"c\.jsonl: larger than 10 bytes"):
+        cassette.read(b"<" * 11, "c.jsonl")
+
+
+def test_the_models_that_answered_are_known_per_judge(tmp_path: Path) -> None:
+    """Who answered so far is told for each judge, and for a fresh cassette only who answered anew."""
+    path = tmp_path / "c.jsonl"
+    tape = Cassette({}, path)
+    tape.record(FIRST, REPLY)
+    tape.record(SECOND, Reply(text=""))
+    assert Cassette(read(path), path).models(SECOND) == {"small-b1"}
+    assert tape.models(make_request(judge=make_judge(build="b2"))) == frozenset()
+    assert Cassette(read(path), path, fresh=True).models(FIRST) == frozenset()
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Where the cassette cannot be written, the message names it."""
+    (tmp_path / "c.jsonl").mkdir()
+    with pytest.raises(UsageError, match=r"cannot write .*c\.jsonl"):
+        Cassette({}, tmp_path / "c.jsonl").record(FIRST, REPLY)
+
+
+def _record_many(path: Path, start: int) -> None:
+    tape = Cassette({}, path)
+    for number in range(start, start + 40):
+        tape.record(make_request(str(number)), REPLY)
+    tape.put_in_order()
+
+
+def test_two_runs_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Two processes that record and put the file in order at the same time leave every line whole."""
+    path = tmp_path / "c.jsonl"
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_record_many, args=(path, start)) for start in (0, 40)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert {*read(path)} == {make_request(str(number)).key for number in range(80)}

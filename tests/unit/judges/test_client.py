@@ -1,0 +1,358 @@
+"""Requests to judges over HTTP, against a server that does everything wrong that servers do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from fakes.judge_server import Answer, FakeJudge, Request
+from judging import make_judge, make_request
+from raggate.config.judge_settings import Judges
+from raggate.judges import client
+from raggate.judges.budget import Budget, upper_bound
+from raggate.judges.client import Client
+from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Spending, TokenPrice
+
+MODEL = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1"}
+Outcomes = list[Reply | NotJudged]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait little before a retry that no server asks to wait for."""
+    monkeypatch.setattr(client, "BACK_OFF_SECONDS", 0.01)
+
+
+def send(requests: list[JudgeRequest], *, now: float = 0.0, key: str = "", **keys: Any) -> tuple[Outcomes, Spending]:
+    """Send requests at once; give what came of them and what was spent."""
+    settings = Judges.model_validate({"models": [MODEL], **keys})
+
+    async def send_all() -> tuple[Outcomes, Spending]:
+        budget = Budget(settings.budget)
+        async with Client(settings, budget, lambda _: key, lambda: now) as http:
+            return await asyncio.gather(*map(http.send, requests)), budget.spending()
+
+    return asyncio.run(send_all())
+
+
+def requests_to(server: FakeJudge, number: int = 1, **judge: Any) -> list[JudgeRequest]:
+    """Build different requests to a server."""
+    asked = make_judge(base_url=server.url, **judge)
+    return [make_request(f"Number {index}.", judge=asked) for index in range(number)]
+
+
+def only(server: FakeJudge, **keys: Any) -> Reply | NotJudged:
+    """Send one request and give what came of it."""
+    ((outcome,), _) = send(requests_to(server), **keys)
+    return outcome
+
+
+def refusal(server: FakeJudge, **keys: Any) -> NotJudged:
+    """Send one request and give why nothing came of it."""
+    outcome = only(server, **keys)
+    assert isinstance(outcome, NotJudged)
+    return outcome
+
+
+def in_turn(*answers: Answer) -> FakeJudge:
+    """Make a server that gives these answers one after the other, the last one for ever."""
+    left = [*answers]
+    return FakeJudge(lambda _: left.pop(0) if len(left) > 1 else left[0])
+
+
+def test_a_reply_comes_with_its_counts() -> None:
+    """What the server replied and counted is given, and spent."""
+    priced = TokenPrice(input=1e6, output=2e6)
+    with FakeJudge(lambda _: Answer(text={"score": 4}, usage=(5, 3))) as server:
+        (outcome,), spending = send(requests_to(server, price=priced))
+    assert outcome == Reply(text='{"score": 4}', model="fake-judge", input_tokens=5, output_tokens=3)
+    assert spending == Spending(calls=1, tokens=8, usd=11.0)
+
+
+def test_the_key_is_sent_and_never_shown() -> None:
+    """The key is in the header, and is hidden in whatever the server says of it, also in a reply."""
+    with FakeJudge(lambda _: Answer(status=401, text="bad key sk-secret-123")) as server:
+        told = refusal(server, key="sk-secret-123")
+        assert server.requests[0].headers["authorization"] == "Bearer sk-secret-123"
+    assert told == NotJudged(reason="status", detail="the server answers 401: bad key ***")
+    with FakeJudge(lambda _: Answer(text="the key is sk-secret-123")) as server:
+        reply = only(server, key="sk-secret-123")
+    assert isinstance(reply, Reply)
+    assert reply.text == "the key is ***"
+
+
+KEY = "sk-judge-ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789"
+ESCAPED = KEY.replace("G", "\\u0047")
+
+
+@pytest.mark.parametrize("key", [KEY, ESCAPED])
+@pytest.mark.parametrize("before", [0, 140, 150, 165, 185, 195])
+def test_a_key_at_the_end_of_an_excerpt_is_hidden(key: str, before: int) -> None:
+    """No part of the key is shown, wherever the excerpt of an error ends, and however JSON spells it."""
+    with FakeJudge(lambda _: Answer(status=401, text="x" * before + key + " tail" * 50)) as server:
+        detail = refusal(server, key=KEY).detail
+    assert "sk-jud" not in detail
+    assert "ABCDEF" not in detail
+
+
+def test_the_key_in_a_refusal_that_was_cut_is_hidden() -> None:
+    """What a model says when it declines is cut, and the beginning of a key at its end is hidden."""
+    body = {"choices": [{"message": {"refusal": "x" * 280 + KEY}}]}
+    with FakeJudge(lambda _: Answer(raw=json.dumps(body).encode())) as server:
+        told = refusal(server, key=KEY)
+    assert told.reason == "refused"
+    assert "sk-jud" not in told.detail
+
+
+@pytest.mark.parametrize("around", ['{{"score": "{}"}}', '```json\n{{"score": "{}"}}\n```', "no JSON: {}"])
+def test_a_reply_that_spells_the_key_with_escapes_is_none(around: str) -> None:
+    """The reader of JSON would make the key of it, so nothing of such a reply reaches a file."""
+    with FakeJudge(lambda _: Answer(text=around.format(ESCAPED))) as server:
+        told = refusal(server, key=KEY)
+    assert told.reason == "invalid_reply"
+    assert "sk-jud" not in told.detail
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+def test_what_may_pass_is_tried_again_and_counted(status: int) -> None:
+    """A server that is busy twice and then answers costs three calls."""
+    with in_turn(Answer(status=status), Answer(status=status), Answer(text="x")) as server:
+        (outcome,), spending = send(requests_to(server))
+    assert isinstance(outcome, Reply)
+    assert (spending.calls, spending.retries, spending.tokens) == (3, 2, 110)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "3600"}])
+@pytest.mark.parametrize("status", [408, 500, 502, 504, 520])
+def test_what_a_server_gave_up_is_charged(status: int, headers: dict[str, str]) -> None:
+    """A gateway may give up after the reply was made and paid for: the most that the call can have taken counts."""
+    with FakeJudge(lambda _: Answer(status=status, headers=headers)) as server:
+        requests = requests_to(server, price=TokenPrice(input=1, output=1))
+        _, spending = send(requests)
+    assert spending.calls == (1 if headers or status == 520 else 3)
+    assert spending.untold == spending.calls
+    assert spending.tokens == spending.calls * upper_bound(requests[0]).tokens
+    assert spending.usd is None
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 504])
+def test_what_a_server_gave_up_is_tried_again(status: int) -> None:
+    """A server that gives up twice and then answers is asked three times."""
+    with in_turn(Answer(status=status), Answer(status=status), Answer(text="x")) as server:
+        (outcome,), spending = send(requests_to(server))
+    assert isinstance(outcome, Reply)
+    assert (spending.calls, spending.retries, spending.untold) == (3, 2, 2)
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
+def test_what_does_not_pass_is_not_tried_again(status: int) -> None:
+    """A request that the server refuses is made once, a redirect is not followed, and the status is told."""
+    with FakeJudge(lambda _: Answer(status=status, text="no", headers={"Location": "/elsewhere"})) as server:
+        told = refusal(server)
+        assert server.calls == 1
+    assert told == NotJudged(reason="status", detail=f"the server answers {status}: no")
+
+
+def test_retries_end() -> None:
+    """A server that is always busy is asked three times, and the reason is its status."""
+    with FakeJudge(lambda _: Answer(status=503)) as server:
+        assert refusal(server).reason == "status"
+        assert server.calls == 3
+
+
+def test_a_retry_after_header_is_waited_for_by_all() -> None:
+    """No request goes to a server that wants to be left alone for a second, whichever request was told so."""
+    with in_turn(Answer(status=429, headers={"Retry-After": "1"}), Answer(text="x")) as server:
+        outcomes, _ = send(requests_to(server, 3), concurrency=1)
+        waited = server.times[1] - server.times[0]
+    assert all(isinstance(outcome, Reply) for outcome in outcomes)
+    assert waited >= 1
+
+
+def test_a_wait_of_hours_is_not_waited_for() -> None:
+    """A server whose limit is one of the day is not asked again, and nobody waits."""
+    with FakeJudge(lambda _: Answer(status=429, headers={"Retry-After": "3600"})) as server:
+        begin = time.monotonic()
+        told = refusal(server)
+        assert server.calls == 1
+    assert time.monotonic() - begin < 5
+    assert told.detail == "the server answers 429; it asks to wait 3600 s"
+
+
+@pytest.mark.parametrize(
+    ("value", "calls"), [("Thu, 01 Jan 1970 00:16:40 GMT", 3), ("Thu, 01 Jan 1970 02:00:00 GMT", 1), ("soon", 3)]
+)
+def test_a_retry_after_header_may_be_a_date(value: str, calls: int) -> None:
+    """A date that is past is no wait, one in an hour is not waited for, and nonsense is as good as none."""
+    with FakeJudge(lambda _: Answer(status=503, headers={"Retry-After": value})) as server:
+        assert refusal(server, now=3600.0).reason == "status"
+        assert server.calls == calls
+
+
+def test_a_slow_server_is_not_waited_for_and_not_asked_again() -> None:
+    """A reply that does not come in time is none; its tokens are not known, so the most counts."""
+    with FakeJudge(lambda _: Answer(text="x", delay=1)) as server:
+        (outcome,), spending = send(requests_to(server), call_timeout=0.2)
+        assert server.calls == 1
+    assert outcome == NotJudged(reason="timeout", detail="no reply within 0.2 s")
+    assert (spending.calls, spending.untold, spending.usd) == (1, 1, None)
+    assert spending.tokens > 100
+
+
+def test_the_time_for_all_of_them_ends() -> None:
+    """When the time of the run is over, what is left is not asked, and says so."""
+    with FakeJudge(lambda _: Answer(text="x", delay=0.3)) as server:
+        outcomes, _ = send(requests_to(server, 5), concurrency=1, total_timeout=0.5)
+        assert server.calls < 5
+    last = outcomes[-1]
+    assert isinstance(last, NotJudged)
+    assert last == NotJudged(reason="deadline", detail="judges.total_timeout: 0.5 s are over")
+
+
+def test_a_wait_beyond_the_time_is_not_waited_for() -> None:
+    """A server that asks to wait for longer than is left ends the request at once."""
+    with FakeJudge(lambda _: Answer(status=429, text="slow down", headers={"Retry-After": "30"})) as server:
+        begin = time.monotonic()
+        told = refusal(server, total_timeout=5)
+    assert time.monotonic() - begin < 5
+    assert told.reason == "deadline"
+    assert told.detail.endswith("before that: the server answers 429: slow down")
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    """A server that does not listen is tried again and then told with its address; no token is charged."""
+    with FakeJudge() as gone:
+        pass
+    (outcome,), spending = send(requests_to(gone))
+    assert isinstance(outcome, NotJudged)
+    assert outcome.reason == "connection"
+    assert outcome.detail.startswith(gone.url)
+    assert (spending.calls, spending.tokens) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "detail"),
+    [
+        ("HTTPS_PROXY", "socks5://127.0.0.1:1", "names a SOCKS proxy: expected one with http or https"),
+        ("HTTPS_PROXY", "nonsense://me:pa55word@127.0.0.1:1", "holds no address"),
+        ("HTTPS_PROXY", "http://me:pa55word/@127.0.0.1:1", "holds no address"),
+        ("SSL_CERT_FILE", "/nowhere/ca.pem", "of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: [Errno 2] No such file"),
+        ("SSL_CERT_FILE", __file__, "of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: "),
+    ],
+)
+def test_an_environment_that_lets_nobody_connect_is_told(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, detail: str
+) -> None:
+    """Proxies and certificates that cannot be used are a reason that names the variable, and no password of it."""
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, value)
+    judge = make_judge(endpoint="other", base_url="https://judge.invalid")
+    ((told,), spending) = send([make_request(judge=judge)])
+    assert isinstance(told, NotJudged)
+    assert told.reason == "connection"
+    assert variable in told.detail
+    assert detail in told.detail
+    assert "pa55word" not in told.detail
+    assert spending.calls == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:1x",
+        "http://[::1",
+        "http://exa mple",
+        "http://xn--zzzzzz-.example:1",
+        "http://\u00fc.\u00fc..de",
+        f"http://{'a' * 70}.example:1",
+        "http://a\x01b",
+        "http://",
+    ],
+)
+def test_an_address_that_cannot_be_asked_is_told(url: str) -> None:
+    """A host or a port that there cannot be is a reason with the address, and nothing is charged."""
+    ((told,), spending) = send([make_request(judge=make_judge(base_url=url))], retries=0)
+    assert isinstance(told, NotJudged)
+    assert told.reason == "connection"
+    assert told.detail.startswith(url)
+    assert spending.tokens == 0
+
+
+def test_half_an_answer_is_none() -> None:
+    """An answer that breaks off is tried again."""
+    with in_turn(Answer(text="x" * 100, drop=True), Answer(text="whole")) as server:
+        outcome = only(server)
+    assert isinstance(outcome, Reply)
+    assert outcome.text == "whole"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer(raw=b""), "invalid_reply"),
+        (Answer(raw=b"<html>busy</html>"), "invalid_reply"),
+        (Answer(raw=b'{"choices": []}'), "refused"),
+        (Answer(text="", finish="stop"), "refused"),
+        (Answer(text='{"score": 5}', finish="content_filter"), "refused"),
+        (Answer(raw=b"x" * (5 << 20)), "invalid_reply"),
+    ],
+)
+def test_what_is_no_reply_is_not_tried_again(answer: Answer, reason: str) -> None:
+    """An answer that says nothing was paid for: it is a reason, charged, and not asked for again."""
+    with FakeJudge(lambda _: answer) as server:
+        (outcome,), spending = send(requests_to(server))
+        assert server.calls == 1
+    assert isinstance(outcome, NotJudged)
+    assert outcome.reason == reason
+    assert spending.untold == 1
+
+
+def test_no_more_are_under_way_than_allowed() -> None:
+    """Twelve requests go out three at a time."""
+    with FakeJudge(lambda _: Answer(text="x", delay=0.05)) as server:
+        send(requests_to(server, 12), concurrency=3)
+        assert server.peak == 3
+        assert server.calls == 12
+
+
+def test_a_budget_of_calls_counts_retries() -> None:
+    """With four calls for three requests of which each is refused once, one request is not judged."""
+    seen: set[str] = set()
+
+    def busy_at_first(request: Request) -> Answer:
+        first = request.text not in seen
+        seen.add(request.text)
+        return Answer(status=503) if first else Answer(text="x")
+
+    with FakeJudge(busy_at_first) as server:
+        outcomes, spending = send(requests_to(server, 3), concurrency=1, budget={"calls": 4})
+        assert server.calls == 4
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, False]
+    assert outcomes[2] == NotJudged(reason="budget", detail="judges.budget.calls: 4 calls are made")
+    assert (spending.calls, spending.retries, spending.refused) == (4, 2, 1)
+
+
+def test_usage_that_is_not_told_is_counted_as_such() -> None:
+    """A server that tells no tokens leaves the cost unknown, and not at nothing."""
+    with FakeJudge(lambda _: Answer(text="x", usage=None)) as server:
+        (outcome,), spending = send(requests_to(server, price=TokenPrice(input=1, output=1)))
+    assert isinstance(outcome, Reply)
+    assert (spending.untold, spending.usd) == (1, None)
+
+
+def test_anthropic_is_spoken_to_in_its_own_way() -> None:
+    """The same client speaks to a server of Anthropic's kind."""
+    judge: JudgeModel = make_judge("claude", provider="anthropic")
+    with FakeJudge(lambda _: Answer(text={"score": 2}, usage=(9, 1))) as server:
+        request = make_request(judge=make_judge("claude", provider="anthropic", base_url=server.url))
+        (outcome,), _ = send([request], key="k")
+        assert server.requests[0].path == "/v1/messages"
+        assert server.requests[0].headers["x-api-key"] == "k"
+    assert judge.provider == "anthropic"
+    assert outcome == Reply(text='{"score":2}', model="fake-judge", input_tokens=9, output_tokens=1)

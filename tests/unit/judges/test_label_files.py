@@ -1,0 +1,72 @@
+"""Labels of judges as files: `raggate labels` reads them, scores them and tells how far the models agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from builders import make_case, make_chunk, make_labelled, make_response, make_result
+from raggate.interop.pragmata.sheets import read_sheet
+from raggate.judges.label_files import label_files
+from raggate.labels.agreement import pair_agreement
+from raggate.labels.models import LABELS
+from raggate.labels.score import score
+from raggate.models.judging import Judgement
+from raggate.models.run import LabelledResult
+
+
+def labelled(name: str, *votes: str, answer: str = "So [1].") -> LabelledResult:
+    """Build an answer with the grounding labels of each judge, `y` and `n` in their order; `-` for not judged."""
+    case = make_case(name)
+    item = make_labelled(case, make_result(name, response=make_response(make_chunk(), answer=answer)))
+    judgements = []
+    for number, label in enumerate(LABELS["grounding"]):
+        said = [_said(label, f"judge {place}", vote[number]) for place, vote in enumerate(votes, 1)]
+        whole = said[0] if len(said) == 1 else replace(said[0], judge="", votes=tuple(said))
+        judgements.append(whole)
+    return replace(item, judgements=tuple(judgements))
+
+
+def _said(label: str, judge: str, letter: str) -> Judgement:
+    value = None if letter == "-" else float(letter == "y")
+    return Judgement(score=label, value=value, reason="timeout" if value is None else None, judge=judge)
+
+
+def test_the_metrics_of_the_taxonomy_come_from_judges() -> None:
+    """Of three answers two have support and two unsupported claims; two cite, and one of them makes it up."""
+    items = [labelled("a", "ynnyn"), labelled("b", "yynyy"), labelled("c", "nynnn")]
+    files = label_files(items)
+    assert {*files} == {"grounding.csv"}
+    sheet = read_sheet(files["grounding.csv"], "grounding.csv")
+    assert [judgment.record for judgment in sheet.judgments] == ["a hybrid", "b hybrid", "c hybrid"]
+    scores = score(sheet.judgments)
+    points = {name: None if value is None else value.point for name, value in scores.metrics.items()}
+    assert points == {
+        "grounding_presence_rate": 2 / 3,
+        "unsupported_claim_rate": 2 / 3,
+        "contradiction_rate": 0,
+        "citation_presence_rate": 2 / 3,
+        "conditional_fabrication_rate": 1 / 2,
+    }
+
+
+def test_each_judge_of_a_panel_is_an_annotator() -> None:
+    """A row for each model, so that agreement between them can be told; one that did not judge has none."""
+    items = [labelled("a", "ynnyn", "ynnyn"), labelled("b", "nynnn", "nynnn"), labelled("c", "ynnyn", "-----")]
+    sheet = read_sheet(label_files(items)["grounding.csv"], "grounding.csv")
+    judges = [judgment.annotator for judgment in sheet.judgments]
+    assert judges == ["judge 1", "judge 2", "judge 1", "judge 2", "judge 1"]
+    (pair,) = pair_agreement(sheet.judgments)
+    assert (pair.first, pair.second, pair.shared, pair.kappas["support_present"]) == ("judge 1", "judge 2", 2, 1.0)
+
+
+def test_what_was_not_judged_is_no_row() -> None:
+    """An answer without labels is left out, and a run without any has no file."""
+    assert label_files([labelled("a", "-----")]) == {}
+    assert label_files([replace(labelled("a", "ynnyn"), judgements=())]) == {}
+
+
+def test_an_answer_is_no_formula() -> None:
+    """What a spreadsheet would run is text there, and quotes, commas and line breaks stay in their cell."""
+    item = labelled("a", "ynnyn", answer='=cmd("x"),\n"y"')
+    content = label_files([item])["grounding.csv"].decode()
+    assert content.splitlines()[1].startswith('a hybrid,judge 1,"\'=cmd(""x""), ""y""",')

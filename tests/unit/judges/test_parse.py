@@ -1,0 +1,131 @@
+"""What a reply says is what its JSON holds, and nothing else in it."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, strategies as st
+
+from judging import Grade
+from raggate.judges.parse import MOST_CHARACTERS, ReplyFormat, bounded, parse, schema_of
+from raggate.judges.replies import GroundednessReply
+
+
+class Report(ReplyFormat):
+    """A reply with more than a number."""
+
+    score: int
+    claims: list[str]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": 3}',
+        '\n {"score":3}\n',
+        '```json\n{"score": 3}\n```',
+        '```\n{"score": 3}\n```\n',
+    ],
+)
+def test_an_object_is_read_with_and_without_a_fence(text: str) -> None:
+    """A JSON object is read, also in a fence of Markdown that is the whole reply."""
+    assert parse(text, Grade) == Grade(score=3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "5",
+        '"5"',
+        "[5]",
+        "null",
+        'The score is {"score": 5}',
+        '{"score": 5} {"score": 1}',
+        '{"score": 5}\nI am sure.',
+        'Sure!\n```json\n{"score": 5}\n```',
+        '```json\n{"score": 1}\n```\n```json\n{"score": 5}\n```',
+        '{"score": 1, "score": 5}',
+        '{"score": "5"}',
+        '{"score": 5.5}',
+        '{"score": true}',
+        '{"score": NaN}',
+        '{"score": Infinity}',
+        '{"score": 5, "note": "well done"}',
+        '{"grade": 5}',
+        '{"score": 5',
+        "{'score': 5}",
+        '{"score": 5,}',
+        "[" * 100_000,
+    ],
+)
+def test_what_is_not_the_one_object_is_no_reply(text: str) -> None:
+    """Text beside the object, two of them, a key twice, other keys or types: none of it is a score."""
+    with pytest.raises(ValueError, match=r"."):
+        parse(text, Grade)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{"score": 1, "claims": ["\ud83d"]}',
+        r'{"score": 1, "claims": [], "\udc00": 1}',
+        r'{"score": "\ud83d", "claims": []}',
+        '{"score": 1, "claims": ["\ud83d"]}',
+    ],
+)
+def test_half_a_character_is_no_reply(text: str) -> None:
+    """A lone surrogate, which no file can hold, is refused wherever it stands, and a pair of them is a character."""
+    with pytest.raises(ValueError, match="lone surrogate"):
+        parse(text, Report)
+    assert parse(r'{"score": 1, "claims": ["\ud83d\ude00"]}', Report).claims == ["\U0001f600"]
+
+
+def test_a_reply_without_end_is_not_read() -> None:
+    """A reply is read up to a size."""
+    with pytest.raises(ValueError, match="expected at most 200000 characters"):
+        parse('{"score": 1}' + " " * MOST_CHARACTERS, Grade)
+
+
+def test_what_is_wrong_is_told_with_its_place() -> None:
+    """The model is told which key was wrong when it is asked once more."""
+    with pytest.raises(ValueError, match=r"score: .*valid integer.*claims: Field required"):
+        parse('{"score": "high"}', Report)
+
+
+def test_the_schema_demands_what_is_read() -> None:
+    """The schema that is sent demands every key, and no others."""
+    schema = schema_of(Report)
+    assert (schema["required"], schema["additionalProperties"]) == (["score", "claims"], False)
+
+
+@given(st.text())
+def test_any_text_is_a_reply_or_an_error(text: str) -> None:
+    """Whatever a server sends is read as a score or refused, and nothing else is raised."""
+    with suppress(ValueError):
+        assert parse(text, Grade).model_fields_set == {"score"}
+
+
+REPLY = {
+    "reasoning": "It says so.",
+    "supported_claims": ["220 degrees"],
+    "unsupported_claims": [],
+    "uncited_major_claims": [],
+    "score": 1,
+}
+
+
+@pytest.mark.parametrize("change", [{"reasoning": ""}, {"reasoning": " \n"}, {"score": True}, {"score": False}])
+def test_a_grade_needs_reasons_and_a_number(change: dict[str, object]) -> None:
+    """A grade without reasons is none, and true is no point, though Python takes it for 1."""
+    assert parse(json.dumps(REPLY), GroundednessReply).score == 1
+    with pytest.raises(ValueError, match=f"^{next(iter(change))}: .*expected"):
+        parse(json.dumps({**REPLY, **change}), GroundednessReply)
+
+
+def test_a_server_of_ones_own_is_made_to_give_reasons() -> None:
+    """The schema that a server generates by wants a letter at least; other providers refuse schemas with lengths."""
+    assert bounded(schema_of(GroundednessReply))["properties"]["reasoning"]["minLength"] == 1  # type: ignore[index]
+    assert "minLength" not in json.dumps(schema_of(GroundednessReply))
