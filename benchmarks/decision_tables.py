@@ -1,7 +1,7 @@
 """False alarms and detection of decision rules: raggate's own, by its functions, beside those of other gates.
 
 Prints Markdown tables: what share of runs turns red (or warns) where nothing got worse, and where something did.
-Questions scored 0 or 1 are enumerated exactly; graded scores and confirmation are simulated, seeded. Run as
+Questions scored 0 or 1 are enumerated exactly; graded scores are simulated, seeded. Run as
 `python -m benchmarks.decision_tables [--runs N]`; it takes a few minutes.
 """
 
@@ -52,20 +52,6 @@ GROUPED = {
     "drop 5 pt": (0.075, 0.025),
     "drop 10 pt": (0.125, 0.025),
 }
-CONFIRMED = {
-    "noise 1 %": (0.0, 0.0, 0.01),
-    "noise 3 %": (0.0, 0.0, 0.03),
-    "noise 6 %": (0.0, 0.0, 0.06),
-    "churn 2 % + 3 % noise": (0.02, 0.02, 0.03),
-    "drop 5 + churn 2 % + 3 % noise": (0.07, 0.02, 0.03),
-    "drop 10, same": (0.12, 0.02, 0.03),
-}
-"""Shares of questions lost and gained for good, and of those that differ between two runs of the same build."""
-
-REPEATS = 0.25
-"""How often a flip of noise repeats when both sides are asked again: at most, where a question is a coin toss."""
-
-DRAWS = 20_000
 
 
 def table(title: str, columns: Sequence[str], rows: Iterator[tuple[str, Sequence[str]]]) -> None:
@@ -186,36 +172,7 @@ def grouped_rules(size: int) -> Iterator[tuple[str, Colouring, Sequence[str]]]:
     )
 
 
-# simulated: noise that is asked again, and ranks
-
-
-def confirmation_table(sizes: Sequence[int], seed: int) -> None:
-    """Print what asking the flipped questions of a red run again does."""
-    rows = (
-        (f"**raggate `{policy}`**, n = {n}", [confirmed(policy, n, *change, seed) for change in CONFIRMED.values()])
-        for n in sizes
-        for policy in raggate_rule.POLICIES
-    )
-    table("Confirmation: red %, first asking -> flips asked again on both sides", list(CONFIRMED), rows)
-
-
-def confirmed(policy: str, n: int, lost: float, gained: float, noise: float, seed: int) -> str:
-    """Simulate runs in which every flip of a red one is asked again; a flip of noise repeats one time in four."""
-    rng, colouring = Random(seed), raggate(policy)
-    first = second = 0
-    for (b, c), (fell, rose) in zip(draws(rng, n, lost, gained), draws(rng, n, noise / 2, noise / 2), strict=True):
-        if b + fell + c + rose > n or colouring(n, b + fell, c + rose) != "red":
-            continue
-        first += 1
-        again = [sum(rng.random() < REPEATS for _ in range(flips)) for flips in (fell, rose)]
-        second += colouring(n, b + again[0], c + again[1]) == "red"
-    return f"{cell([first / DRAWS])} -> {cell([second / DRAWS])}"
-
-
-def draws(rng: Random, n: int, lost: float, gained: float) -> list[tuple[int, int]]:
-    """Draw losses and gains."""
-    cells = likely(n, lost, gained)
-    return rng.choices([(b, c) for b, c, _ in cells], [chance for _, _, chance in cells], k=DRAWS)
+# ranks, which are simulated
 
 
 def rank_table(sizes: Sequence[int], runs: int, seed: int) -> None:
@@ -308,7 +265,6 @@ def main() -> None:
     exact_tables((4, 6, 8, 10))
     exact_tables((20, 40, 100, 400))
     group_tables(((100, 2), (100, 4), (400, 4), (400, 10)))
-    confirmation_table((40, 100, 400), options.seed)
     rank_table((10, 20, 30, 50, 100, 400), options.runs, options.seed)
     rank_group_table(((100, 4), (400, 4), (400, 10)), options.runs, options.seed)
 

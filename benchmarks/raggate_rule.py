@@ -9,8 +9,9 @@ from math import fsum
 from typing import Literal
 
 from raggate.config.schema import Gate
+from raggate.gate.complaints import find_complaints
 from raggate.gate.evidence import composite_tests
-from raggate.gate.policies import red, suspicions, with_evidence
+from raggate.gate.policies import with_evidence
 from raggate.gate.row_status import classify_row
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta
@@ -62,10 +63,10 @@ def only(comparison: Comparison, deltas: Sequence[Delta]) -> Comparison:
 def colour(comparison: Comparison, policy: Gate, tests: Sequence[CompositeTest]) -> Colour:
     """Give what a reader sees of a comparison of which everything was measured."""
     rows = with_evidence([classify_row(delta, policy) for delta in comparison.deltas], comparison, policy, tests)
-    worse = [row for row in rows if row.gated and row.status == "worse"]
-    if any(not row.unproven for row in worse) or any(red(test, policy) for test in tests):
+    complaints = find_complaints(comparison, rows, policy, (), tests)
+    if any(complaint.red for complaint in complaints):
         return "red"
-    return "warning" if worse or any(suspicions(tests, frozenset())) else "green"
+    return "warning" if complaints else "green"
 
 
 @cache

@@ -19,8 +19,10 @@ from raggate.config.json_schema import json_schema
 from raggate.config.schema import DEFAULT_GATED, Config
 from raggate.config.service_settings import described
 from raggate.labels.metrics import LABEL_METRICS, LabelMetric
+from raggate.models.judging_quality import highest
 from raggate.scoring.metrics import METRICS, Metric
 from raggate.text.jsonio import dumps
+from raggate.text.numbers import setting
 
 ROOT = Path(__file__).parents[1]
 NAMED = {"metrics": ".<metric>", "services": ".<name>"}
@@ -162,6 +164,8 @@ def cli_page() -> str:
 
 def _helps(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
     yield f"{'#' * level} {context.command_path}"
+    # click keeps the option of the first who asked, who may have had another context
+    command._help_option = None
     yield f"```text\n{command.get_help(context)}\n```"
     for name, inner in getattr(command, "commands", {}).items():
         yield from _helps(inner, click.Context(inner, info_name=name, parent=context), level + 1)
@@ -223,6 +227,7 @@ def _metric(name: str, metric: Metric) -> str:
         source=facts.get("Source", ""),
         direction=metric.direction,
         binary=metric.binary,
+        highest=highest(metric.judged),
     )
     return _definition(f"`{name}_at_<k>`" if metric.ranked else f"`{name}`", definition, level=2)
 
@@ -236,9 +241,10 @@ def _label_metric(name: str, metric: LabelMetric) -> str:
 
 
 def _definition(heading: str, definition: Definition, *, level: int = 3) -> str:
+    values = "0 or 1" if definition.binary else f"0 to {setting(definition.highest)}"
     rows = [
         f"| formula | {_cell(definition.formula)} |",
-        f"| range | {'0 or 1 per case' if definition.binary else '0 to 1 per case'}, mean over cases |",
+        f"| range | {values} per case, mean over cases |",
         f"| better | {definition.direction} |",
         f"| null | {_cell(definition.null)} |",
         f"| called | {_cell(definition.also)} |",

@@ -18,6 +18,7 @@ class Definition:
     source: str
     direction: Direction = "higher"
     binary: bool = False
+    highest: float = 1
 
 
 _R = "R is the number of documents judged for the query with grade 1 or more."

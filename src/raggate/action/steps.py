@@ -133,6 +133,8 @@ def _request(
         against=None if inputs["against"] == WORKING_TREE else inputs["against"] or event.base,
         remote=remote_of(runner.workspace, repository if by_event else None),
         contained=_contained(inputs, event),
+        # whoever has a fork could have a server of their own answer, or somebody else's account pay
+        replayed=event.from_fork,
     )
     return replace(
         request,
@@ -151,6 +153,7 @@ def request_of(
     against: str | None,
     remote: sources.Remote,
     contained: bool = False,
+    replayed: bool = False,
 ) -> Request:
     """Say what the inputs ask of the pipeline, whatever the step does with it; see `Request` and `Overrides`."""
     from raggate.config.overrides import Overrides
@@ -164,7 +167,7 @@ def request_of(
         environment=dict(runner.environment),
         say=say,
         systems=SYSTEMS,
-        overrides=Overrides(**instead, contained=contained),
+        overrides=Overrides(**instead, contained=contained, replayed=replayed),
         against=against,
         out=_path(inputs, "out"),
         remote=remote,

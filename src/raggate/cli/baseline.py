@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from raggate.config.schema import Config
-    from raggate.models.baseline import Baseline, RatchetEntry
+    from raggate.models.baseline import Baseline
     from raggate.models.history import History, Revision
     from raggate.models.scorecard import MetricValue
     from raggate.reports.history_table import Column
@@ -198,15 +198,10 @@ def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
             for mode, parts in scorecard.slices.items()
         },
         "accepted": {
-            mode: {metric: _entry(entry) for metric, entry in metrics.items()}
+            mode: {metric: asdict(entry) for metric, entry in metrics.items()}
             for mode, metrics in baseline.accepted.items()
         },
     }
-
-
-def _entry(entry: RatchetEntry) -> dict[str, Any]:
-    fields = asdict(entry)
-    return {**fields, "moved": fields.pop("rebased")}
 
 
 def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:
@@ -270,7 +265,7 @@ def _accepted(baseline: Baseline) -> Iterator[str]:
         for metric, entry in metrics.items():
             since = f" since {log_line(entry.since)}" if entry.since else ""
             yield f"  {log_line(metric):32}best {written(entry.best)}{since}, drops {written(entry.drops)}"
-            for event, low in (("lowered", entry.lowered), ("moved", entry.rebased)):
+            for event, low in (("lowered", entry.lowered), ("moved", entry.moved)):
                 if low is not None:
                     by = f" by {log_line(low.by, limit=100)}" if low.by else ""
                     why = f": {log_line(low.reason, limit=500)}" if low.reason else ""

@@ -7,6 +7,7 @@ import click
 from raggate.cli.baseline import baseline
 from raggate.cli.comment import comment
 from raggate.cli.init import init
+from raggate.cli.judge import judge
 from raggate.cli.labels import labels
 from raggate.cli.prove import prove
 from raggate.interop.convert_command import convert
@@ -16,7 +17,7 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (init, baseline, comment, prove)
+COMMANDS: tuple[click.Command, ...] = (init, baseline, comment, judge, prove)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
@@ -26,6 +27,7 @@ _ORDER = (
     "check",
     "run",
     "calibrate",
+    "judge",
     "score",
     "compare",
     "report",

@@ -252,7 +252,7 @@ def _request(
         environment=dict(os.environ),
         say=console.say,
         systems=SYSTEMS,
-        overrides=Overrides(**overrides, contained=False),
+        overrides=Overrides(**overrides, contained=False, replayed=False),
         against=against,
         out=out,
         baseline_file=baseline_file,

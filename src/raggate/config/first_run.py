@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from raggate.config.schema import Config
-from raggate.config.service_settings import DEFAULT_USER, CommandBackend, Contained, Program, Service
 from raggate.errors import UsageError
 from raggate.text.quote import cut
+
+if TYPE_CHECKING:
+    from raggate.config.schema import Config
+    from raggate.config.service_settings import CommandBackend, Contained, Program
 
 INPUT = "allow-first-run"
 """The action's input that allows settings."""
@@ -65,6 +68,9 @@ STRICT = FirstRun()
 
 def _requested(settings: Config) -> Iterator[tuple[str, str]]:
     """Give each setting that is asked for, and the key where it stands."""
+    # who has such settings has loaded their models
+    from raggate.config.service_settings import Service
+
     api = settings.api
     for name in ("command", "program"):
         beside: CommandBackend | Program | None = getattr(api, name)
@@ -74,6 +80,10 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
         yield "pass_env", "ask.probes.pass_env"
     if settings.ask.mapped is not None and settings.ask.mapped.pass_env:
         yield "pass_env", "ask.mapped.pass_env"
+    for key, judge in (settings.judges.asked() if settings.judges is not None else {}).items():
+        # its key is a variable of the job's, and goes wherever the change says
+        if judge.provider or judge.api_key_env:
+            yield "pass_env", f"judges.{key}"
     if api.container is not None and api.container.egress:
         yield "egress", "api.container.egress"
     for key, container in api.containers().items():
@@ -83,6 +93,8 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
 
 
 def _relaxed(container: Contained, key: str) -> Iterator[tuple[str, str]]:
+    from raggate.config.service_settings import DEFAULT_USER
+
     if container.pass_env:
         yield "pass_env", f"{key}.pass_env"
     if container.user != DEFAULT_USER:

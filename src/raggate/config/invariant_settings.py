@@ -70,7 +70,7 @@ class Invariants(SettingsModel):
     principals_isolated: Level = "error"
     """No principal gets a note outside of what they may see."""
     lists_alike: Level = "warn"
-    """Lists are much like those of the baseline, and none is empty that was not."""
+    """Lists are much like those of the baseline and about as long, and none is empty that was not."""
 
 
 PROBING = ("top_is_prefix", "headings_findable", "spelling_ignored", "nonsense_abstains", "reindex_idempotent")

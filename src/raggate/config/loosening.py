@@ -1,14 +1,24 @@
-"""Two configurations -> the settings by which the second lets more through, by what they mean and not how they read."""
+"""Two configurations -> the settings by which the second lets more through, by what they mean and not how they read.
+
+What stands here, what only makes something else be measured, and what can do neither is listed key by key in
+`tests/unit/config/test_every_key.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import gt, lt, ne
+from typing import Any
 
-from raggate.config.schema import Config, Gate, Rule, Waiver
+from raggate.config.judge_loosening import looser_judges
+from raggate.config.probe_settings import bare_tag, marking
+from raggate.config.schema import Config, Rule, Waiver
+from raggate.config.service_settings import DEFAULT_USER
+from raggate.text.anchors import inside_place
 
 _STRICT = ("off", "warn", "error", "fail", "refuse")
-_LEVELS = ("slices", "ratchet", "on_removed_cases", "on_vault_change")
-_LARGER = ("tolerance", "max_error_rate", "min_slice", "min_cases", "flip_at")
 _NEVER = float("inf")
 
 
@@ -24,22 +34,38 @@ def loosened(before: Config, now: Config, keys: Iterable[str]) -> tuple[str, ...
     return tuple(key for key in keys if key in looser)
 
 
+def remeasured(keys: Iterable[str]) -> tuple[str, ...]:
+    """Name those of the keys that differ by which something else is measured, or held against something else.
+
+    Nobody can tell from the configuration alone whether that is easier to pass.
+    """
+    return tuple(key for key in keys if not _LIMIT.fullmatch(key) and any(_touches(key, part) for part in _MEASURED))
+
+
+_MEASURED = (
+    *("suite", "golden", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
+    *("api.command", "api.container", "api.url", "api.program", "api.ready.health_path", "api.ready.index_path"),
+    *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped"),
+    *("ask.probes.reindex", "ask.probes.principals"),
+)
+_CONTAINER = r"api\.(?:container|(?:command|container)\.services\.[^.]+)"
+# how much is granted and how long is waited makes no other answers
+_LIMIT = re.compile(
+    rf"{_CONTAINER}\.(?:pull|build\.timeout|ready(?:\..+)?|user|read_only|tmpfs|cap_add|memory|cpus|pids|egress)"
+    r"|api\.command\.build_timeout"
+)
+
+
+def _touches(key: str, part: str) -> bool:
+    return key == part or key.startswith(f"{part}.") or part.startswith(f"{key}.")
+
+
 def _looser_keys(before: Config, now: Config) -> Iterator[str]:
-    for name in _LEVELS:
-        if _weaker(getattr(before.gate, name), getattr(now.gate, name)):
-            yield f"gate.{name}"
-    for name in _LARGER:
-        if getattr(now.gate, name) > getattr(before.gate, name):
-            yield f"gate.{name}"
-    if now.gate.min_overlap < before.gate.min_overlap:
-        yield "gate.min_overlap"
-    if _days(now.gate) > _days(before.gate):
-        yield "gate.stale_after_days"
-    yield from _other_terms(before.gate, now.gate)
-    yield from _unmeasured(before, now)
-    # asked again, a noisy API can pass; the fewer times, the easier
-    if 0 < now.recheck.confirm < (before.recheck.confirm or _NEVER):
-        yield "recheck.confirm"
+    for key, looser in _RULES.items():
+        if looser(_at(before, key), _at(now, key)):
+            yield key
+    if now.ask.repeat == 1 and now.ask.repeat_sample < before.ask.repeat_sample:
+        yield "ask.repeat_sample"
     for name, rule in before.gate.rules().items():
         lax = _lax(rule, now.gate.rule(name))
         # a rule that is written out on both sides differs by its own keys
@@ -48,58 +74,131 @@ def _looser_keys(before: Config, now: Config) -> Iterator[str]:
         if _weaker(getattr(before.invariants, name), getattr(now.invariants, name)):
             yield f"invariants.{name}"
     yield from _less_isolated(before, now)
-    ends = {_scope(waiver): waiver.expires for waiver in sorted(before.waivers, key=lambda waiver: waiver.expires)}
-    if any(waiver.expires > ends.get(_scope(waiver), "") for waiver in now.waivers):
+    yield from _less_contained(before, now)
+    yield from looser_judges(before, now)
+    if any(not any(_excuses(old, waiver) for old in before.waivers) for waiver in now.waivers):
         yield "waivers"
 
 
-def _other_terms(before: Gate, now: Gate) -> Iterator[str]:
-    # `either` is red wherever `evidence` is; of any other two, each lets something through that the other does not
-    if before.policy != now.policy and (before.policy, now.policy) != ("evidence", "either"):
-        yield "gate.policy"
-    if set(before.composite) != set(now.composite):
-        yield "gate.composite"
-
-
-def _unmeasured(before: Config, now: Config) -> Iterator[str]:
-    """Name what takes something out of the measurement, which is then not gated either."""
-    if set(before.score.k) - set(now.score.k):
-        yield "score.k"
-    if set(before.ask.modes) - set(now.ask.modes):
-        yield "ask.modes"
-    if now.ask.repeat < before.ask.repeat:
-        yield "ask.repeat"
-    if now.ask.repeat == 1 and now.ask.repeat_sample < before.ask.repeat_sample:
-        yield "ask.repeat_sample"
-
-
 def _less_isolated(before: Config, now: Config) -> Iterator[str]:
-    """Name what lets private notes pass, lets a principal see more, or asks for less of either."""
-    if now.ask.probes.sample < before.ask.probes.sample:
-        yield "ask.probes.sample"
+    """Name what lets private notes pass, or lets a principal see more."""
     principals = now.ask.probes.principals
     for name, principal in before.ask.probes.principals.items():
         kept = principals.get(name)
         key = f"ask.probes.principals.{name}"
         if kept is None:
             yield from (f"{key}{inner}" for inner in ("", ".headers", ".sees", ".vaults"))
-        elif set(kept.sees) - set(principal.sees):
+        elif _wider(principal.sees, kept.sees):
             yield f"{key}.sees"
-    for key in ("places", "tags"):
-        if set(getattr(before.private, key)) - set(getattr(now.private, key)):
-            yield f"private.{key}"
+    marks = {name.casefold(): values for name, values in now.private.front_matter.items()}
     for name, values in before.private.front_matter.items():
-        marking = now.private.front_matter.get(name)
-        if marking is None or (marking and (not values or {*map(str, values)} - {*map(str, marking)})):
+        if _marks_less(values, marks.get(name.casefold())):
             yield f"private.front_matter.{name}"
+
+
+def _marks_less(before: Sequence[object], now: Sequence[object] | None) -> bool:
+    """Say whether a key of front matter marks fewer notes than before: one without values marks by any."""
+    if now is None or not now:
+        return now is None
+    return not before or _fewer(map(marking, before), map(marking, now))
+
+
+def _less_contained(before: Config, now: Config) -> Iterator[str]:
+    """Name what lets the API, or a container beside it, do or get more."""
+    for backend in ("command", "program"):
+        sides = [getattr(side.api, backend) for side in (before, now)]
+        if None not in sides and _more(*(side.pass_env for side in sides)):
+            yield f"api.{backend}.pass_env"
+    if before.ask.mapped and now.ask.mapped and _more(before.ask.mapped.pass_env, now.ask.mapped.pass_env):
+        yield "ask.mapped.pass_env"
+    containers = now.api.containers()
+    for place, container in before.api.containers().items():
+        kept = containers.get(place)
+        for key, looser in _GRANTS.items() if kept is not None else ():
+            if hasattr(container, key) and looser(getattr(container, key), getattr(kept, key)):
+                yield f"{place}.{key.removesuffix('_bytes')}"
+
+
+def _at(settings: Config, key: str) -> Any:
+    return reduce(getattr, key.split("."), settings)
 
 
 def _weaker(before: str, now: str) -> bool:
     return _STRICT.index(now) < _STRICT.index(before)
 
 
-def _days(gate: Gate) -> float:
-    return gate.stale_after_days if isinstance(gate.stale_after_days, int) else _NEVER
+def _more(before: Collection[str], now: Collection[str]) -> bool:
+    return bool(set(now) - set(before))
+
+
+def _fewer(before: Iterable[object], now: Iterable[object]) -> bool:
+    return bool(set(before) - set(now))
+
+
+def _wider(before: Collection[str], now: Collection[str]) -> bool:
+    """Say whether some of the places now lie in none of those before."""
+    return not all(inside_place(place, before) for place in now)
+
+
+def _fewer_places(before: Collection[str], now: Collection[str]) -> bool:
+    return _wider(now, before)
+
+
+def _fewer_tags(before: Collection[str], now: Collection[str]) -> bool:
+    """Say the same of tags, with and without their mark."""
+    return _wider(*(list(map(bare_tag, tags)) for tags in (now, before)))
+
+
+def _other_set(before: Collection[str], now: Collection[str]) -> bool:
+    return set(before) != set(now)
+
+
+def _other_policy(before: str, now: str) -> bool:
+    # `either` is red wherever `evidence` is; of any other two, each lets something through that the other does not
+    return before != now and (before, now) != ("evidence", "either")
+
+
+def _larger_or_none(before: float | None, now: float | None) -> bool:
+    return (now or _NEVER) > (before or _NEVER)
+
+
+def _confirmed_easier(before: int, now: int) -> bool:
+    # asked again, a noisy API can pass; the fewer times, the easier
+    return 0 < now < (before or _NEVER)
+
+
+_RULES: dict[str, Callable[[Any, Any], bool]] = {
+    **dict.fromkeys(("gate.slices", "gate.ratchet", "gate.on_removed_cases", "gate.on_vault_change"), _weaker),
+    **dict.fromkeys(("gate.tolerance", "gate.max_error_rate", "gate.flip_at"), lt),
+    "gate.min_overlap": gt,
+    # fewer metrics that are called small can leave some that are, where all were before; more slices have a mean
+    # that an added question is held to, of which the worst counts
+    **dict.fromkeys(("gate.min_cases", "gate.min_slice"), ne),
+    "gate.stale_after_days": _larger_or_none,
+    "gate.policy": _other_policy,
+    "gate.composite": _other_set,
+    "score.k": _fewer,
+    "ask.modes": _fewer,
+    **dict.fromkeys(("ask.repeat", "ask.concurrency", "ask.probes.sample"), gt),
+    **dict.fromkeys(("ask.connect_timeout", "ask.read_timeout", "ask.total_timeout", "ask.max_body_bytes"), lt),
+    "ask.retries": lt,
+    "ask.probes.pass_env": _more,
+    "recheck.confirm": _confirmed_easier,
+    "recheck.max_latency_ratio": _larger_or_none,
+    "private.places": _fewer_places,
+    "private.tags": _fewer_tags,
+}
+"""By key: whether its second value lets more through than its first. What names of its own has is looked at apart."""
+
+_GRANTS: dict[str, Callable[[Any, Any], bool]] = {
+    **dict.fromkeys(("pass_env", "cap_add", "tmpfs"), _more),
+    "user": lambda before, now: before != now != DEFAULT_USER,
+    "read_only": gt,
+    "egress": lt,
+    "memory_bytes": lt,
+    **dict.fromkeys(("cpus", "pids"), lt),
+}
+"""The same of what a container has; `egress` is the API's own."""
 
 
 def _lax(before: Rule, now: Rule | None) -> tuple[str, ...]:
@@ -114,5 +213,7 @@ def _lax(before: Rule, now: Rule | None) -> tuple[str, ...]:
     return tuple(key for key, looser in allows_more.items() if looser)
 
 
-def _scope(waiver: Waiver) -> tuple[str | None, str | None, str | None]:
-    return waiver.metric, waiver.case, waiver.mode
+def _excuses(old: Waiver, new: Waiver) -> bool:
+    """Say whether a waiver excuses all that another one does, and as long."""
+    same = (old.metric, old.case) == (new.metric, new.case) and old.mode in {None, new.mode}
+    return same and old.expires >= new.expires

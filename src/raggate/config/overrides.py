@@ -31,6 +31,7 @@ class Overrides:
         api_url: where the API runs already.
         base_image: container image of the base build, which a regression is checked on.
         contained: whether an API that would share raggate's own surroundings is refused.
+        replayed: whether judges are not called, and replies are those of the cassette alone.
     """
 
     suite: str | None = None
@@ -39,6 +40,7 @@ class Overrides:
     api_url: str | None = None
     base_image: str | None = None
     contained: bool = False
+    replayed: bool = False
 
     def apply(self, settings: Config) -> Config:
         """Change the configuration accordingly.
@@ -51,7 +53,7 @@ class Overrides:
                 f"the configuration is of suite {quoted(settings.suite)}, not {quoted(self.suite)}",
                 hint="`suite` only checks; the configuration names its suite.",
             )
-        changed = self._with_base(self._changed(settings))
+        changed = self._with_replay(self._with_base(self._changed(settings)))
         key = next((name for name in ("command", "program") if getattr(changed.api, name) is not None), None)
         if self.contained and key is not None:
             raise UsageError(
@@ -61,6 +63,11 @@ class Overrides:
                 "input `allow-command: true` allows it, except on pull_request_target.",
             )
         return changed
+
+    def _with_replay(self, settings: Config) -> Config:
+        if not self.replayed or settings.judges is None:
+            return settings
+        return settings.model_copy(update={"judges": settings.judges.model_copy(update={"mode": "replay"})})
 
     def _with_base(self, settings: Config) -> Config:
         if not self.base_image:

@@ -67,6 +67,16 @@ class Probes(SettingsModel):
         return self
 
 
+def marking(value: object) -> str:
+    """Give a value of front matter as it is compared: what is written, whichever type a reader of YAML gives it."""
+    return str(value).strip().casefold()
+
+
+def bare_tag(written: str) -> str:
+    """Give a tag as it is compared."""
+    return written.removeprefix("#").casefold()
+
+
 class Private(SettingsModel):
     """Which notes of the vaults are private or deleted, so that no answer may hold them. Each key adds some."""
 

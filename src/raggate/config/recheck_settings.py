@@ -20,6 +20,15 @@ class Recheck(SettingsModel):
     """The image of the base build, for `image`."""
     confirm: Annotated[int, Field(ge=0, le=10)] = 2
     """How often what flipped is asked again before an API that is known to be noisy is red; 0 for not at all."""
+    max_latency_ratio: Annotated[float, Field(gt=1, le=100)] | None = None
+    """How many times as long as the base build the change may take for the same questions. Both are booted and asked
+    for it in every run, also in one that is not red."""
+
+    @model_validator(mode="after")
+    def _base_to_compare_with(self) -> Recheck:
+        if self.max_latency_ratio is not None and self.base == "off":
+            raise ValueError("expected base 'ref' or 'image' with max_latency_ratio")
+        return self
 
     @model_validator(mode="after")
     def _image_where_one_is_run(self) -> Recheck:

@@ -18,6 +18,7 @@ from pydantic import (
 from raggate.config import probe_rules
 from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
+from raggate.config.judge_settings import IN_POINTS, Judges
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.proof_settings import Prove
 from raggate.config.recheck_settings import Recheck
@@ -81,7 +82,11 @@ DEFAULT_GATED = (
     "heading_dominance_rate",
     "abstention_accuracy",
     "false_abstention_rate",
+    "groundedness",
+    "correctness",
 )
+POINTS_TOLERANCE = 0.5
+"""Of metrics that judges give points for, from 0 to 5."""
 DEFAULT_COMPOSITE = ("hit_at_5", "mrr_at_10", "ndcg_at_10")
 
 
@@ -122,11 +127,13 @@ class Gate(SettingsModel):
     """What a loss takes to be red: a tolerance exceeded or a test that shows it (`either`), evidence in every case
     (`evidence`), or a tolerance exceeded alone (`threshold`)."""
     composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] = [*DEFAULT_COMPOSITE]  # noqa: RUF012
-    """Metrics whose mean is the one score of a question that is tested; abstention_accuracy where none applies."""
+    """Metrics whose mean is the one score of a question that is tested, none of them judged; abstention_accuracy where
+    none applies."""
     min_cases: Annotated[int, Field(ge=1)] = 10
     """Metrics that apply to fewer questions of the baseline are given as counts and warn, unless all gated ones do."""
     tolerance: Tolerance = DEFAULT_TOLERANCE
-    """Largest allowed change for the worse of a gated metric, absolute, as a difference of means."""
+    """Largest allowed change for the worse of a gated metric, absolute, as a difference of means. Of groundedness and
+    correctness, which judges score from 0 to 5, it is 0.5 unless `metrics` says otherwise."""
     # left to right, as 0 is a tolerance although it equals False
     metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}  # noqa: RUF012
     """Per metric: a tolerance, a rule, or `off` to stop gating it. Adds to the metrics gated by default."""
@@ -162,7 +169,7 @@ class Gate(SettingsModel):
         rule = given if isinstance(given, Rule) else Rule(tolerance=float(given))
         if rule.tolerance is not None:
             return rule
-        return rule.model_copy(update={"tolerance": self.tolerance})
+        return rule.model_copy(update={"tolerance": POINTS_TOLERANCE if name in IN_POINTS else self.tolerance})
 
 
 class Waiver(SettingsModel):
@@ -215,6 +222,8 @@ class Config(SettingsModel):
     """What makes the verdict red."""
     invariants: Invariants = Invariants()
     """What must hold of the API's answers."""
+    judges: Judges | None = None
+    """Who grades the answers; null for nobody. It takes `ask.retrieval_only: false`."""
     recheck: Recheck = Recheck()
     """How a regression is checked on the build before the change."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
@@ -234,14 +243,20 @@ class Config(SettingsModel):
         return self
 
     def asking_once(self) -> Config:
-        """Give the same configuration, by which nothing is asked but the questions, each once."""
+        """Give the same configuration, by which the questions are asked, each once, and nothing else is done."""
         ask = self.ask.model_copy(update={"repeat": 1, "repeat_sample": 0, "probes": Probes()})
         off = {**PROBES_OFF, "must_be_deterministic": "off"}
-        return self.model_copy(update={"ask": ask, "invariants": self.invariants.model_copy(update=off)})
+        invariants = self.invariants.model_copy(update=off)
+        return self.model_copy(update={"ask": ask, "invariants": invariants, "judges": None})
 
     def asking(self, **keys: int) -> Config:
         """Give the same configuration with other keys of its section `ask`."""
         return self.model_copy(update={"ask": self.ask.model_copy(update=keys)})
+
+    @property
+    def judging(self) -> Judges | None:
+        """Who grades the answers of a run; None where nobody does, or no answers are asked for."""
+        return None if self.ask.retrieval_only else self.judges
 
     @property
     def baseline_path(self) -> str:

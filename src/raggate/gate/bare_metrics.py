@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from raggate.gate.other_systems import OWN_METRICS_KEY
 from raggate.models.scorecard import OVERALL, Direction, MetricValue, Scorecard
-from raggate.text.quote import cut
+from raggate.text.problems import first_problem
 
 MAX_VALUE = 1e12
 """No metric is larger; what is would not survive rounding."""
@@ -26,13 +26,6 @@ _MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 class DamagedError(ValueError):
     """Names the place in a metrics file and what was expected there."""
-
-
-def problem(error: ValidationError, *parents: str) -> str:
-    """Name the first place that is wrong, below its parents, and what was expected there."""
-    first = error.errors(include_url=False)[0]
-    where = ".".join([*parents, *(str(part) for part in first["loc"])])
-    return f"{cut(where) or 'the top'}: {first['msg']}"
 
 
 def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Scorecard, bool]:
@@ -70,7 +63,7 @@ def _checked(adapter: TypeAdapter[T], value: object, where: str) -> T:
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
-        raise DamagedError(problem(error, where)) from None
+        raise DamagedError(first_problem(error, where, whole="the top")) from None
 
 
 def _buckets(content: dict[str, Any], where: str) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -18,6 +18,7 @@ from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
+from raggate.text.problems import first_problem
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
@@ -158,7 +159,7 @@ def read(
     try:
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
-        raise FileError(source, f"damaged at {bare_metrics.problem(error)}", hint=_REPAIR) from None
+        raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     if problem := baseline_integrity.problem(value):
         raise FileError(source, problem, hint=_WHOLE)
     return Baseline(
@@ -186,7 +187,7 @@ def _accepted_out(entry: RatchetEntry) -> dict[str, Any]:
         "lowered": None if entry.lowered is None else _lowered_out(entry.lowered),
     }
     # left out where nothing moved, as in files from before it was kept
-    return stored if entry.rebased is None else {**stored, "moved": _lowered_out(entry.rebased)}
+    return stored if entry.moved is None else {**stored, "moved": _lowered_out(entry.moved)}
 
 
 def _lowered_out(low: AcceptedDrop) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def _accepted_in(entry: _StoredAccepted) -> RatchetEntry:
         drops=entry["drops"],
         since=entry["since"],
         lowered=None if low is None else _lowered_in(low),
-        rebased=None if moved is None else _lowered_in(moved),
+        moved=None if moved is None else _lowered_in(moved),
     )
 
 

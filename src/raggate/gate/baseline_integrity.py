@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from raggate.models.judging_quality import highest
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import written
+from raggate.text.numbers import setting, written
 from raggate.text.quote import cut, quoted
 
 _WHOLE = re.compile(rb"\.0(?=[,\]}])")
@@ -59,9 +60,11 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
                 if value is not None:
                     values.setdefault((case["mode"], name, metric), []).append(value)
     for (mode, name, metric), numbers in values.items():
-        if name == OVERALL and not -EPSILON <= min(numbers) <= max(numbers) <= 1 + EPSILON:
+        most = highest(metric)
+        if name == OVERALL and not -EPSILON <= min(numbers) <= max(numbers) <= most + EPSILON:
             worst = min(numbers) if min(numbers) < 0 else max(numbers)
-            yield f"cases: {cut(metric)} ({cut(mode)}): expected values from 0 to 1, found {written(worst)}"
+            scale = f"expected values from 0 to {setting(most)}, found {written(worst)}"
+            yield f"cases: {cut(metric)} ({cut(mode)}): {scale}"
     for place in sorted({*counts, *sizes}):
         if counts.get(place, 0) != sizes.get(place, 0):
             yield _contradiction(

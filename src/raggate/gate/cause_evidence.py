@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from heapq import nsmallest
+from itertools import pairwise
 
-from raggate.gate.score_weights import PARTS, fitted_weights
-from raggate.models.cause import CauseEvidence, ListEvidence, Range
+from raggate.gate.asked import first_ranks
+from raggate.gate.folder_causes import KINDS, beyond
+from raggate.gate.index_change import IndexChange
+from raggate.gate.passages import note_of
+from raggate.gate.score_weights import fitted_weights
+from raggate.gate.shared_chunks import largest_shift, most_overtaking, of_questions, renumbered, rescored
+from raggate.models.cause import CauseEvidence, FolderKind, ListEvidence, Range, same_score
 from raggate.models.comparison import NoteChange
-from raggate.models.fingerprint import Fingerprint, notes_of
+from raggate.models.fingerprint import notes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE
 from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
 
-SAME_SCORE = 1e-5
-"""Scores that differ by no more are the same: baselines round them, and some APIs add in 32 bits."""
-
-FEWEST_SHARED = 20
-"""Chunks on both sides' lists from which on it can be said whether they are scored as before."""
-
-RESCORED = 0.01
-"""Share of these that may score otherwise while the scores as a whole count as they were."""
-
 FEWEST_ANSWERS = 20
 """Answers from which on a threshold can be seen."""
+
+SMALLEST = 1e-3
+"""Largest score below which the six decimals that a baseline keeps are too few to compare scores by."""
+
+FEWEST_LISTS = 5
+"""Lists of several chunks from which on it is no accident that all have the same scores at the same ranks."""
+
+FEWEST_BELOW = 5
+"""Chunks of the baseline that must score less than anything now, for that to be a limit of what is returned."""
 
 FEWEST_OF_EACH = 3
 """Answers of them that must abstain, and that must not: so many are not apart by their scores by accident."""
@@ -40,30 +47,100 @@ def cause_evidence(run: Run, now: Scorecard, before: Scorecard, changes: Iterabl
     """
     modes = dict.fromkeys(case.mode for case in now.cases)
     sides = {mode: [[case for case in side.cases if case.mode == mode] for side in (before, now)] for mode in modes}
-    retrieved: dict[str, dict[str, set[str]]] = {mode: {} for mode in modes}
-    for item in run.results:
-        for chunk in item.result.response.chunks if item.result.response else ():
-            retrieved[item.result.mode].setdefault(chunk.rel_path, set()).add(chunk.heading_path)
+    retrieved: dict[str, set[str]] = {}
+    answered = [item.result for item in (*run.results, *run.repeats)] + [item.result for item in run.probes.answers]
+    for result in answered:
+        for chunk in result.response.chunks if result.response else ():
+            retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
+    index = IndexChange(before.fingerprint, now.fingerprint)
     return CauseEvidence(
-        notes=notes_of(run.fingerprint),
+        notes=frozenset(notes_of(run.fingerprint)),
         changes={change.note: change.kind for change in changes},
-        lists={mode: list_evidence(*cases) for mode, cases in sides.items()},
+        lists={mode: list_evidence(old, new, _least(run, mode)) for mode, (old, new) in sides.items()},
         retrieved=retrieved,
-        recut=_recut(before.fingerprint, now.fingerprint),
-        documents=_documents(before.fingerprint, now.fingerprint),
+        gone=_gone(run, before, retrieved),
+        recut=index.recut,
+        documents=index.documents,
         folders={mode: (_folders(before, mode), _folders(now, mode)) for mode in modes},
+        beyond=_beyond(run),
     )
 
 
-def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore]) -> ListEvidence:
-    """Say what the lists of one mode show on both sides."""
-    return ListEvidence(
+def _gone(run: Run, before: Scorecard, retrieved: Collection[str]) -> frozenset[str]:
+    """Name the notes of passages that the baseline's lists hold, and of which nothing came back in any answer."""
+    listed = {(case.mode, case.case_id): case for case in before.cases if case.entries}
+    gone: set[str] = set()
+    for item in run.results:
+        case, old = item.case, listed.get((item.result.mode, item.case.id))
+        if item.result.response is None or old is None or old.hash != case.hash:
+            continue
+        supports = [case.gold_supports[index] for index in first_ranks(old.entries) if index < len(case.gold_supports)]
+        gone |= {
+            note_of(support, case) for support in supports if support.rel_path and support.rel_path not in retrieved
+        }
+    return frozenset(gone)
+
+
+def _beyond(run: Run) -> dict[str, set[FolderKind]]:
+    kinds: dict[str, set[FolderKind]] = {}
+    filled: set[str] = set()
+    for result in (item.result for item in (*run.results, *run.repeats)):
+        known = kinds.setdefault(result.mode, set())
+        if result.response is not None and len(known) < len(KINDS):
+            known.update(beyond(result.response))
+        if result.response is not None and result.response.chunks:
+            filled.add(result.mode)
+    return {mode: known if mode in filled else {*known, "selected"} for mode, known in kinds.items()}
+
+
+def _least(run: Run, mode: str) -> float | None:
+    """Give the lowest final score of any chunk that came back, however far down a list."""
+    responses = (item.result.response for item in run.results if item.result.mode == mode)
+    scores = (chunk.score_final for response in responses for chunk in (response.chunks if response else ()))
+    return min((score for score in scores if score is not None), default=None)
+
+
+def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: float | None) -> ListEvidence:
+    """Say what the lists of one mode show on both sides.
+
+    Args:
+        before: the baseline's cases of the mode.
+        now: those of the run.
+        least: the lowest score of any chunk of the run, those further down than lists are kept too.
+    """
+    anew = renumbered(_entries(before), _entries(now))
+    questions = list(of_questions(before, now, by_note=anew))
+    size = ListEvidence(
+        longest=max((len(case.entries) for case in now), default=0),
+        filled=(sum(bool(case.entries) for case in before), sum(bool(case.entries) for case in now)),
+        lengths=_lengths(before, now),
+        renumbered=anew,
+        overtaking=most_overtaking(questions),
+    )
+    if not all(_scored(side) for side in (before, now)):
+        return replace(size, scored=False)
+    return replace(
+        size,
         weights=(fitted_weights(_entries(before)), fitted_weights(_entries(now))),
         thresholds=(threshold(before), threshold(now)),
-        floors=(_floor(before), _floor(now)),
-        longest=max((len(case.entries) for case in now), default=0),
-        rescored=_rescored({case.case_id: case for case in before}, now),
+        floors=_floors(before, least),
+        rescored=rescored(questions, by_note=anew),
+        shift=largest_shift(questions),
+        answered=min(_best_scores(now)[False], default=None),
+        unordered=any(_rises(case.entries) for case in (*before, *now)),
     )
+
+
+def _lengths(before: Sequence[CaseScore], now: Sequence[CaseScore]) -> tuple[float, float]:
+    """Give the mean lengths of the lists of the same questions; 0 and 0 where there are none."""
+    old = {(case.case_id, case.hash): len(case.entries) for case in before if case.failure is None}
+    both = [
+        (old[case.case_id, case.hash], len(case.entries))
+        for case in now
+        if (case.case_id, case.hash) in old and case.failure is None
+    ]
+    was, is_now = (sum(side) / len(both) for side in zip(*both, strict=True)) if both else (0.0, 0.0)
+    return was, is_now
 
 
 def threshold(cases: Iterable[CaseScore]) -> Range | None:
@@ -71,11 +148,7 @@ def threshold(cases: Iterable[CaseScore]) -> Range | None:
 
     Where none abstained, or all did, one of the two is None.
     """
-    best: dict[bool, list[float]] = {True: [], False: []}
-    for case in cases:
-        scores = [entry.final for entry in case.entries if entry.final is not None]
-        if scores and case.failure is None:
-            best[_abstained(case)].append(max(scores))
+    best = _best_scores(cases)
     sizes = [len(scores) for scores in best.values()]
     if sum(sizes) < FEWEST_ANSWERS or any(0 < size < FEWEST_OF_EACH for size in sizes):
         return None
@@ -83,6 +156,16 @@ def threshold(cases: Iterable[CaseScore]) -> Range | None:
     if abstained is not None and answered is not None and abstained >= answered:
         return None
     return abstained, answered
+
+
+def _best_scores(cases: Iterable[CaseScore]) -> dict[bool, list[float]]:
+    """Give the best score of each list that has one: of those that came with an abstention, and of the others."""
+    best: dict[bool, list[float]] = {True: [], False: []}
+    for case in cases:
+        scores = [entry.final for entry in case.entries if entry.final is not None]
+        if scores and case.failure is None:
+            best[_abstained(case)].append(max(scores))
+    return best
 
 
 def _abstained(case: CaseScore) -> bool:
@@ -93,37 +176,29 @@ def _entries(cases: Iterable[CaseScore]) -> Iterator[ListEntry]:
     return (entry for case in cases for entry in case.entries)
 
 
-def _floor(cases: Iterable[CaseScore]) -> float | None:
-    return min((entry.final for entry in _entries(cases) if entry.final is not None), default=None)
+def _floors(before: Iterable[CaseScore], least: float | None) -> tuple[float | None, float | None]:
+    lowest = nsmallest(FEWEST_BELOW, (entry.final for entry in _entries(before) if entry.final is not None))
+    enough = least is not None and len(lowest) == FEWEST_BELOW and lowest[-1] < least
+    limited = enough and least is not None and not same_score(lowest[-1], least)
+    return (lowest[0], least) if limited else (None, None)
 
 
-def _rescored(before: Mapping[str, CaseScore], now: Iterable[CaseScore]) -> dict[str, bool]:
-    """Say by score whether chunks have other ones for the same questions; nothing where too few stand on both lists."""
-    shared, moved = Counter[str](), Counter[str]()
-    for case in now:
-        old = before.get(case.case_id)
-        known = {entry.chunk: entry for entry in old.entries} if old is not None and old.hash == case.hash else {}
-        for entry in case.entries:
-            same = known.get(entry.chunk) if entry.chunk else None
-            for score in ("final", *PARTS) if same is not None else ():
-                values = getattr(same, score), getattr(entry, score)
-                if None not in values:
-                    shared[score] += 1
-                    moved[score] += abs(values[0] - values[1]) > SAME_SCORE
-    return {score: moved[score] > RESCORED * count for score, count in shared.items() if count >= FEWEST_SHARED}
+def _rises(entries: Sequence[ListEntry]) -> bool:
+    scores = [entry.final for entry in entries if entry.final is not None]
+    return any(lower > upper and not same_score(lower, upper) for upper, lower in pairwise(scores))
 
 
-def _recut(before: Fingerprint, now: Fingerprint) -> bool:
-    known = before.get("vault") is not None and before.get("vault") == now.get("vault")
-    keys = ("chunks", "chunk_tokens", "index_version", "chunker_version")
-    return known and any(None is not before.get(key) != now.get(key) is not None for key in keys)
-
-
-def _documents(before: Fingerprint, now: Fingerprint) -> tuple[int, int] | None:
-    """Give how many documents the index held and holds, of the same notes; None where that is not known."""
-    was, is_now = before.get("documents"), now.get("documents")
-    same = before.get("vault") is not None and before.get("vault") == now.get("vault")
-    return (was, is_now) if same and type(was) is int and type(is_now) is int else None
+def _scored(cases: Sequence[CaseScore]) -> bool:
+    """Say whether final scores tell something; a side without any tells nothing that would be wrong."""
+    lists = [[entry.final for entry in case.entries] for case in cases if len(case.entries) > 1]
+    finals = [final for scores in lists for final in scores if final is not None]
+    if finals and max(map(abs, finals)) < SMALLEST:
+        return False
+    ranks: dict[int, set[float | None]] = {}
+    for scores in lists:
+        for rank, final in enumerate(scores):
+            ranks.setdefault(rank, set()).add(final)
+    return len(lists) < FEWEST_LISTS or any(len(known) > 1 for known in ranks.values())
 
 
 def _folders(scorecard: Scorecard, mode: str) -> dict[str, int]:

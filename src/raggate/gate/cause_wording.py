@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from raggate.models.cause import Cause, CauseCode, Range
+from collections.abc import Callable
+from functools import partial
+
+from raggate.models.cause import SAME_SCORE, Cause, CauseCode, Range, same_score
 from raggate.models.scorecard import ListEntry
-from raggate.text.numbers import counted, fixed
+from raggate.text.numbers import SHOWN_DECIMALS, counted, decimals_apart, fixed
 from raggate.text.quote import cut
 
 SHOWN_FOLDERS = 4
-
-SAME = 5e-5
-"""Scores are written with four decimals, and called the same where these are."""
 
 GROUPS: dict[CauseCode, str] = {
     "not-asked": "not asked",
@@ -29,6 +29,7 @@ GROUPS: dict[CauseCode, str] = {
     "heading-differs": "the note came back under a heading that it does not have",
     "other-section": "other sections of the note came back",
     "other-vault": "the note of the same path in another vault came back",
+    "list-cut": "the list ends above the passage's place",
     "chunk-not-searched": "chunks that score less came back in place of the passage",
     "demoted": "the passage fell in the ranking",
     "below-threshold": "the score is below the API's own threshold",
@@ -86,7 +87,10 @@ def _folder_not_indexed(cause: Cause) -> str:
 
 
 def _anchor_gone(cause: Cause) -> str:
-    return f"no answer holds a chunk under {cause.subject} any more; the nearest heading of its note is {cause.other}"
+    return (
+        f"no answer holds a chunk under {cause.subject} any more; of its note the nearest heading that came back is "
+        f"{cause.other}"
+    )
 
 
 def _anchor_moved(cause: Cause) -> str:
@@ -118,10 +122,17 @@ def _other_vault(cause: Cause) -> str:
     return f"at rank {cause.rank} is the note of the same path in vault {cause.other}, not the one in {cause.subject}"
 
 
+def _list_cut(cause: Cause) -> str:
+    kept = "one chunk is that which" if cause.returned == 1 else f"{cause.returned or 0} chunks are those that"
+    return f"the list ends before rank {cause.rank}, where it stood: its {kept} stood first in the baseline"
+
+
 def _chunk_not_searched(cause: Cause) -> str:
+    score = cause.before.final if cause.before is not None else None
+    write = writer(score, cause.last)
     return (
-        f"the chunk of rank {cause.rank} in the baseline, of score {_score(cause.before)}, did not come back, though "
-        f"others did down to {number(cause.last)} and scores are as before: it is not in the index as it was, was not "
+        f"the chunk of rank {cause.rank} in the baseline, of score {write(score)}, did not come back, though others "
+        f"did down to {write(cause.last)} and scores are as before: it is not in the index as it was, was not "
         "searched, or was left out of the list afterwards"
     )
 
@@ -132,9 +143,14 @@ def _demoted(cause: Cause) -> str:
     above = f"; what rose above it {' and '.join(kinds)}" if kinds else ""
     returned = counted(cause.returned or 0, "chunk")
     if cause.after is None and cause.last is not None:
+        score = cause.before.final if cause.before is not None else None
+        write = writer(score, cause.last, cause.by_weights)
+        weighed = (
+            "" if cause.by_weights is None else f"; its parts make {write(cause.by_weights)} by the weights of now"
+        )
         return (
-            f"fell below the {returned} returned, of which the last scores {number(cause.last)} "
-            f"(in the baseline it scored {_score(cause.before)}){above}"
+            f"fell below the {returned} returned, of which the last scores {write(cause.last)} "
+            f"(in the baseline it scored {write(score)}{weighed}){above}"
         )
     scores = _scores(cause.before, cause.after) if cause.before and cause.after else ""
     where = f"fell from rank {cause.rank}" if cause.rank else "fell"
@@ -146,7 +162,8 @@ def _scores(before: ListEntry, after: ListEntry) -> str:
     if before.final is None or after.final is None:
         return ""
     if before.chunk != after.chunk or not before.chunk:
-        return f"; as another chunk, of score {number(after.final)} ({number(before.final)} before)"
+        write = writer(before.final, after.final)
+        return f"; it scores {write(after.final)} there ({write(before.final)} in the baseline)"
     parts = [
         f"{name} {_change(was, now)}"
         for name, was, now in (
@@ -160,24 +177,29 @@ def _scores(before: ListEntry, after: ListEntry) -> str:
 
 
 def _change(before: float | None, after: float | None) -> str:
-    if before is not None and after is not None and abs(after - before) <= SAME:
+    if before is not None and after is not None and same_score(before, after):
         return f"{number(after)} as before"
-    return f"{number(before)} → {number(after)}"
+    write = writer(before, after)
+    return f"{write(before)} → {write(after)}"
 
 
 def _below_threshold(cause: Cause) -> str:
     before, now = cause.limits
     if cause.after is None:
         # by what is returned at all: the lower bounds are the least scores of any chunk
-        least, was = (number(limits[0]) if limits else "" for limits in (now, before))
+        least, was = (limits[0] if limits else None for limits in (now, before))
+        score = cause.before.final if cause.before is not None else None
+        write = writer(score, least, was)
         return (
-            f"it scored {_score(cause.before)} in the baseline, and nothing below {least} is returned any more "
-            f"({was} in the baseline)"
+            f"it scored {write(score)} in the baseline, and nothing below {write(least)} is returned any more "
+            f"({write(was)} in the baseline)"
         )
-    reason = f" ({cause.words})" if cause.words else ""
+    reason, best = f" ({cause.words})" if cause.words else "", cause.after.final
+    write = writer(best, *(before or ()), *(now or ()))
+    # an API may abstain at its threshold too, or answer there
     return (
-        f"the API abstained{reason}: its best score, {_score(cause.after)}, is below its threshold, which is "
-        f"{between(now)}{_moved(before, now)}"
+        f"the API abstained{reason}: its best score, {write(best)}, does not pass its threshold, which is "
+        f"{between(now, write)}{_moved(before, now, write)}"
     )
 
 
@@ -195,7 +217,8 @@ def _did_not_abstain(cause: Cause) -> str:
         parts.append(f"it cites {cause.subject}" if cause.words else f"the first chunk retrieved is {cause.subject}")
     before, now = cause.limits
     if threshold_change(before, now) == "lower":
-        parts.append(f"the threshold is {between(now)}{_moved(before, now)}")
+        write = writer(*(before or ()), *(now or ()))
+        parts.append(f"the threshold is {between(now, write)}{_moved(before, now, write)}")
     return "; ".join(parts) or "nothing was retrieved, and it did not say so"
 
 
@@ -203,21 +226,23 @@ def threshold_change(before: Range | None, now: Range | None) -> str:
     """Say whether a threshold is `higher` or `lower` for certain; empty where it may be the same, or is not known."""
     if before is None or now is None:
         return ""
-    if now[0] is not None and before[1] is not None and now[0] >= before[1]:
-        return "higher"
-    return "lower" if now[1] is not None and before[0] is not None and now[1] <= before[0] else ""
+    return "higher" if _above(now[0], before[1]) else "lower" if _above(before[0], now[1]) else ""
 
 
-def between(limits: Range | None) -> str:
-    """Say where a threshold is."""
+def _above(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and low > high and not same_score(low, high)
+
+
+def between(limits: Range | None, write: Callable[[float | None], str]) -> str:
+    """Say where a threshold is, with its scores written so."""
     low, high = limits or (None, None)
     if low is None:
-        return f"at most {number(high)}"
-    return f"above {number(low)}" if high is None else f"between {number(low)} and {number(high)}"
+        return f"at most {write(high)}"
+    return f"at least {write(low)}" if high is None else f"between {write(low)} and {write(high)}"
 
 
-def _moved(before: Range | None, now: Range | None) -> str:
-    return f" ({between(before)} in the baseline)" if threshold_change(before, now) else ""
+def _moved(before: Range | None, now: Range | None, write: Callable[[float | None], str]) -> str:
+    return f" ({between(before, write)} in the baseline)" if threshold_change(before, now) else ""
 
 
 def _nothing_retrieved(cause: Cause) -> str:
@@ -239,18 +264,21 @@ def _not_listed(cause: Cause) -> str:
 
 def _not_explained(cause: Cause) -> str:
     returned = counted(cause.returned or 0, "chunk")
+    if cause.other:
+        return f"its first answer {cause.other}"
     if cause.rank is None:
         return f"{returned} returned; no passage is expected"
     return f"every expected passage is among the {returned} returned, the first at rank {cause.rank}"
 
 
-def _score(entry: ListEntry | None) -> str:
-    return number(entry.final if entry is not None else None)
+def number(score: float | None, decimals: int = SHOWN_DECIMALS) -> str:
+    """Write a score without zeros at the end; a word where there is none."""
+    return "none" if score is None else cut(fixed(score, decimals).rstrip("0").rstrip("."), limit=20)
 
 
-def number(score: float | None) -> str:
-    """Write a score with four decimals, without zeros at the end; a word where there is none."""
-    return "none" if score is None else cut(fixed(score, 4).rstrip("0").rstrip("."), limit=20)
+def writer(*scores: float | None) -> Callable[[float | None], str]:
+    """Give what writes scores that one sentence compares: with as many decimals as tell those apart that differ."""
+    return partial(number, decimals=decimals_apart([score for score in scores if score is not None], SAME_SCORE))
 
 
 _SENTENCES = {
@@ -266,6 +294,7 @@ _SENTENCES = {
     "heading-differs": _heading_differs,
     "other-section": _other_section,
     "other-vault": _other_vault,
+    "list-cut": _list_cut,
     "chunk-not-searched": _chunk_not_searched,
     "demoted": _demoted,
     "below-threshold": _below_threshold,

@@ -7,58 +7,38 @@ What is not shown is not claimed: `not-listed` and `not-explained` say so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
-from raggate.gate.folder_causes import folder_cause, unsearched_folder
+from raggate.gate.asked import Asked, first_ranks
+from raggate.gate.folder_causes import folder_cause, unsearched_folder, unselected_folder
 from raggate.gate.note_causes import piece_cause, section_cause
-from raggate.gate.passages import Ranked, of_chunk, place, ranked, unmatched, vaults_of
-from raggate.models.cause import Cause, CauseEvidence, ListEvidence
+from raggate.gate.note_places import vaults_by_path
+from raggate.gate.passages import Ranked, note_of, of_chunk, place, ranked, unmatched, vaults_of
+from raggate.gate.score_causes import (
+    answered_for_less,
+    cut_off,
+    demoted,
+    not_searched,
+    outranked,
+    outscored,
+    stood_clear,
+)
+from raggate.models.cause import Cause
 from raggate.models.golden import Support
-from raggate.models.metric_names import ABSTENTION, FALSE_ABSTENTION_RATE, HEADING_DOMINANCE, SCOPE_MISS
-from raggate.models.run import Chunk, Failure, LabelledResult, Response
-from raggate.models.scorecard import CaseScore, ListEntry
-from raggate.scoring.list_entries import list_entries, short_hash
+from raggate.models.metric_names import (
+    ABSTENTION,
+    FALSE_ABSTENTION_RATE,
+    HEADING_DOMINANCE,
+    RECALL_ALL,
+    SCOPE_MISS,
+    family,
+)
+from raggate.models.run import Failure, Response
+from raggate.models.scorecard import ListEntry
+from raggate.scoring.list_entries import short_hash
 from raggate.scoring.metrics import METRICS
 from raggate.text.anchors import covers
 from raggate.text.nearest import nearest
-
-SAME_SCORE = 1e-5
-"""Scores that differ by no more are the same: baselines round them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a cause is looked for in: a question with its answer, and how that was judged.
-
-    `metric` is the one that got worse; `before` and `after` are the ranks by it, None for not found. `old` is the case
-    in the baseline, None where it is not the same there.
-    """
-
-    item: LabelledResult
-    metric: str
-    before: int | None
-    after: int | None
-    old: CaseScore | None = None
-    evidence: CauseEvidence = field(default_factory=CauseEvidence)
-
-    @property
-    def lists(self) -> ListEvidence:
-        """What all lists of the question's mode show."""
-        return self.evidence.lists.get(self.item.result.mode, ListEvidence())
-
-    @property
-    def entry_before(self) -> ListEntry | None:
-        """The passage's place in the baseline's list."""
-        entries = self.old.entries if self.old is not None else ()
-        entry = entries[self.before - 1] if self.before is not None and self.before <= len(entries) else None
-        # the rank of several answers to a question need not be that of the list that was kept
-        return entry if entry is not None and entry.supports else None
-
-    @property
-    def entries(self) -> tuple[ListEntry, ...]:
-        """The answer's own list."""
-        return list_entries(self.item, len(self.item.labels.matches))
 
 
 def find_cause(asked: Asked) -> Cause:
@@ -79,30 +59,9 @@ def find_cause(asked: Asked) -> Cause:
     missing = unmatched(asked.item) or case.gold_supports
     if not missing:
         return Cause(code="not-explained", returned=len(retrieved))
-    if asked.after is None:
-        return _lost(asked, missing, retrieved)
-    folders = folder_cause(asked.item, missing, retrieved, asked.evidence) if metric == SCOPE_MISS else None
-    return folders or _at_rank(asked, retrieved)
-
-
-def displacer(asked: Asked) -> tuple[int, Chunk] | None:
-    """Give position and chunk of what rose above the passage, else what stands where it stood.
-
-    None where a passage stands there, or it did not fall. What rose is the first chunk above it that is of no note that
-    stood above it in the baseline's list.
-    """
-    retrieved, before, after = ranked(asked.item), asked.before, asked.after
-    if before is None or len(retrieved) < before or (after is not None and after <= before):
-        return None
-    _, position, chunk = retrieved[before - 1]
-    if asked.item.labels.matches[position]:
-        return None
-    if asked.entry_before is not None and asked.old is not None:
-        notes = {entry.note for entry in asked.old.entries[: before - 1]}
-        for _, at, risen in retrieved[: after - 1] if after is not None else retrieved:
-            if risen.rel_path and short_hash(risen.rel_path) not in notes:
-                return at, risen
-    return position, chunk
+    if metric == SCOPE_MISS and (unselected := unselected_folder(asked.item, asked.evidence)) is not None:
+        return unselected
+    return _lost(asked, missing, retrieved) if asked.after is None else _at_rank(asked, retrieved)
 
 
 def _failed(failure: Failure) -> Cause:
@@ -120,17 +79,23 @@ def _refused(asked: Asked, response: Response) -> Cause:
     """Say that the API abstained, and by its own threshold where all its answers are on one side of one."""
     if not response.abstained:
         blank = response.answer is not None and not response.answer.strip()
-        unknown = Cause(code="not-explained", returned=len(response.chunks))
-        return Cause(code="abstained", other="empty answer") if blank else unknown
+        return (
+            Cause(code="abstained", other="empty answer")
+            if blank
+            else Cause(code="not-explained", other="did not abstain")
+        )
     best, (before, now) = _best(asked.entries), asked.lists.thresholds
     words = response.abstain_reason or ""
     if best is not None and best.final is not None and now is not None and now[0] is not None and best.final <= now[0]:
         return Cause(code="below-threshold", words=words, after=best, limits=(before, now))
-    return Cause(code="abstained", words=words, rank=asked.after)
+    return Cause(code="abstained", words=words, rank=asked.after, stood_clear=answered_for_less(asked))
 
 
 def _did_not_abstain(asked: Asked, response: Response) -> Cause:
     """Say what came in place of an abstention. Where no answer was asked for, none was given."""
+    if response.abstained:
+        # of several answers to a question the first is shown
+        return Cause(code="not-explained", other="abstained")
     kind = "answered" if response.answer else ""
     limits = asked.lists.thresholds
     best = _best(asked.entries)
@@ -144,182 +109,132 @@ def _did_not_abstain(asked: Asked, response: Response) -> Cause:
 
 
 def _lost(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
-    return _not_there(asked, missing, retrieved) or _not_back(asked, missing, retrieved)
+    """Say why a passage is lost: the one that stood first in the baseline's list, where it is known which that was."""
+    supports, ranks = asked.item.case.gold_supports, first_ranks(asked.old_entries)
+    listed = [index for index in ranks if index < len(supports) and supports[index] in missing]
+    if not listed:
+        return _not_there(asked, missing) or _not_back(asked, missing, retrieved)
+    passage = asked.at_passage(listed[0])
+    own = [support for support in missing if passage.stood(support)]
+    cause = _not_there(passage, own) or _not_back(passage, own, retrieved)
+    # which passage is meant is shown beside the cause where it is the first that is missing
+    return cause if own[0] == missing[0] else replace(cause, passage=place(own[0], asked.item.case))
 
 
-def _not_there(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause | None:
+def _not_there(asked: Asked, missing: Sequence[Support]) -> Cause | None:
     """Say that what was expected is not in the vaults or the index, or that its folder was not searched."""
     case, evidence = asked.item.case, asked.evidence
-    suspects = _suspects(asked, missing)
-    if evidence.notes and all(_in_no_vault(asked, support) for support in suspects):
-        return Cause(code="note-not-in-vault", subject=place(replace(suspects[0], heading_path=None), case))
-    folders = folder_cause(asked.item, missing, retrieved, evidence)
+    if evidence.notes and all(_in_no_vault(asked, support) for support in missing):
+        return Cause(code="note-not-in-vault", subject=note_of(missing[0], case))
+    folders = folder_cause(asked.item, missing, evidence)
     if folders is not None and folders.code == "folder-not-indexed":
         return folders
-    documents, seen = evidence.documents, evidence.retrieved.get(asked.item.result.mode, {})
-    stood = all(_stood(asked, support) and support.rel_path not in seen for support in suspects)
-    if stood and documents is not None and documents[1] < documents[0]:
+    documents, gone = evidence.documents, evidence.gone
+    stood = all(asked.stood(support) and note_of(support, case) in gone for support in missing)
+    # so many notes as are gone, so many documents must be; a passage that others outrank needs no such explanation
+    if stood and documents is not None and documents[0] - documents[1] >= len(gone) and not outranked(asked):
         return Cause(code="note-not-indexed", documents=documents)
     return folders
 
 
-def _suspects(asked: Asked, missing: Sequence[Support]) -> Sequence[Support]:
-    """Give the supports that stood at the baseline's rank; all that are missing where that is not known."""
-    return [support for support in missing if _stood(asked, support)] or missing
-
-
-def _stood(asked: Asked, support: Support) -> bool:
-    entry, supports = asked.entry_before, asked.item.case.gold_supports
-    return entry is not None and support in [supports[index] for index in entry.supports if index < len(supports)]
-
-
 def _in_no_vault(asked: Asked, support: Support) -> bool:
     vaults = vaults_of(support, asked.item.case)
-    same = [name.partition("/")[0] for name in asked.evidence.notes if name.partition("/")[2] == support.rel_path]
-    return support.rel_path != "" and not (set(same) & set(vaults) if vaults else same)
+    same = vaults_by_path(asked.evidence.notes).get(support.rel_path, set())
+    return support.rel_path != "" and not (same & set(vaults) if vaults else same)
 
 
 def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
     """Say why passages that are there did not come back."""
     item, evidence = asked.item, asked.evidence
-    entry, last = _absent_entry(asked), _last(asked)
-    score = entry.final if entry is not None and asked.lists.steady else None
-    # by scores that count as before, what stood above the last one now would stand there still
-    outscored = score is not None and last is not None and score > last + SAME_SCORE
+    scored_more = outscored(asked)
     cause = (
-        unsearched_folder(item, missing, retrieved, evidence, outscored=outscored)
+        unsearched_folder(item, missing, evidence, outscored=scored_more)
         or piece_cause(item, missing, _new_chunks(asked, retrieved), evidence.notes)
         or _without_anchor(asked, missing)
+        or cut_off(asked)
+        or _cut_short(asked)
     )
     if cause is not None:
         return cause
-    if score is not None and _below_floor(asked, score):
-        floors = asked.lists.floors
-        limits = ((floors[0], None), (floors[1], None))
-        return Cause(code="below-threshold", before=entry, limits=limits, returned=len(retrieved))
     if not retrieved:
         response = item.result.response
-        return Cause(code="nothing-retrieved", words=(response.abstain_reason if response else None) or "")
-    if outscored:
-        return Cause(code="chunk-not-searched", before=entry, last=last, returned=len(retrieved), rank=asked.before)
-    if entry is not None and _outranked(asked, entry, last):
-        return _demoted(asked, len(retrieved))
+        words = (response.abstain_reason if response else None) or ""
+        return Cause(code="nothing-retrieved", words=words, stood_clear=answered_for_less(asked))
+    if scored_more:
+        return not_searched(asked)
+    if outranked(asked):
+        return demoted(asked, len(retrieved))
     nothing = Cause(code="not-listed", returned=len(retrieved))
-    return section_cause(item, missing, retrieved, evidence.notes) or nothing
-
-
-def _absent_entry(asked: Asked) -> ListEntry | None:
-    """Give the passage's place in the baseline's list, if its chunk is known to have not come back."""
-    entry = asked.entry_before
-    back = {listed.chunk for listed in asked.entries}
-    return entry if entry is not None and entry.chunk and entry.chunk not in back else None
+    seen = section_cause(item, missing, retrieved, evidence.notes) or nothing
+    return replace(seen, stood_clear=stood_clear(asked))
 
 
 def _new_chunks(asked: Asked, retrieved: Sequence[Ranked]) -> list[Ranked]:
     """Leave out the chunks that the baseline listed beside its passages: they did not take a place."""
-    entries = asked.old.entries if asked.old is not None else ()
-    beside = {entry.chunk for entry in entries if not entry.supports} - {""}
+    beside = {entry.chunk for entry in asked.old_entries if not entry.supports and not asked.lists.renumbered} - {""}
     return [place for place in retrieved if short_hash(place[2].chunk_id) not in beside]
 
 
 def _without_anchor(asked: Asked, missing: Sequence[Support]) -> Cause | None:
     """Say that nothing comes from the section any more, only from others of its note, by an index that was cut anew."""
-    seen = asked.evidence.retrieved.get(asked.item.result.mode, {})
     for support in missing if asked.evidence.recut else ():
-        headings = sorted(heading for heading in seen.get(support.rel_path, ()) if heading)
+        headings = sorted(heading for heading in asked.evidence.retrieved.get(support.rel_path, ()) if heading)
         anchor = support.heading_path
-        if anchor and headings and _stood(asked, support) and not any(covers(anchor, heading) for heading in headings):
+        # of notes of one path in several vaults it is not known which one the headings are of
+        known = asked.stood(support) and len(vaults_by_path(asked.evidence.notes).get(support.rel_path, ())) < 2
+        if known and anchor and headings and not any(covers(anchor, heading) for heading in headings):
             return Cause(code="anchor-gone", subject=anchor, other=nearest(anchor, headings, cutoff=0.0) or "")
     return None
 
 
-def _last(asked: Asked) -> float | None:
-    return min((entry.final for entry in asked.entries if entry.final is not None), default=None)
-
-
-def _below_floor(asked: Asked, score: float) -> bool:
-    """Say whether nothing that scores so little is returned any more, and fewer chunks are."""
-    before, now = asked.lists.floors
-    fewer = asked.old is not None and len(asked.entries) < len(asked.old.entries)
-    cut = len(asked.entries) >= asked.lists.longest
-    return fewer and not cut and before is not None and now is not None and before <= score < now - SAME_SCORE
-
-
-def _outranked(asked: Asked, entry: ListEntry, last: float | None) -> bool:
-    """Say whether a passage's score does not reach the last one listed: as before, or by the weights of now."""
-    if last is None or asked.old is None or len(asked.entries) < len(asked.old.entries):
-        # a shorter list is not full
-        return False
-    score = _expected(asked, entry)
-    return score is not None and score <= last + SAME_SCORE
-
-
-def _expected(asked: Asked, entry: ListEntry) -> float | None:
-    """Give the score that the parts a passage had make by the weights of now, or its own where scores are as before."""
-    if asked.lists.steady:
-        return entry.final
-    before, now = asked.lists.weights
-    if before is None or now is None:
+def _cut_short(asked: Asked) -> Cause | None:
+    """Say that the list is the first part of the baseline's, and ends above the passage's place."""
+    chunks, before = [[entry.chunk for entry in side] for side in (asked.entries, asked.old_entries)]
+    listed = len(chunks)
+    first = listed > 0 and "" not in chunks and sorted(chunks) == sorted(before[:listed])
+    if not first or asked.entry_before is None or asked.before is None or asked.before <= listed:
         return None
-    parts = {part: getattr(entry, part) for part in now}
-    return None if None in parts.values() else sum(weight * parts[part] for part, weight in now.items())
-
-
-def _demoted(asked: Asked, returned: int) -> Cause:
-    """Say how the passage stood and stands by its score, and what is known of what rose above it."""
-    entries, after, above = asked.entries, asked.after, displacer(asked)
-    last = _last(asked) if after is None else None
-    now = entries[after - 1] if after is not None and after <= len(entries) else None
-    return Cause(
-        code="demoted",
-        returned=returned,
-        before=asked.entry_before,
-        after=now,
-        last=last,
-        copy=above is not None and above[0] in asked.item.labels.copies,
-        newer=_newer(asked, above[1]) if above is not None else "",
-    )
-
-
-def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
-    """Say whether a chunk is of a note that was added or changed since the baseline, as far as its vault is told."""
-    names = [name for name in asked.evidence.notes if name.partition("/")[2] == chunk.rel_path]
-    names = [f"{chunk.vault}/{chunk.rel_path}"] if chunk.vault else names
-    kinds = {asked.evidence.changes.get(name) for name in names}
-    return "added" if kinds == {"added"} else "changed" if kinds == {"changed"} else ""
+    return Cause(code="list-cut", returned=listed, rank=asked.before)
 
 
 def _at_rank(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
     """Say of a question whose passage is there how it stands; the ranks themselves are shown before this."""
+    index, case = _fallen_support(asked), asked.item.case
+    if index is None:
+        return _without_a_fall(asked, retrieved)
+    passage, support = asked.at_passage(index), case.gold_supports[index]
+    shown = index == 0 and (passage.before, passage.after) == (asked.before, asked.after)
+    if passage.after is None:
+        cause = _lost(passage, [support], retrieved)
+    else:
+        cause = replace(demoted(passage, len(retrieved)), rank=None if shown else passage.before)
+    return cause if shown else replace(cause, passage=place(support, case))
+
+
+def _without_a_fall(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:
+    """Say what is known where no passage is known to have fallen in the list."""
     if asked.before is not None and asked.after is not None and asked.after > asked.before:
-        return _demoted(asked, len(retrieved))
-    support, case = _fallen_support(asked), asked.item.case
-    if support is not None:
-        index, before, after = support
-        name = place(case.gold_supports[index], case)
-        passage = replace(asked, before=before, after=after)
-        if after is not None:
-            return replace(_demoted(passage, len(retrieved)), passage=name, rank=before)
-        return replace(_lost(passage, [case.gold_supports[index]], retrieved), passage=name)
+        return demoted(asked, len(retrieved))
     lacking = unmatched(asked.item)
     if lacking:
-        return Cause(code="not-listed", passage=place(lacking[0], case), returned=len(retrieved))
+        passage = place(lacking[0], asked.item.case)
+        return Cause(code="not-listed", passage=passage, returned=len(retrieved), stood_clear=True)
     return Cause(code="not-explained", returned=len(retrieved), rank=asked.after)
 
 
-def _fallen_support(asked: Asked) -> tuple[int, int, int | None] | None:
-    """Give the passage that fell most since the baseline, with its ranks, a lost one before all others."""
-    before = _first_ranks(asked.old.entries if asked.old is not None else ())
-    after = _first_ranks(asked.entries)
-    supports = range(len(asked.item.case.gold_supports))
-    fallen = [(index, rank, after.get(index)) for index, rank in before.items() if index in supports]
-    fallen = [place for place in fallen if place[2] is None or place[2] > place[1]]
-    return max(fallen, key=lambda place: (place[2] is None, (place[2] or 0) - place[1]), default=None)
+def _fallen_support(asked: Asked) -> int | None:
+    """Give the passage that fell and made the question worse; None where none is known to have fallen.
 
-
-def _first_ranks(entries: Sequence[ListEntry]) -> dict[int, int]:
-    ranks: dict[int, int] = {}
-    for rank, entry in enumerate(entries, 1):
-        for index in entry.supports:
-            ranks.setdefault(index, rank)
-    return ranks
+    A lost one comes before all others. A question that needs several is complete where the last of them stands; else
+    the one that stood at the baseline's rank counts first, then the one that fell most.
+    """
+    before, after = first_ranks(asked.old_entries), first_ranks(asked.entries)
+    fallen = {
+        index: (after.get(index) is None, after.get(index, 0), after.get(index, 0) - rank)
+        for index, rank in before.items()
+        if index < len(asked.item.case.gold_supports) and after.get(index, rank + 1) > rank
+    }
+    if family(asked.metric) == RECALL_ALL:
+        return max(fallen, key=lambda index: fallen[index][:2], default=None)
+    first = [index for index in fallen if before[index] == asked.before]
+    return max(first or fallen, key=lambda index: (fallen[index][0], fallen[index][2]), default=None)

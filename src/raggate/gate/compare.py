@@ -6,22 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from raggate.config.retrieval_modes import asked_in
+from raggate.gate import judged_metrics
 from raggate.gate.cause_evidence import cause_evidence
 from raggate.gate.completeness import idle, not_asked, other_questions
-from raggate.gate.evidence import change_interval
 from raggate.gate.flips import find_flips
 from raggate.gate.other_systems import restate
+from raggate.gate.paired_rows import PairedCases, mean_of
 from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, MetricValue, Scorecard, improvement
+from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
     (
         *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden"),
-        *("noise", "notes", "probes", "repeat", "repeated", "vault"),
+        *("judges", "judging", "noise", "notes", "probes", "repeat", "repeated", "vault"),
     )
 )
 
@@ -51,6 +52,7 @@ def compare(
     if baseline is not None:
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
+    baseline = judged_metrics.by_these_judges(scorecard, baseline)
     bare = replace(_bare(run, scorecard), baseline=baseline, incomparable=incomparable)
     if baseline is None or incomparable:
         return bare
@@ -94,22 +96,28 @@ def _bare(run: Run, scorecard: Scorecard) -> Comparison:
 def _paired(
     sides: Sequence[tuple[CaseScore | None, CaseScore]], scorecard: Scorecard, baseline: Baseline, min_slice: int
 ) -> Iterable[Delta]:
-    members: dict[tuple[str, str], list[tuple[CaseScore, CaseScore]]] = {}
+    pairs: dict[str, list[tuple[CaseScore, CaseScore]]] = {}
+    cases: dict[str, list[CaseScore]] = {}
     others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
     for old, new in sides:
-        for name in new.slices:
-            if old is not None and baseline.same(old.hash, new.hash):
-                members.setdefault((new.mode, name), []).append((old, new))
-            else:
+        cases.setdefault(new.mode, []).append(new)
+        if old is not None and baseline.same(old.hash, new.hash):
+            pairs.setdefault(new.mode, []).append((old, new))
+        else:
+            for name in new.slices:
                 others.setdefault((new.mode, name), []).append((old, new))
-    for mode, name, metric, stored in _all_rows(scorecard, baseline):
-        pairs = members.get((mode, name), [])
-        row = _over_pairs((mode, name, metric), stored, pairs)
+    rows = list(_all_rows(scorecard, baseline))
+    metrics = [*dict.fromkeys(metric for _, _, metric, _ in rows)]
+    paired = {mode: PairedCases(pairs.get(mode, ()), metrics) for mode in dict.fromkeys(row[0] for row in rows)}
+    for mode, name, metric, stored in rows:
+        row = paired[mode].row((mode, name, metric), stored)
         if name not in scorecard.slices.get(mode, {}):
             # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
             row = replace(row, baseline=stored)
         if name == OVERALL:
-            whole = _mean([new.values.get(metric) for _, new in sides if new.mode == mode], stored)
+            values = [case.values.get(metric) for case in cases.get(mode, ())]
+            known = [value for value in values if value is not None]
+            whole = mean_of(known, len(values) - len(known), stored)
             if mode not in baseline.scorecard.slices:
                 # nothing of a mode without a past can be compared, and all of it is shown
                 row = replace(row, current=whole)
@@ -118,31 +126,6 @@ def _paired(
             stand, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
             row = replace(row, uncompared=stand, fell=tuple(sorted({*row.fell, *fell})))
         yield row
-
-
-def _over_pairs(place: tuple[str, str, str], like: MetricValue, pairs: Sequence[tuple[CaseScore, CaseScore]]) -> Delta:
-    """Hold a metric's values of the same cases against each other; a mean over other cases would be no change."""
-    both = [(old.values.get(place[2]), new.values.get(place[2])) for old, new in pairs]
-    changes = [
-        (new, improvement(like.direction, was, now))
-        for (_, new), (was, now) in zip(pairs, both, strict=True)
-        if was is not None and now is not None
-    ]
-    had = sum(was is not None for was, _ in both)
-    before = _mean([was if now is not None or not changes else None for was, now in both], like)
-    after = _mean([now if was is not None or not had else None for was, now in both], like)
-    fell = tuple(new.case_id for new, change in changes if change < -EPSILON)
-    binary = bool(both) and {value for pair in both for value in pair} <= {0, 1, None}
-    gain = change_interval([change for _, change in changes], [new.group for new, _ in changes], binary=binary)
-    return replace(
-        Delta.between(place, before, after),
-        regressed=len(fell),
-        improved=sum(change > EPSILON for _, change in changes),
-        binary=binary,
-        interval=gain if gain is None or like.direction == "higher" else (-gain[1], -gain[0]),
-        unpaired=had - len(changes),
-        fell=fell,
-    )
 
 
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
@@ -169,12 +152,6 @@ def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, s
             for metric, current in metrics.items():
                 if metric not in known:
                     yield mode, name, metric, current.without_cases()
-
-
-def _mean(values: Sequence[float | None], like: MetricValue) -> MetricValue:
-    known = [value for value in values if value is not None]
-    mean = sum(known) / len(known) if known else None
-    return MetricValue(value=mean, n=len(known), unscored=len(values) - len(known), direction=like.direction)
 
 
 def _golden_changes(

@@ -7,16 +7,9 @@ from dataclasses import dataclass, replace
 
 from raggate.config.schema import Gate
 from raggate.gate import policies, ratchet, waivers, wording
+from raggate.gate.must_pass import lacking
 from raggate.models.comparison import Comparison
-from raggate.models.metric_names import (
-    ABSTENTION_ACCURACY,
-    FALSE_ABSTENTION_RATE,
-    HIT,
-    RECALL_ALL,
-    at_depth,
-    family,
-)
-from raggate.models.scorecard import OVERALL, CaseScore, mostly
+from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 
@@ -53,7 +46,9 @@ def find_complaints(
     ]
     settled = [item.reason for item in clauses if item.red or item.reason.code == "no-evidence"]
     modes = frozenset(reason.mode or "" for reason in settled if reason.code != "must-pass")
-    return [*clauses, *(Complaint(reason=reason, red=False) for reason in policies.suspicions(tests, modes))]
+    large = list(policies.large_losses(tests, frozenset(item.reason.mode or "" for item in clauses if item.red)))
+    suspicions = policies.suspicions(tests, modes | {reason.mode or "" for reason in large})
+    return [*clauses, *(Complaint(reason=reason, red=False) for reason in (*large, *suspicions))]
 
 
 def _together(
@@ -117,24 +112,6 @@ def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus
             excused.add((case.mode, case.case_id))
             message = f"question {case.case_id} ({case.mode}) {verb} and is left out of the means"
             yield _complain(Reason("worse", message, case_id=case.case_id, mode=case.mode), waiver)
-
-
-def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
-    """Say what a question that must pass lacks, and by which metric that is seen; None when it passes."""
-    if case.failure is not None:
-        message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
-        return message, at_depth(HIT, depth)
-    abstained = case.values.get(ABSTENTION_ACCURACY)
-    if abstained is not None:
-        return None if mostly(abstained) else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
-    if mostly(case.values.get(FALSE_ABSTENTION_RATE)):
-        return "the API abstained", FALSE_ABSTENTION_RATE
-    grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
-    rank = case.rank_all if grouped else case.rank
-    if rank is not None and rank <= depth:
-        return None
-    nothing = "not all that it needs stands" if grouped else "nothing expected stands"
-    return f"{nothing} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
 
 
 def _worse(

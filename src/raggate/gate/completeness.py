@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
-from raggate.gate import wording
+from raggate.gate import judged_metrics, wording
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
@@ -70,6 +70,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
     yield from _thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
+    yield from judged_metrics.kept_from_judging(comparison)
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     if comparison.baseline is not None and not comparison.incomparable and not decides:
         yield Reason("nothing-gated", "no gated metric has a value in the baseline, so nothing was decided")

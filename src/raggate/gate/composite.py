@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from math import fsum
+from typing import Self
 
 from raggate.config.schema import Gate
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
+from raggate.models.judging_quality import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
+from raggate.scoring.metrics import METRICS
 from raggate.text.quote import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPair:
-    """A question on both sides: by metric, its value before and after, from 0 to 1, higher for better."""
+    """A question on both sides: by metric, its value before and after, from 0 to 1, higher for better.
+
+    `before` and `after` are its scores, the means of these values.
+    """
 
     case_id: str
     group: str | None
     values: Mapping[str, tuple[float, float]]
+    before: float
+    after: float
 
-    @property
-    def before(self) -> float:
-        """The score in the baseline."""
-        return fsum(before for before, _ in self.values.values()) / len(self.values)
-
-    @property
-    def after(self) -> float:
-        """The score in the run."""
-        return fsum(after for _, after in self.values.values()) / len(self.values)
+    @classmethod
+    def of(cls, case: CaseScore, values: Mapping[str, tuple[float, float]]) -> Self:
+        """Score a question by these values, of which there is at least one."""
+        before, after = (fsum(side) / len(values) for side in zip(*values.values(), strict=True))
+        return cls(case_id=case.case_id, group=case.group, values=values, before=before, after=after)
 
     @property
     def fell(self) -> str:
@@ -50,19 +54,31 @@ def paired_scores(
         metrics: what a score is the mean of.
         left_out: mode and case id of the cases that a waiver leaves out.
     """
+    directions = directions_in(comparison, mode)
+    scored = (
+        (new, paired_values(old, new, metrics, directions)) for old, new in same_questions(comparison, mode, left_out)
+    )
+    return tuple(ScoredPair.of(new, values) for new, values in scored if values)
+
+
+def same_questions(
+    comparison: Comparison, mode: str, left_out: AbstractSet[tuple[str, str]] = frozenset()
+) -> Iterator[tuple[CaseScore, CaseScore]]:
+    """Give the questions of a mode that are the same on both sides, each with its past; see `paired_scores`."""
     baseline = comparison.baseline
     if baseline is None or comparison.incomparable:
-        return ()
+        return
     before = {case.case_id: case for case in baseline.scorecard.cases if case.mode == mode}
-    means = comparison.scorecard.slices.get(mode, {}).get(OVERALL, {})
-    directions = {metric: mean.direction for metric, mean in means.items()}
-    pairs = []
     for new in comparison.scorecard.cases:
         old = before.get(new.case_id) if new.mode == mode and (mode, new.case_id) not in left_out else None
         if old is not None and baseline.same(old.hash, new.hash):
-            values = paired_values(old, new, metrics, directions)
-            pairs += [ScoredPair(case_id=new.case_id, group=new.group, values=values)] if values else []
-    return tuple(pairs)
+            yield old, new
+
+
+def directions_in(comparison: Comparison, mode: str) -> dict[str, Direction]:
+    """Give the direction of every metric that a run has in a mode."""
+    means = comparison.scorecard.slices.get(mode, {}).get(OVERALL, {})
+    return {metric: mean.direction for metric, mean in means.items()}
 
 
 def paired_values(
@@ -83,18 +99,25 @@ def _value(case: CaseScore, metric: str, directions: Mapping[str, Direction]) ->
     value = case.values.get(metric)
     if value is None:
         return 0.0
-    return 1.0 - value if directions.get(metric) == "lower" else value
+    share = value / highest(metric)
+    return 1.0 - share if directions.get(metric) == "lower" else share
 
 
 def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], name: str) -> None:
     """Check the metrics that a configuration makes a composite of. Those of the default need not all be there.
 
     Raises:
-        UsageError: for a metric that is not known at the cut-offs.
+        UsageError: for a metric that is not known at the cut-offs, or is a grade that judges give.
     """
     for number, metric in enumerate(gate.composite if "composite" in gate.model_fields_set else ()):
         if metric not in metrics:
             raise UsageError(
                 f"{name}: gate.composite[{number}]: no metric {quoted(metric)} at the cut-offs {[*cutoffs]}",
                 hint=f"Known: {', '.join(metrics)}.",
+            )
+        if metric in METRICS and METRICS[metric].judged:
+            raise UsageError(
+                f"{name}: gate.composite[{number}]: {metric} is given by judges, and a composite is made of values "
+                "from 0 to 1 that are computed",
+                hint="Gate it by a tolerance of its own in gate.metrics.",
             )

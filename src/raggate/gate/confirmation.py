@@ -7,42 +7,29 @@ what is always answered alike stays lost, and an API that answers well only the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from raggate.config.schema import Gate
-from raggate.gate import recheck
-from raggate.gate.complaints import lacking
+from raggate.gate import noise_allowance, recheck
+from raggate.gate.composite import same_questions
+from raggate.gate.must_pass import lacking
 from raggate.gate.recheck import Decide, Key, against, directions
-from raggate.labels.intervals import wilson
-from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.metric_names import FALSE_ABSTENTION_RATE
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, mostly, oriented
 from raggate.models.verdict import Reason, Verdict
-from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import counted
-
-UNKNOWN = "the baseline's own run knows of no noise: promote a run that was asked twice, or several, before it counts"
-
-
-def noisy(comparison: Comparison) -> bool:
-    """Say whether the API ranked otherwise when asked twice, in this run or in that of the baseline."""
-    now = Repeated.of(comparison.scorecard.fingerprint)
-    return _known_noise(comparison) is not None or (now is not None and now.differ > 0)
+from raggate.text.numbers import counted, often
 
 
 def gained(verdict: Verdict, comparison: Comparison) -> frozenset[Key]:
     """Name the questions that got better in a gated metric, and do not count against the change."""
-    if comparison.baseline is None:
-        return frozenset()
     metrics = {row.delta.metric for row in verdict.rows if row.gated}
     ways = directions(comparison)
-    pairs = _pairs(comparison.baseline.scorecard.cases, comparison.scorecard.cases)
     better = {
         key
-        for key, (stored, own) in pairs.items()
+        for key, (stored, own) in _compared(comparison).items()
         for name in metrics
         if _moved(ways.get(name, "higher"), stored.values.get(name), own.values.get(name)) > EPSILON
     }
@@ -52,10 +39,19 @@ def gained(verdict: Verdict, comparison: Comparison) -> frozenset[Key]:
 def rejudged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
     """Check a regression on the base build, and what is left of it by asking again; arguments as of `judged`."""
     checked = recheck.judged(first, asked, comparison, gate, decide)
-    return judged(checked, asked, comparison, gate, decide) if checked.outcome == "regression" else checked
+    if checked.outcome != "regression":
+        return checked
+    return judged(checked, asked, comparison, gate, decide, recheck.failing(first, asked, comparison, gate))
 
 
-def judged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
+def judged(
+    first: Verdict,
+    asked: Recheck,
+    comparison: Comparison,
+    gate: Gate,
+    decide: Decide,
+    failing: AbstractSet[Key] = frozenset(),
+) -> Verdict:
     """Decide once more by what the flipped questions were answered when they were asked again.
 
     Args:
@@ -64,29 +60,32 @@ def judged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, d
         comparison: what the regression was decided on.
         gate: the policy.
         decide: decides by other numbers, with everything else as for the first verdict.
+        failing: the questions that the base build fails too; they alone confirm nothing, and dismiss nothing.
 
     Returns:
         The regression, where it is confirmed. Else a pass with loud warnings, as far as the noise of the baseline's own
-        run explains it; where that is not known, or too small, a verdict that nothing can be told.
+        run explains it, metric by metric; where that is not known, or too small, a verdict that nothing can be told.
     """
     baseline = comparison.baseline
     if baseline is None or not asked.again:
         return first
     asked = replace(asked, asked=tuple(key for key in asked.asked if key in against(first)))
-    before, after = _settled(asked, baseline, comparison)
-    left = [key for key in asked.asked if key not in after or _still_lost(key, before, after, first, comparison, gate)]
+    before, after = _settled(asked, comparison)
+    ways = directions(comparison)
+    left = [key for key in asked.asked if key not in after or _still_lost(key, before, after, first, ways, gate)]
     outcome = replace(
         first.recheck or RecheckOutcome(asked=len(asked.asked)), times=len(asked.again), lost_again=len(left)
     )
-    message = _counts(outcome, both=bool(asked.base))
-    again = decide(
-        _with_cases(comparison.scorecard, after),
-        replace(baseline, scorecard=_with_cases(baseline.scorecard, before)),
-        gate,
-    )
+    message = _counts(outcome, both=bool(asked.base), too=len(failing & set(left)))
+    now, then = _with_cases(comparison.scorecard, after), _with_cases(baseline.scorecard, before)
+    again = decide(now, replace(baseline, scorecard=then), gate)
     if again.outcome == "regression" or len(left) == len(asked.asked):
+        shared = failing & set(left) if len(left) < len(asked.asked) else frozenset()
+        today = replace(baseline, scorecard=then)
+        if shared and not recheck.red_without(shared, now, today, first, ways, gate, decide):
+            return _undecided(first, outcome, f"{message}, and what is left without these would not be red")
         return replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
-    doubt = _doubt([key for key in asked.asked if key not in left], comparison)
+    doubt = noise_allowance.doubt(_taken_back(first, comparison, gate, before, after, left), baseline)
     if doubt or again.outcome != "pass":
         return _undecided(first, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")
     return _passed(first, outcome, message)
@@ -117,48 +116,52 @@ def _passed(first: Verdict, outcome: RecheckOutcome, message: str) -> Verdict:
     )
 
 
-def _known_noise(comparison: Comparison) -> Repeated | None:
-    """Give how the questions of the baseline's own run came out when asked again, where any came out otherwise."""
-    baseline = comparison.baseline
-    then = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
-    return then if then is not None and then.differ > 0 else None
+def _taken_back(
+    first: Verdict,
+    comparison: Comparison,
+    gate: Gate,
+    before: Mapping[Key, CaseScore],
+    after: Mapping[Key, CaseScore],
+    left: Collection[Key],
+) -> dict[tuple[str, str], float]:
+    """Say by mode and metric how much less the questions lost, all together, than when they were first asked."""
+    ways, watched = directions(comparison), _watched(first, gate)
+    taken = dict.fromkeys(sorted(watched), 0.0)
+    for key, (stored, own) in _compared(comparison).items():
+        for name in (name for mode, name in taken if mode == key[0] and key in after):
+            way = ways.get(name, "higher")
+            lost = _moved(way, own.values.get(name), stored.values.get(name))
+            rest = _moved(way, after[key].values.get(name), before[key].values.get(name))
+            amount = max(lost, 0.0) - max(rest, 0.0)
+            # one that must pass and passes now counts as a whole, whatever it had in the baseline
+            missed = key not in left and first.missed.get(key) == name
+            taken[key[0], name] += max(amount, 1.0 if missed else 0.0)
+    return taken
 
 
-def _doubt(dismissed: Sequence[Key], comparison: Comparison) -> str:
-    """Say why the noise of the baseline's own run does not explain what was dismissed; nothing where it does.
-
-    The run's own noise has no say: a change could make its API noisy.
-    """
-    known = _known_noise(comparison)
-    if known is None:
-        return UNKNOWN
-    asked = len(comparison.scorecard.cases)
-    most = wilson(known.differ, known.compared).upper
-    if len(dismissed) <= most * asked:
-        return ""
-    return (
-        f"{counted(len(dismissed), 'question')} of {asked} came out otherwise, and noise as in the baseline's run "
-        f"({known.differ} of {known.compared}) explains at most {int(most * asked)}"
-    )
+def _watched(first: Verdict, gate: Gate) -> set[tuple[str, str]]:
+    """Name what can be red, by mode and metric."""
+    gated = {(row.delta.mode, row.delta.metric) for row in first.rows if row.gated}
+    missed = {(mode, metric) for (mode, _), metric in first.missed.items()}
+    tests = first.evidence.tests if first.evidence is not None and gate.policy != "threshold" else ()
+    return gated | missed | {(test.mode, name) for test in tests for name in test.metrics}
 
 
-def _counts(outcome: RecheckOutcome, *, both: bool) -> str:
-    sides = "on both builds" if both else "on the change's build alone, as no base build was asked"
-    times = "once" if outcome.times == 1 else f"{outcome.times} times"
+def _counts(outcome: RecheckOutcome, *, both: bool, too: int) -> str:
+    sides = "on both builds" if both else "on the change's build alone"
     verb = "counts" if outcome.asked == 1 else "count"
     return (
-        f"this API is known to be noisy, so what flipped was asked again {times} in a process of its own, {sides}: "
-        f"{outcome.lost_again} of {counted(outcome.asked, 'question')} that {verb} against the change did not come "
-        "back as good as before each time"
+        f"this API is known to be noisy, so what flipped was asked again {often(outcome.times)} in a process of its "
+        f"own, {sides}: {outcome.lost_again} of {counted(outcome.asked, 'question')} that {verb} against the change "
+        f"did not come back as good as before each time{f', {too} of which the base build fails too' if too else ''}"
     )
 
 
-def _settled(
-    asked: Recheck, baseline: Baseline, comparison: Comparison
-) -> tuple[dict[Key, CaseScore], dict[Key, CaseScore]]:
+def _settled(asked: Recheck, comparison: Comparison) -> tuple[dict[Key, CaseScore], dict[Key, CaseScore]]:
     """Give both sides' scores of the flipped questions, as asking again leaves them."""
     ways = directions(comparison)
-    pairs = _pairs(baseline.scorecard.cases, comparison.scorecard.cases)
+    # a call that failed is no noise of rankings: it stays lost
+    pairs = {key: pair for key, pair in _compared(comparison).items() if pair[1].failure is None}
     base, again = _by_question(asked.base), _by_question(asked.again)
     before, after = {}, {}
     lost = {key for key in asked.asked if key in pairs}
@@ -188,12 +191,12 @@ def _both(
     for name, was in stored.values.items():
         way, now = ways.get(name, "higher"), own.values.get(name)
         moved = _moved(way, was, now)
-        repeats = [value for score in again if (value := score.values.get(name)) is not None]
-        if was is None or not repeats or _stands(way, moved, now, repeats):
+        later = [value for score in again if (value := score.values.get(name)) is not None]
+        if was is None or not later or _stands(way, moved, now, later):
             continue
         known = [value for score in answered if (value := score.values.get(name)) is not None]
         mean = sum(known) / len(known) if known else was
-        worst = min(repeats, key=lambda value: oriented(way, value))
+        worst = min(later, key=lambda value: oriented(way, value))
         # what was lost can be no gain, and what was gained no loss
         settled = (min if moved < 0 else max)(worst, mean, key=lambda value: oriented(way, value))
         before[name], after[name] = mean, settled
@@ -205,12 +208,13 @@ def _both(
         rank=None if None in ranks else max(filter(None, ranks)),
         rank_all=None if None in complete else max(filter(None, complete)),
         failure=next((score.failure for score in again if score.failure is not None), None),
+        answers=(),
     )
 
 
-def _stands(way: Direction, moved: float, now: float | None, repeats: Sequence[float]) -> bool:
+def _stands(way: Direction, moved: float, now: float | None, later: Sequence[float]) -> bool:
     """Say whether a metric is as it was measured: it did not move, or it is lost and was never better since."""
-    return abs(moved) <= EPSILON or (moved < 0 and all(_moved(way, now, value) <= EPSILON for value in repeats))
+    return abs(moved) <= EPSILON or (moved < 0 and all(_moved(way, now, value) <= EPSILON for value in later))
 
 
 def _still_lost(
@@ -218,20 +222,19 @@ def _still_lost(
     before: Mapping[Key, CaseScore],
     after: Mapping[Key, CaseScore],
     first: Verdict,
-    comparison: Comparison,
+    ways: Mapping[str, Direction],
     gate: Gate,
 ) -> bool:
     if key in first.missed:
         return lacking(after[key], gate.flip_at) is not None
     metric = first.fell[key]
-    way = directions(comparison).get(metric, "higher")
-    return _moved(way, before[key].values.get(metric), after[key].values.get(metric)) < -EPSILON
+    return _moved(ways.get(metric, "higher"), before[key].values.get(metric), after[key].values.get(metric)) < -EPSILON
 
 
-def _pairs(before: Iterable[CaseScore], now: Iterable[CaseScore]) -> dict[Key, tuple[CaseScore, CaseScore]]:
-    stored = {(case.mode, case.case_id): case for case in before}
-    sides = ((stored.get((case.mode, case.case_id)), case) for case in now)
-    return {(own.mode, own.case_id): (was, own) for was, own in sides if was is not None and was.hash == own.hash}
+def _compared(comparison: Comparison) -> dict[Key, tuple[CaseScore, CaseScore]]:
+    """Give the scores in the baseline and in the run of the questions that are the same on both sides."""
+    modes = dict.fromkeys(case.mode for case in comparison.scorecard.cases)
+    return {(mode, own.case_id): (was, own) for mode in modes for was, own in same_questions(comparison, mode)}
 
 
 def _by_question(rounds: Iterable[Sequence[CaseScore]]) -> dict[Key, list[CaseScore]]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
-from functools import lru_cache
 from math import fsum
+from typing import TypeVar
 
-from raggate.gate.composite import ScoredPair, paired_scores
-from raggate.gate.statistics.intervals import t_interval, tango
+from raggate.gate.composite import ScoredPair, directions_in, paired_scores, same_questions
 from raggate.gate.statistics.mcnemar import fewest_losses
-from raggate.gate.statistics.paired import paired_test, unit_changes
-from raggate.gate.statistics.power import visible_drop
-from raggate.models.comparison import Comparison, Interval
-from raggate.models.scorecard import EPSILON
+from raggate.gate.statistics.paired import count_units, paired_test, unit_changes, unit_sizes
+from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
+from raggate.models.comparison import Comparison
+from raggate.models.scorecard import EPSILON, improvement
 from raggate.models.verdict import CompositeTest
+
+Key = TypeVar("Key")
 
 ALPHA = 0.05
 """What is less likely by chance is red, if it is more than the margin."""
@@ -47,14 +48,16 @@ def composite_tests(
 
 
 def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPair], tests: int) -> CompositeTest:
-    scores = [(pair.before, pair.after) for pair in pairs]
-    changes = [after - before for before, after in scores]
+    changes = [pair.after - pair.before for pair in pairs]
     groups = [pair.group for pair in pairs]
-    result = paired_test(changes, groups)
-    before, after = (fsum(side) / len(pairs) for side in zip(*scores, strict=True))
+    units, sizes = unit_changes(changes, groups), unit_sizes(groups)
+    result, moving, level = paired_test(units), _moving(units), ALPHA / tests
+    sides = ([pair.before for pair in pairs], [pair.after for pair in pairs])
+    before, after = (fsum(scores) / len(pairs) for scores in sides)
     return CompositeTest(
         mode=mode,
         metrics=tuple(metrics),
+        parts=_parts(pairs),
         cases=len(pairs),
         lost=sum(change < -EPSILON for change in changes),
         gained=sum(change > EPSILON for change in changes),
@@ -65,43 +68,71 @@ def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPai
         p=result.p,
         adjusted=result.p,
         test=result.test,
-        visible_drop=visible_drop(result.units, _moving(unit_changes(changes, groups)), ALPHA / tests),
-        fewest_losses=fewest_losses(result.units, ALPHA / tests),
+        visible_drop=visible_drop_of_groups(sizes, moving, level),
+        visible_if_alike=visible_drop(len(sizes), moving, level),
+        largest=max(sizes),
+        lost_units=count_units(pair.group for pair, change in zip(pairs, changes, strict=True) if change < -EPSILON),
+        fewest_losses=fewest_losses(result.units, level),
         supports=fewest_losses(result.units, ALPHA_BEYOND_TOLERANCE / tests) is not None,
         fell={pair.case_id: pair.fell for pair in pairs if pair.after < pair.before - EPSILON},
     )
 
 
-def metric_chance(
-    comparison: Comparison, mode: str, metric: str, left_out: AbstractSet[tuple[str, str]] = frozenset()
-) -> float:
-    """Give how likely by chance alone one metric of a mode falls as it did, over the questions it applied to."""
-    pairs = [pair for pair in paired_scores(comparison, mode, (metric,), left_out) if metric in pair.values]
-    return paired_test([pair.after - pair.before for pair in pairs], [pair.group for pair in pairs]).p if pairs else 1.0
+def metric_chances(
+    comparison: Comparison,
+    metrics: Mapping[str, Sequence[str]],
+    left_out: AbstractSet[tuple[str, str]] = frozenset(),
+) -> dict[tuple[str, str], float]:
+    """Give how likely by chance alone each metric of a mode falls as it did; see `chances_alone`.
 
-
-def change_interval(changes: Sequence[float], groups: Sequence[str | None], *, binary: bool) -> Interval | None:
-    """Give the 95 % interval of a mean change; None where nothing can be said of its spread.
+    It is over the questions that have a value on both sides, as the fall itself is.
 
     Args:
-        changes: after minus before, one for each question.
-        groups: what each question belongs to; questions of one group move together.
-        binary: whether every question scores 0 or 1, so that counts tell all.
+        comparison: what was compared.
+        metrics: by mode, the metrics.
+        left_out: mode and case id of the cases that a waiver leaves out.
     """
-    lost, gained = (sum(sign * change > EPSILON for change in changes) for sign in (-1, 1))
-    units = unit_changes(changes, groups) if len(set(filter(None, groups))) < len([*filter(None, groups)]) else changes
-    if binary and changes and len(units) == len(changes):
-        return _tango(len(changes), lost, gained)
-    return t_interval(units) if lost or gained else None
+    changes = {}
+    for mode, names in metrics.items():
+        questions = list(same_questions(comparison, mode, left_out))
+        directions = directions_in(comparison, mode)
+        for name in names:
+            sides = ((old.values.get(name), new.values.get(name), new.group) for old, new in questions)
+            moves = [
+                (improvement(directions[name], was, now), group)
+                for was, now, group in sides
+                if was is not None and now is not None
+            ]
+            changes[mode, name] = ([move for move, _ in moves], [group for _, group in moves])
+    return chances_alone(changes)
 
 
-# most rows of a comparison have the same few counts
-_tango = lru_cache(maxsize=1024)(tango)
+def chances_alone(changes: Mapping[Key, tuple[Sequence[float], Sequence[str | None]]]) -> dict[Key, float]:
+    """Test each of several metrics by itself, over the questions it applied to.
+
+    Args:
+        changes: the change of each question, positive for better, and what group it belongs to.
+
+    Returns:
+        One-sided p-values, adjusted by Holm's method for being so many.
+    """
+    chances = [paired_test(moves, groups).p for moves, groups in changes.values()]
+    return dict(zip(changes, holm(chances), strict=True))
 
 
 def _drop(metric: str, pairs: Sequence[ScoredPair]) -> float:
     falls = [was - now for pair in pairs if metric in pair.values for was, now in [pair.values[metric]]]
     return fsum(falls) / len(falls) if falls else 0.0
+
+
+def _parts(pairs: Sequence[ScoredPair]) -> dict[str, int]:
+    """Count by metric the questions that got worse and did so in it; those it does not apply to are no part of it."""
+    parts: dict[str, int] = {}
+    for pair in pairs:
+        worse = pair.after < pair.before - EPSILON
+        for metric, (before, after) in pair.values.items():
+            parts[metric] = parts.get(metric, 0) + (worse and after < before - EPSILON)
+    return parts
 
 
 def _moving(changes: Sequence[float]) -> float:
@@ -127,6 +158,12 @@ def holm(chances: Sequence[float]) -> list[float]:
 def significant(p: float, drop: float) -> bool:
     """Say whether a loss is more than the margin and not by chance."""
     return p < ALPHA and drop > MARGIN + EPSILON
+
+
+def large(test: CompositeTest) -> bool:
+    """Say whether a loss is larger than what so many units usually show, and still no test shows it."""
+    fell = test.before - test.after
+    return fell > max(MARGIN, test.visible_if_alike) + EPSILON and not significant(test.adjusted, test.drop)
 
 
 def supported(p: float, *, possible: bool) -> bool:

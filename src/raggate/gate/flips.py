@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from raggate.gate.asked import Asked
 from raggate.gate.cause_wording import sentence
-from raggate.gate.causes import Asked, displacer, find_cause
+from raggate.gate.causes import find_cause
+from raggate.gate.must_pass import first_miss
 from raggate.gate.passages import of_chunk, place, unmatched
 from raggate.models.cause import CauseEvidence
 from raggate.models.comparison import Comparison, Flip
@@ -24,6 +26,7 @@ from raggate.models.metric_names import (
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, CaseScore, mostly
 from raggate.models.verdict import GatedMetric, Verdict
+from raggate.scoring.repeats import answers_by_question
 
 NO_EVIDENCE = CauseEvidence()
 """Nothing is known beside a question's own answer."""
@@ -52,7 +55,7 @@ def find_flips(
     return tuple(sorted(filter(None, flips), key=_order))
 
 
-def find_fallen(run: Run, comparison: Comparison, decided: Verdict) -> tuple[Flip, ...]:
+def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int) -> tuple[Flip, ...]:
     """Describe cases that got worse in a gated metric, or must pass and do not, without having broken.
 
     Must-pass ones come first, then those that make the verdict red, each by the largest fall.
@@ -61,6 +64,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict) -> tuple[Fli
         run: the run, for the reasons.
         comparison: it held against the baseline.
         decided: the verdict on it, which names the metrics.
+        flip_at: rank within which a question counts as found.
     """
     if comparison.baseline is None or run.stopped is not None:
         return ()
@@ -69,25 +73,32 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict) -> tuple[Fli
     broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     relabelled = frozenset(comparison.golden.relabelled)
     metrics = {**_worse(decided.rows), **decided.fell, **decided.missed}
+    answers = answers_by_question(run) if decided.missed else {}
     flips = []
     for item in run.results:
         key = (item.result.mode, item.case.id)
         if key not in metrics or key in broken:
             continue
-        old = before.get(key)
+        old, own, answer = before.get(key), now[key], item
+        # ranks of a question that asked or expected something else tell no cause
+        same = old if old is not None and comparison.baseline.same(old.hash, own.hash) else None
+        if key in decided.missed and own.answers:
+            # of several answers one that counts against it
+            number = first_miss(own, flip_at)
+            own, answer = own.answers[number], answers[key][number]
         asked = Asked(
-            item=item,
+            item=answer,
             metric=metrics[key],
-            before=_rank(old, metrics[key]),
-            after=_rank(now[key], metrics[key]),
-            old=old if old is not None and old.hash == now[key].hash else None,
+            before=_rank(same, metrics[key]),
+            after=_rank(own, metrics[key]),
+            old=same,
             evidence=comparison.evidence or NO_EVIDENCE,
         )
         flip = _described("missed" if key in decided.missed else "fell", asked)
         if key not in before:
             flip = replace(flip, since="added")
         elif item.case.id in relabelled:
-            flip = replace(flip, since="relabelled")
+            flip = replace(flip, since="relabelled", before=_rank(old, metrics[key]))
         flips.append(flip)
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
 
@@ -145,7 +156,7 @@ def _described(kind: Literal["broke", "fixed", "fell", "missed"], asked: Asked) 
     case, item, metric = asked.item.case, asked.item, asked.metric
     supports = _wanted(item, metric, asked.after)
     cause = None if kind == "fixed" else find_cause(asked)
-    risen = None if kind == "fixed" or metric in ABSTENTION else displacer(asked)
+    risen = None if kind == "fixed" or metric in ABSTENTION else asked.risen()
     return Flip(
         case_id=case.id,
         mode=item.result.mode,

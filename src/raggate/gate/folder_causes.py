@@ -1,42 +1,57 @@
 """Whether folders are why a passage did not come back: not in the index, left out, or selected and not searched. Pure.
 
 Folders are blamed only where they can be held against notes and chunks: written as `vault/path`, and with no chunk from
-outside of them.
+outside of them, in this answer or another of its mode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from raggate.gate.passages import Ranked, vaults_of
-from raggate.models.cause import Cause, CauseEvidence
+from raggate.gate.note_places import vaults_with_notes
+from raggate.gate.passages import vaults_of
+from raggate.models.cause import Cause, CauseEvidence, FolderKind
 from raggate.models.golden import Support
-from raggate.models.run import LabelledResult, Response
+from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.text.anchors import in_scope, inside_folder
+
+KINDS: tuple[FolderKind, ...] = ("available", "selected")
 
 FEWEST_ANSWERS = 10
 """Answers from which on it is no accident that none holds a chunk of the folder that was selected first."""
 
 
-def folder_cause(
-    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], evidence: CauseEvidence
-) -> Cause | None:
+def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: CauseEvidence) -> Cause | None:
     """Say that no folder with the passages was searched, or is there; None where the answer does not show that."""
     response = item.result.response or Response(chunks=())
-    available, selected = response.available_folders or (), response.selected_folders or ()
-    if _all_outside(item, missing, retrieved, available, evidence):
+    available, selected = (_told(response, kind) for kind in KINDS)
+    unseen = not any(support.rel_path in evidence.retrieved for support in missing)
+    if unseen and _all_outside(item, missing, "available", evidence):
         # what a question is limited to may be all that the API tells of
         where = "asked for" if item.case.folders else "index"
         return Cause(code="folder-not-indexed", subject=_folder(item, missing[0]), folders=available, other=where)
-    if _all_outside(item, missing, retrieved, selected, evidence):
-        return Cause(code="folder-left-out", folders=selected, other="index" if available else "")
+    if _all_outside(item, missing, "selected", evidence):
+        there = any(_inside(support.rel_path, vaults_of(support, item.case), available) for support in missing)
+        return Cause(code="folder-left-out", folders=selected, other="index" if there else "")
     return None
+
+
+def unselected_folder(item: LabelledResult, evidence: CauseEvidence) -> Cause | None:
+    """Say that no folder with a passage was selected, whether that limits what comes back or not."""
+    response, case = item.result.response or Response(chunks=()), item.case
+    selected = _told(response, "selected")
+    limited = folder_cause(item, case.gold_supports, evidence)
+    if limited is not None or not _comparable(selected, evidence):
+        return limited
+    outside = selected and not any(
+        _inside(support.rel_path, vaults_of(support, case), selected) for support in case.gold_supports
+    )
+    return Cause(code="folder-left-out", folders=selected) if outside else None
 
 
 def unsearched_folder(
     item: LabelledResult,
     missing: Sequence[Support],
-    retrieved: Sequence[Ranked],
     evidence: CauseEvidence,
     *,
     outscored: bool,
@@ -46,19 +61,17 @@ def unsearched_folder(
     Args:
         item: the answer.
         missing: the passages that did not come back.
-        retrieved: its chunks.
         evidence: what all lists show.
         outscored: whether the passage scored more than what came back, by scores that count as before.
     """
-    response = item.result.response
-    selected = (response.selected_folders if response else None) or ()
-    if len(selected) < 2 or not _comparable(selected, evidence) or not all(_within(retrieved, selected)):
+    response, selected = item.result.response, _limit(item, "selected", evidence)
+    if response is None or len(selected) < 2:
         return None
     for support in missing:
         vaults = vaults_of(support, item.case)
         own = [name for name in selected if support.rel_path and _inside(support.rel_path, vaults, [name])]
         skipped = own == [selected[0]] and first_is_skipped(evidence, item.result.mode)
-        if own and not any(_within(retrieved, own)) and (outscored or skipped):
+        if own and not any(_within(response.chunks, own)) and (outscored or skipped):
             place = selected.index(own[0]) + 1
             return Cause(code="folder-not-searched", subject=own[0], rank=place, folders=selected)
     return None
@@ -77,17 +90,28 @@ def _folder(item: LabelledResult, support: Support) -> str:
     return f"{vaults[0]}/{folder}" if len(vaults) == 1 else folder or "the top of its vault"
 
 
-def _all_outside(
-    item: LabelledResult,
-    supports: Sequence[Support],
-    retrieved: Sequence[Ranked],
-    folders: Sequence[str],
-    evidence: CauseEvidence,
-) -> bool:
-    """Say whether the passages are all in other folders than these, as far as these can be trusted to say it."""
-    if not folders or not _comparable(folders, evidence) or not all(_within(retrieved, folders)):
-        return False
-    return all(
+def beyond(response: Response) -> list[FolderKind]:
+    """Say which of its folders the chunks of an answer came from outside of; none where it tells no folders."""
+    return [kind for kind in KINDS if not all(_within(response.chunks, _told(response, kind)))]
+
+
+def _told(response: Response, kind: FolderKind) -> tuple[str, ...]:
+    folders = response.selected_folders if kind == "selected" else response.available_folders
+    return folders or ()
+
+
+def _limit(item: LabelledResult, kind: FolderKind, evidence: CauseEvidence) -> tuple[str, ...]:
+    """Give the folders that an answer is limited to, as far as they can be trusted to say it; none where not."""
+    response = item.result.response or Response(chunks=())
+    known = kind not in {*beyond(response), *evidence.beyond.get(item.result.mode, ())}
+    folders = _told(response, kind)
+    return folders if known and _comparable(folders, evidence) else ()
+
+
+def _all_outside(item: LabelledResult, supports: Sequence[Support], kind: FolderKind, evidence: CauseEvidence) -> bool:
+    """Say whether the passages are all in other folders than an answer is limited to."""
+    folders = _limit(item, kind, evidence)
+    return folders != () and all(
         support.rel_path and not _inside(support.rel_path, vaults_of(support, item.case), folders)
         for support in supports
     )
@@ -95,16 +119,19 @@ def _all_outside(
 
 def _comparable(folders: Sequence[str], evidence: CauseEvidence) -> bool:
     """Say whether folders are written as those of the notes are, as far as these are known."""
-    known = {name.partition("/")[0] for name in evidence.notes}
-    return not known or bool(known & {name.partition("/")[0] for name in folders})
+    known = vaults_with_notes(evidence.notes)
+    return not known or any(name.partition("/")[0] in known for name in folders)
 
 
-def _within(retrieved: Sequence[Ranked], folders: Sequence[str]) -> list[bool]:
-    """Say of each chunk that tells its note whether it is from one of these folders."""
+def _within(chunks: Iterable[Chunk], folders: Sequence[str]) -> list[bool]:
+    """Say of each chunk that tells its note whether it is from one of these folders; nothing without folders."""
+    names = frozenset(folders)
     return [
-        _inside(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folders)
-        for _, _, chunk in retrieved
-        if chunk.rel_path
+        # most chunks are in one of the folders itself
+        f"{chunk.vault}/{chunk.rel_path.rpartition('/')[0]}" in names
+        or _inside(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folders)
+        for chunk in chunks
+        if names and chunk.rel_path
     ]
 
 

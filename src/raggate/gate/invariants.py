@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Gate
 from raggate.gate import isolation, metamorphic, noise, note_places, probe_coverage, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
@@ -31,15 +32,19 @@ _MUST_AGREE = {
 }
 
 
-def check_answers(run: Run, levels: Invariants) -> tuple[Finding, ...]:
-    """Check every invariant that is not off; findings that break the gate come first."""
+def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ...]:
+    """Check every invariant that is not off; findings that break the gate come first.
+
+    Of a question that is asked again, `gate` says how many calls may fail.
+    """
     findings = []
     for name, check in _CHECKS.items():
         level = getattr(levels, name)
         examples = () if level == "off" else tuple(check(run))
         if examples:
             findings.append(_finding(name, level, examples))
-    findings += [_finding(name, level, (why,), unseen=True) for name, level, why in probe_coverage.gaps(run, levels)]
+    gaps = probe_coverage.gaps(run, levels, gate)
+    findings += [_finding(name, level, (why,), unseen=True) for name, level, why in gaps]
     return tuple(sorted(findings, key=lambda finding: finding.level))
 
 
@@ -180,7 +185,12 @@ def _headings_exist(run: Run) -> Iterator[str]:
 def _text_in_note(run: Run) -> Iterator[str]:
     for place, item, response in _answered(run):
         for position in item.labels.strange_texts[:1]:
-            yield f"{place}: the text at rank {position + 1} is not in {response.chunks[position].rel_path}"
+            yield f"{place}: the text at rank {position + 1} is not in {cut(response.chunks[position].rel_path)}"
+    for answer in run.probes.answers:
+        chunks = answer.result.response.chunks if answer.result.response is not None else ()
+        for position in answer.strange_texts[:1]:
+            place = isolation.place_of(answer)
+            yield f"{place}: the text at rank {position + 1} is not in {cut(chunks[position].rel_path)}"
 
 
 def _chunks_have_text(run: Run) -> Iterator[str]:
@@ -251,11 +261,8 @@ def _list_deep_enough(run: Run) -> Iterator[str]:
 
 def _must_be_deterministic(run: Run) -> Iterator[str]:
     repeated = Repeated.of(run.fingerprint)
-    if run.stopped is not None:
-        return
-    if repeated is None or not repeated.compared:
-        yield "no question was answered twice, so nothing tells"
-    elif repeated.differ:
+    # of what was not seen twice `probe_coverage` tells
+    if run.stopped is None and repeated is not None and repeated.differ:
         names = f": {wording.some(repeated.questions)}" if repeated.questions else ""
         yield f"{noise.other_rankings(repeated)}{names}"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from raggate.config.probe_settings import Principal
 from raggate.config.schema import Config
 from raggate.gate import note_places
 from raggate.models.fingerprint import notes_of
-from raggate.models.run import Chunk, Reference, Response, Run
+from raggate.models.run import Chunk, Leak, ProbeAnswer, Reference, Response, Run
 from raggate.text.anchors import inside_place
 from raggate.text.quote import cut, quoted
 
@@ -18,15 +19,10 @@ def principals_of(run: Run) -> Mapping[str, Principal]:
     return run.config.ask.probes.principals if isinstance(run.config, Config) else {}
 
 
-def _answers(run: Run) -> Iterator[tuple[str, Response]]:
-    """Give every answer there is, of the suite and of probes, with who was asked what."""
-    for item in (*run.results, *run.repeats):
-        if item.result.response is not None:
-            yield f"{item.case.id} ({item.result.mode})", item.result.response
-    for answer in run.probes.answers:
-        if answer.result.response is not None:
-            who = f" as {answer.probe.principal}" if answer.probe.principal else ""
-            yield f"{quoted(answer.probe.question, limit=80)} ({answer.probe.mode}{who})", answer.result.response
+def place_of(answer: ProbeAnswer) -> str:
+    """Say what was asked, how, and as whom."""
+    who = f" as {answer.probe.principal}" if answer.probe.principal else ""
+    return f"{quoted(answer.probe.question, limit=80)} ({answer.probe.mode}{who})"
 
 
 def _places(response: Response) -> Iterator[tuple[str, Chunk | Reference]]:
@@ -36,35 +32,74 @@ def _places(response: Response) -> Iterator[tuple[str, Chunk | Reference]]:
         yield f"cited place {number}", reference
 
 
+def _texts(response: Response, leaks: Iterable[Leak]) -> Iterator[str]:
+    """Say where texts of notes stand that are kept back, whatever place they are said to be of."""
+    for leak in leaks:
+        chunk = response.chunks[leak.rank - 1] if leak.rank else None
+        if chunk is None:
+            yield f"{leak.part or 'the answer'} holds text of {cut(leak.note)}"
+        else:
+            part = f" in its {leak.part}" if leak.part else ""
+            yield f"rank {leak.rank}, {cut(chunk.rel_path or chunk.chunk_id)}, holds text of {cut(leak.note)}{part}"
+
+
+def _first(place: str, clues: Iterator[str]) -> Iterator[str]:
+    yield from (f"{place}: {clue}" for clue in islice(clues, 1))
+
+
 def _private_withheld(run: Run) -> Iterator[str]:
-    private, known = set(run.probes.private), note_places.holders(run)
-    notes_told = set(notes_of(run.fingerprint))
-    suite = sum(item.result.response is not None for item in (*run.results, *run.repeats))
-    for number, (place, response) in enumerate(_answers(run) if private else ()):
-        for where, chunk in _places(response):
-            notes = note_places.possible(chunk, known)
-            # where the API does not tell the vault, a public note of the same path gets the benefit of the doubt
-            if notes and private.issuperset(notes):
-                yield f"{place}: {where} is {cut(notes[0])}"
-                break
-            # of the suite `notes_exist` says so; a private note under another spelling of its path is private still
-            if number >= suite and notes_told and chunk.rel_path and notes_told.isdisjoint(notes):
-                yield f"{place}: {where} is {cut(chunk.rel_path)}, a path that no vault holds, so it may be any note"
-                break
+    private = frozenset(run.probes.private)
+    if not private:
+        return
+    known, notes = note_places.holders(run), frozenset(notes_of(run.fingerprint))
+    for item in (*run.results, *run.repeats):
+        if item.result.response is not None:
+            # of a path that no vault holds `notes_exist` tells here
+            clues = _private_clues(item.result.response, item.labels.leaks, private, known, frozenset())
+            yield from _first(f"{item.case.id} ({item.result.mode})", clues)
+    for answer in run.probes.answers:
+        if answer.result.response is not None:
+            clues = _private_clues(answer.result.response, answer.leaks, private, known, notes)
+            yield from _first(place_of(answer), clues)
+
+
+def _private_clues(
+    response: Response,
+    leaks: Iterable[Leak],
+    private: frozenset[str],
+    known: note_places.Holders,
+    notes: frozenset[str],
+) -> Iterator[str]:
+    """Name what of an answer is of private notes, or may be: of none of the `notes`, where any are given."""
+    for where, chunk in _places(response):
+        possible = note_places.possible(chunk, known)
+        # where the API does not tell the vault, a public note of the same path gets the benefit of the doubt
+        if possible and private.issuperset(possible):
+            yield f"{where} is {cut(possible[0])}"
+        # a private note under another spelling of its path is private still
+        elif notes and chunk.rel_path and notes.isdisjoint(possible):
+            yield f"{where} is {cut(chunk.rel_path)}, a path that no vault holds, so it may be any note"
+    yield from _texts(response, (leak for leak in leaks if leak.note in private))
 
 
 def _principals_isolated(run: Run) -> Iterator[str]:
     principals, known = principals_of(run), note_places.holders(run)
     for answer in run.probes.of("principal"):
         probe, response, principal = answer.probe, answer.result.response, principals.get(answer.probe.principal)
-        if response is None or principal is None:
-            continue
-        for where, chunk in _places(response):
-            # of a path that no vault holds nobody knows who may see it, and so nobody may
-            if not any(inside_place(note, principal.sees) for note in note_places.possible(chunk, known)):
-                path = cut(f"{chunk.vault}/{chunk.rel_path}" if chunk.vault else chunk.rel_path)
-                yield f"{probe.case_id} ({probe.mode}) as {probe.principal}: {where} is {path}"
-                break
+        if response is not None and principal is not None:
+            clues = _beyond(response, answer.leaks, principal, known)
+            yield from _first(f"{probe.case_id} ({probe.mode}) as {probe.principal}", clues)
+
+
+def _beyond(
+    response: Response, leaks: Iterable[Leak], principal: Principal, known: note_places.Holders
+) -> Iterator[str]:
+    """Name what of an answer a principal may not see."""
+    for where, chunk in _places(response):
+        # of a path that no vault holds nobody knows who may see it, and so nobody may
+        if not any(inside_place(note, principal.sees) for note in note_places.possible(chunk, known)):
+            yield f"{where} is {cut(f'{chunk.vault}/{chunk.rel_path}' if chunk.vault else chunk.rel_path)}"
+    yield from _texts(response, (leak for leak in leaks if not inside_place(leak.note, principal.sees)))
 
 
 CHECKS: dict[str, Callable[[Run], Iterator[str]]] = {

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from raggate.config.invariant_settings import Invariants
+from raggate.gate.shared_chunks import renumbered
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
+from raggate.models.fingerprint import cutoffs_of
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard
 from raggate.text.numbers import counted, fixed, rounded
 
 ALIKE = 0.8
-"""Mean overlap below which the lists as a whole count as others."""
+"""Mean overlap below which the lists as a whole count as others, and share of their length below which as shorter."""
 
 NAME = "lists_alike"
 SHOWN = 4
 _SCORE_DECIMALS = 6  # of a baseline's scores, by which ties are seen alike on both sides
 
+_Pair = tuple[str, Sequence[ListEntry], Sequence[ListEntry]]
+"""A question by name, and its lists in the baseline and now."""
+
 
 def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants) -> tuple[Finding, ...]:
-    """Say that lists are others than the baseline's, or empty where they were not; nothing where it keeps no lists.
+    """Say that lists are others than the baseline's, shorter, or empty where they were not.
+
+    Nothing is said where the baseline keeps no lists. To the overlap a list that was cut is the same list, as it agrees
+    as far as it goes; so lengths are told by themselves.
 
     Args:
         scorecard: the run's.
@@ -32,51 +40,75 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
     pairs = list(_pairs(scorecard, baseline)) if baseline is not None and level != "off" else []
     if not pairs:
         return ()
-    key = _key(pairs)
-    overlaps = sorted((rank_biased_overlap(_ranking(a, key), _ranking(b, key)), name) for name, a, b in pairs)
-    mean = sum(overlap for overlap, _ in overlaps) / len(overlaps)
-    empty = [name for name, before, now in pairs if before and not now]
-    if mean >= ALIKE and not empty:
+    # a question is told once, by the first that is true of its list
+    differing = {
+        name: f"{name}: nothing came back, the baseline's run had chunks" for name, a, b in pairs if a and not b
+    }
+    overall = []
+    for summary, names in (_others(pairs), _shorter(pairs)):
+        overall += [summary] if names else []
+        differing = {**differing, **{name: words for name, words in names.items() if name not in differing}}
+    if not differing:
         return ()
-    examples = [f"{name}: nothing came back, the baseline's run had chunks" for name in empty]
-    if mean < ALIKE:
-        share = f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(overlaps), 'question')}"
-        examples = [share, *examples, *(f"{name}: overlap {fixed(overlap, 2)}" for overlap, name in overlaps)]
-    others = {name for overlap, name in overlaps if overlap < ALIKE} if mean < ALIKE else set()
     message = Invariants.model_fields[NAME].description or NAME
     return (
         Finding(
             invariant=NAME,
             level=level,
             message=message,
-            count=len(others | set(empty)),
-            examples=tuple(examples[: SHOWN + 1]),
+            count=len(differing),
+            examples=(*overall, *differing.values())[: SHOWN + len(overall)],
         ),
     )
 
 
-def _pairs(scorecard: Scorecard, baseline: Baseline) -> Iterator[tuple[str, Sequence[ListEntry], Sequence[ListEntry]]]:
-    """Give the lists of the questions that are the same on both sides and were answered on both."""
+def _others(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
+    """Say how far lists overlap on average, and which do so least; name none where they do enough."""
+    key = _key(pairs)
+    overlaps = sorted((rank_biased_overlap(_ranking(a, key), _ranking(b, key)), name) for name, a, b in pairs)
+    mean = sum(overlap for overlap, _ in overlaps) / len(overlaps)
+    by_notes = ", by notes, as chunks have other ids" if key == "note" else ""
+    summary = f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(overlaps), 'question')}{by_notes}"
+    named = overlaps if mean < ALIKE else []
+    return summary, {name: f"{name}: overlap {fixed(overlap, 2)}" for overlap, name in named if overlap < ALIKE}
+
+
+def _shorter(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
+    """Say how long lists are on average, and which lost most; name none where they are long enough."""
+    before, now = (sum(map(len, lists)) for lists in zip(*(lists for _, *lists in pairs), strict=True))
+    means = (fixed(total / len(pairs), 1) for total in (now, before))
+    summary = "lists of {} chunks on average, {} in the baseline's run".format(*means)
+    cut = sorted((len(b) / len(a), name, len(a), len(b)) for name, a, b in pairs if len(b) < ALIKE * len(a))
+    named = cut if now < ALIKE * before else []
+    return summary, {
+        name: f"{name}: {counted(short, 'chunk')} came back, {long} in the baseline's run"
+        for _, name, long, short in named
+    }
+
+
+def _pairs(scorecard: Scorecard, baseline: Baseline) -> Iterator[_Pair]:
+    """Give the lists of the questions that are the same on both sides and were answered on both, equally far down."""
     if not any(case.entries for case in baseline.scorecard.cases):
         return
     stored = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
+    depths = [max(cutoffs_of(side.fingerprint), default=None) for side in (scorecard, baseline.scorecard)]
+    depth = min((depth for depth in depths if depth is not None), default=None)
     for case in scorecard.cases:
         before = stored.get((case.mode, case.case_id))
         if before is not None and before.hash == case.hash and _answered(before, case):
-            yield f"{case.case_id} ({case.mode})", before.entries, case.entries
+            yield f"{case.case_id} ({case.mode})", before.entries[:depth], case.entries[:depth]
 
 
 def _answered(*cases: CaseScore) -> bool:
     return all(case.failure is None for case in cases)
 
 
-def _key(pairs: Iterable[tuple[str, Sequence[ListEntry], Sequence[ListEntry]]]) -> str:
-    """Say by what places are told apart: their chunk, or their note where no id of a chunk is one of the baseline's."""
-    before, now = set(), set()
-    for _, first, second in pairs:
-        before |= {entry.chunk for entry in first if entry.chunk}
-        now |= {entry.chunk for entry in second if entry.chunk}
-    return "chunk" if before & now else "note"
+def _key(pairs: Sequence[_Pair]) -> str:
+    """Say by what places are told apart: their chunk, or their note where ids of chunks are not the baseline's."""
+    before = [entry for _, entries, _ in pairs for entry in entries]
+    now = [entry for _, _, entries in pairs for entry in entries]
+    same = {entry.chunk for entry in before} & {entry.chunk for entry in now} - {""}
+    return "chunk" if same and not renumbered(before, now) else "note"
 
 
 def _ranking(entries: Sequence[ListEntry], key: str) -> list[list[str]]:

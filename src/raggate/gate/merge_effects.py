@@ -24,13 +24,13 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         Reason("breaks-gate", f"merging this change would break the gate for everyone: {problem}")
         for problem in preview.breaks
     ]
-    warnings = (*decided.warnings, *_warnings(preview))
+    # first, so that no number of others hides what makes the gate weaker
+    warnings = (*_warnings(preview), *decided.warnings)
     if breaks and decided.outcome == "pass":
-        headline = f"Nothing gated is worse than allowed, but {wording.clause(breaks[0].message)}."
         return replace(
             decided,
             outcome="cannot tell",
-            sentences=(headline,),
+            sentences=_broken(decided, wording.clause(breaks[0].message)),
             reasons=tuple(breaks),
             warnings=warnings,
         )
@@ -40,9 +40,48 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     return replace(decided, sentences=sentences, reasons=(*decided.reasons, *breaks), warnings=warnings)
 
 
+def _broken(decided: Verdict, problem: str) -> tuple[str, ...]:
+    """Say why a pass is none; what it let pass is told too."""
+    if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
+        return (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
+    return (f"Nothing gated is worse than allowed, but {problem}.",)
+
+
 def _warnings(preview: Preview) -> Iterator[Reason]:
     for problem in preview.problems:
         yield Reason("preview", f"what this change would mean if merged is not known in full: {problem}")
+    if preview.loosened:
+        yield Reason("loosens-gate", f"merging this change loosens the gate: {wording.some(preview.loosened)}")
+    if preview.remeasured:
+        names = wording.some(preview.remeasured)
+        yield Reason("measures-other", f"merging this change makes the gate measure or compare something else: {names}")
+    edited = list(_edited(preview))
+    if edited:
+        yield Reason("edits-golden", f"merging this change edits the questions that judge: {'; '.join(edited)}")
+    if preview.unmarked:
+        notes = wording.some(preview.unmarked)
+        yield Reason("unmarks-notes", f"merging this change leaves notes unmarked that are private: {notes}")
     if preview.baseline == "removed":
         message = "merging this change removes the baseline: every run then ends with exit 3 until one is promoted"
         yield Reason("baseline-removed", message)
+    if preview.baseline == "replaced":
+        less = f", which holds later changes to less: {wording.some(preview.lowered)}" if preview.lowered else ""
+        yield Reason("baseline-replaced", f"merging this change replaces the baseline{less}")
+    if any(preview.replies):
+        gone, new = preview.replies
+        message = f"merging this change edits the replies that judges grade by: {gone} gone or edited, {new} new"
+        yield Reason("edits-replies", message)
+
+
+def _edited(preview: Preview) -> Iterator[str]:
+    """Say which questions would not count as they do now, each by what is done to it."""
+    done = {
+        "removed": preview.golden.removed,
+        "no longer must-pass": preview.golden.released,
+        "relabelled": preview.golden.relabelled,
+        "put into another group": preview.regrouped,
+        "for fewer modes": preview.limited,
+    }
+    for how, names in done.items():
+        if names:
+            yield f"{len(names)} {how} ({wording.some(names)})"

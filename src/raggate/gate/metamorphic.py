@@ -20,14 +20,26 @@ _COUNTS = {"docs_processed": "documents", "chunks_embedded": "chunks"}
 
 def steady(run: Run) -> dict[tuple[str, str], Response]:
     """Give the suite's answers, by mode and case, of the questions that were asked again and ranked alike."""
+    doubtful = doubts(run)
     answers = {(item.result.mode, item.case.id): item.result.response for item in run.results}
-    alike: dict[tuple[str, str], Response] = {}
-    for control in run.probes.of("control"):
-        key = (control.probe.mode, control.probe.case_id)
-        first, again = answers.get(key), control.result.response
-        if first is not None and again is not None and difference(first.chunks, again.chunks) is None:
-            alike[key] = first
-    return alike
+    asked = ((answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers)
+    return {key: first for key in asked if key not in doubtful and (first := answers.get(key)) is not None}
+
+
+def doubts(run: Run) -> dict[tuple[str, str], str]:
+    """Say of the probes' questions, by mode and case, why nothing can be held against the suite's own answer."""
+    answers = {(item.result.mode, item.case.id): item.result.response for item in run.results}
+    again = {
+        (control.probe.mode, control.probe.case_id): control.result.response for control in run.probes.of("control")
+    }
+    reasons = {}
+    for key in dict.fromkeys((answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers):
+        first, second = answers.get(key), again.get(key)
+        if first is None or second is None:
+            reasons[key] = "the question itself got no answer when asked unchanged"
+        elif difference(first.chunks, second.chunks) is not None:
+            reasons[key] = "the question is ranked otherwise when asked again unchanged"
+    return reasons
 
 
 def difference(before: Sequence[Chunk], now: Sequence[Chunk]) -> str | None:

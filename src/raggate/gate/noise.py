@@ -9,10 +9,17 @@ from raggate.models.comparison import Comparison
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import GatedMetric, Reason
+from raggate.scoring import repeats
 from raggate.scoring.noise import Band, Noise
 from raggate.scoring.repeats import Repeated
 from raggate.text.dates import day
-from raggate.text.numbers import counted, fixed, written
+from raggate.text.numbers import counted, fixed, often, written
+
+
+def noisy(comparison: Comparison) -> bool:
+    """Say whether the API answered otherwise when asked again, in this run or by what the baseline knows."""
+    sides = [comparison.scorecard, *([comparison.baseline.scorecard] if comparison.baseline is not None else [])]
+    return any(repeats.noisy(side.fingerprint) for side in sides)
 
 
 def unsteady(comparison: Comparison) -> Iterator[Reason]:
@@ -26,7 +33,7 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
         )
         yield Reason("not-deterministic", message)
     if repeated.failed:
-        again = "when asked a second time, which counts for nothing else" if repeated.times == 2 else "more than once"
+        again = "when asked a second time, which no metric counts" if repeated.times == 2 else "more than once"
         message = f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer {again}"
         yield Reason("repeat-failed", message)
 
@@ -40,11 +47,6 @@ def other_rankings(repeated: Repeated) -> str:
         f"asked {often(repeated.times)}, {repeated.differ} of {counted(repeated.compared, 'question')} came back "
         f"with other chunks or in another order{by}"
     )
-
-
-def often(times: int) -> str:
-    """Say how often something was done."""
-    return "twice" if times == 2 else f"{times} times"
 
 
 def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reason]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from raggate.gate.note_places import vaults_by_path
 from raggate.gate.passages import Ranked, may_be, of_path, vaults_of
 from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
@@ -72,7 +73,7 @@ class _Name:
     def __init__(self, support: Support, missing: Sequence[Support], notes: Collection[str]) -> None:
         self._support = support
         self._plain = "the note" if support == missing[0] else f"the note {support.rel_path}"
-        self._vaults = sorted(note.partition("/")[0] for note in notes if note.partition("/")[2] == support.rel_path)
+        self._vaults = sorted(vaults_by_path(notes).get(support.rel_path, ()))
 
     def of(self, chunk: Chunk) -> str:
         """Name the note that a chunk is of."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 
 from raggate.models.fingerprint import notes_of
 from raggate.models.run import Chunk, Reference, Run
@@ -13,11 +14,26 @@ Holders = Mapping[str, set[str]]
 
 def holders(run: Run) -> Holders:
     """Give the vaults that hold a note of a path, of the notes the run was asked of."""
+    return vaults_by_path(notes_of(run.fingerprint))
+
+
+def vaults_by_path(notes: Collection[str]) -> Holders:
+    """Give the vaults that hold a note of a path, of notes as `vault/rel_path`; as every cause asks for it, once."""
+    return _sorted_out(frozenset(notes))[0]
+
+
+def vaults_with_notes(notes: Collection[str]) -> Collection[str]:
+    """Give the vaults that hold any of these notes."""
+    return _sorted_out(frozenset(notes))[1]
+
+
+@lru_cache(maxsize=4)
+def _sorted_out(notes: frozenset[str]) -> tuple[Holders, Collection[str]]:
     vaults: dict[str, set[str]] = {}
-    for note in notes_of(run.fingerprint):
+    for note in notes:
         vault, _, path = note.partition("/")
         vaults.setdefault(path, set()).add(vault)
-    return vaults
+    return vaults, frozenset().union(*vaults.values())
 
 
 def possible(place: Chunk | Reference, known: Holders) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, LabelledResult
@@ -32,6 +33,11 @@ def place(support: Support, case: Case) -> str:
     vaults = vaults_of(support, case)
     path = f"{vaults[0]}/{support.rel_path}" if len(vaults) == 1 else support.rel_path
     return f"{path} › {support.heading_path}" if support.heading_path else path
+
+
+def note_of(support: Support, case: Case) -> str:
+    """Name the note that a gold support is of."""
+    return place(replace(support, heading_path=None), case)
 
 
 def of_chunk(chunk: Chunk) -> str:

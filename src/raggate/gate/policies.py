@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from raggate.config.schema import DEFAULT_TOLERANCE, Gate
-from raggate.gate import completeness, wording
+from raggate.gate import completeness, judged_metrics, wording
 from raggate.gate.evidence import (
     ALPHA,
     ALPHA_BEYOND_TOLERANCE,
     ALPHA_WARNING,
     MARGIN,
     composite_tests,
-    holm,
-    metric_chance,
+    large,
+    metric_chances,
     significant,
     supported,
 )
@@ -25,6 +25,9 @@ from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Unproven
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import points
+
+Metric = tuple[str, str]
+"""A metric by its mode and name."""
 
 
 def composites(
@@ -51,7 +54,10 @@ def judged(
     """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
     tests = composites(comparison, gate, waived)
     left_out = excused(waived, comparison.scorecard)
-    rows = with_evidence([classify_row(delta, gate) for delta in comparison.deltas], comparison, gate, tests, left_out)
+    classified = judged_metrics.advisory(
+        [classify_row(delta, gate) for delta in comparison.deltas], judged_metrics.unfit(comparison)
+    )
+    rows = with_evidence(classified, comparison, gate, tests, left_out)
     return tuple(_excuse(row, gate, waived) for row in rows), CompositeEvidence(policy=gate.policy, tests=tests)
 
 
@@ -74,35 +80,59 @@ def with_evidence(
 
     How many questions a metric has is counted in the baseline, so that no change makes a metric small.
     """
-    if gate.policy == "threshold":
-        return tuple(rows)
-    few = small_metrics({(row.delta.mode, row.delta.metric): _size(row, comparison) for row in _gated(rows)}, gate)
-    by_mode = {test.mode: test for test in tests}
-    sure = proven_alone(comparison, _gated(rows), left_out)
+    gated = _gated(rows)
+    few = small_metrics({_metric(row): _size(row, comparison) for row in gated}, gate)
+
+    def chances() -> Mapping[Metric, float]:
+        names: dict[str, list[str]] = {}
+        for row in gated:
+            names.setdefault(row.delta.mode, []).append(row.delta.metric)
+        return metric_chances(comparison, names, left_out)
+
+    excuses, proven = unproven(
+        {_metric(row) for row in rows if _exceeds(row)},
+        gate.policy,
+        few,
+        {test.mode for test in tests if not supported(test.adjusted, possible=test.supports)},
+        chances,
+    )
     return tuple(
-        replace(row, unproven=_unproven(row, few, gate, by_mode))
-        if row.gated and row.status == "worse" and (row.delta.mode, row.delta.metric) not in sure
-        else row
+        replace(row, unproven=excuses.get(_metric(row), ""), own_p=proven.get(_metric(row))) if _exceeds(row) else row
         for row in rows
     )
 
 
-def proven_alone(
-    comparison: Comparison, rows: Sequence[GatedMetric], left_out: AbstractSet[tuple[str, str]] = frozenset()
-) -> frozenset[tuple[str, str]]:
-    """Name the metrics, by mode, whose own values fell and not by chance, whatever the composite shows.
+def unproven(
+    over: AbstractSet[Metric],
+    policy: str,
+    few: AbstractSet[Metric],
+    unsupported: AbstractSet[str],
+    chances: Callable[[], Mapping[Metric, float]],
+) -> tuple[dict[Metric, Unproven], dict[Metric, float]]:
+    """Say which of the metrics that are worse than allowed only warn, and why.
 
-    The composite does not see a metric that is no part of it, and gains of others can cover one that is.
+    Args:
+        over: these metrics.
+        policy: `gate.policy`.
+        few: the gated metrics of too few questions to be judged alone.
+        unsupported: the modes whose test is no evidence for a tolerance that is exceeded.
+        chances: gives the p-value of each gated metric's own test, adjusted for their number; called where it decides.
+
+    Returns:
+        Those, and the others that would but for their own test, with its p-value.
     """
-    sure: set[tuple[str, str]] = set()
-    for mode in dict.fromkeys(row.delta.mode for row in rows if row.status == "worse"):
-        names = [row.delta.metric for row in rows if row.delta.mode == mode]
-        chances = [metric_chance(comparison, mode, name, left_out) for name in names]
-        sure.update((mode, name) for name, p in zip(names, holm(chances), strict=True) if p < ALPHA)
-    return frozenset(sure)
+    if policy == "threshold":
+        return {}, {}
+    asking = unsupported if policy == "evidence" else frozenset()
+    excuses: dict[Metric, Unproven] = {metric: "no evidence" for metric in over if metric[0] in asking}
+    excuses |= dict.fromkeys(over & few, "few cases")
+    # the composite does not see a metric that is no part of it, and gains of others can cover one that is
+    alone = chances() if excuses else {}
+    proven = {metric: alone[metric] for metric in excuses if alone.get(metric, 1.0) < ALPHA}
+    return {metric: excuse for metric, excuse in excuses.items() if metric not in proven}, proven
 
 
-def small_metrics(sizes: Mapping[tuple[str, str], int], gate: Gate) -> frozenset[tuple[str, str]]:
+def small_metrics(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:
     """Name the gated metrics, by mode, that apply to too few questions to be judged alone.
 
     Where that is so of all of them none is named: a small suite has a gate too.
@@ -115,25 +145,20 @@ def _gated(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     return [row for row in rows if row.gated and row.delta.slice == OVERALL]
 
 
+def _metric(row: GatedMetric) -> Metric:
+    return row.delta.mode, row.delta.metric
+
+
+def _exceeds(row: GatedMetric) -> bool:
+    # what cases that could not be compared prove is proven by a test of its own
+    return row.gated and row.status == "worse" and not row.by_others
+
+
 def _size(row: GatedMetric, comparison: Comparison) -> int:
     """Count the questions that a metric applied to in the baseline, whether they can still be compared or not."""
     stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
     mean = stored.get(row.delta.mode, {}).get(OVERALL, {}).get(row.delta.metric)
     return max(mean.n if mean is not None else 0, completeness.before(row.delta))
-
-
-def _unproven(
-    row: GatedMetric, few: frozenset[tuple[str, str]], gate: Gate, tests: Mapping[str, CompositeTest]
-) -> Unproven:
-    # what others prove is proven by a test of its own
-    if row.by_others:
-        return ""
-    if (row.delta.mode, row.delta.metric) in few:
-        return "few cases"
-    test = tests.get(row.delta.mode)
-    if gate.policy != "evidence" or test is None or supported(test.adjusted, possible=test.supports):
-        return ""
-    return "no evidence"
 
 
 def unproven_reason(row: GatedMetric, gate: Gate, tests: Sequence[CompositeTest]) -> Reason:
@@ -155,6 +180,13 @@ def red(test: CompositeTest, gate: Gate) -> bool:
 def composite_reason(test: CompositeTest) -> Reason:
     """Say what a test shows."""
     return Reason("composite-worse", wording.composite(test), mode=test.mode)
+
+
+def large_losses(tests: Sequence[CompositeTest], red_modes: frozenset[str]) -> Iterator[Reason]:
+    """Name the modes where nothing is red and the loss is larger than what is usually seen."""
+    for test in tests:
+        if large(test) and test.mode not in red_modes:
+            yield Reason("large-loss", wording.large_loss(test), mode=test.mode)
 
 
 def suspicions(tests: Sequence[CompositeTest], explained: frozenset[str]) -> Iterator[Reason]:

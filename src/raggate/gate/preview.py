@@ -6,21 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from raggate.config.loosening import loosened
+from raggate.config.loosening import loosened, remeasured
 from raggate.config.schema import DEFAULT_GATED
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline
 from raggate.gate.compare import note_changes
 from raggate.gate.other_systems import OtherSystem
+from raggate.inputs.private_notes import private_notes
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, GoldenChanges
-from raggate.models.golden import Case, Golden
-from raggate.models.scorecard import OVERALL, Direction, Scorecard
-from raggate.models.verdict import Preview
+from raggate.models.golden import Case, Golden, Vault
+from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, Scorecard, improvement
+from raggate.models.verdict import BaselineState, Preview
+from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 if TYPE_CHECKING:
-    from raggate.inputs.trusted import BaselineFile, Inputs
+    from raggate.inputs.trusted import Inputs, StoredFile
 
 _SHOWN = 120
 
@@ -37,15 +39,26 @@ def changes(
         systems: the other systems whose metrics files are taken for baselines.
     """
     read = partial(baseline.read, directions=directions, systems=systems)
-    state, values, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
+    state, sides, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
+    metrics = [*dict.fromkeys((*DEFAULT_GATED, *trusted.config.gate.metrics))]
+    values = [*_values(*sides, metrics)] if sides else []
     settings = tuple(_settings(trusted.config.model_dump(mode="json"), change.config.model_dump(mode="json")))
+    keys = [key for key, _, _ in settings]
+    cases = list(_same_name(trusted.golden, change.golden))
+    looser = loosened(trusted.config, change.config, keys)
     return Preview(
-        settings=settings,
-        loosened=loosened(trusted.config, change.config, [key for key, _, _ in settings]),
+        settings=tuple((_shown(key), before, now) for key, before, now in settings),
+        loosened=tuple(map(_shown, looser)),
+        remeasured=tuple(_shown(key) for key in remeasured(keys) if key not in looser),
         golden=golden_changes(trusted.golden, change.golden),
+        regrouped=tuple(old.id for old, new in cases if old.group != new.group),
+        limited=tuple(old.id for old, new in cases if _limited(old.modes, new.modes)),
         vault=note_changes(trusted.vault.notes, change.vault.notes),
+        unmarked=_unmarked(trusted, change.vault),
         baseline=state,
-        values=tuple(values),
+        values=tuple((name, old.value, new.value) for name, old, new in values),
+        lowered=tuple(_lowered(*sides, values)) if sides else (),
+        replies=_replies(trusted.cassette, change.cassette),
         breaks=(unreadable,) if unreadable else (),
     )
 
@@ -72,6 +85,14 @@ def golden_changes(before: Golden, now: Golden) -> GoldenChanges:
     )
 
 
+def _same_name(before: Golden, now: Golden) -> Iterator[tuple[Case, Case]]:
+    """Give the cases that both have, each as it is on either side, in the order of their names."""
+    new = {case.id: case for case in now.cases}
+    for case in sorted(before.cases, key=lambda case: case.id):
+        if case.id in new:
+            yield case, new[case.id]
+
+
 def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
     """Set the metrics of the change's own questions and notes beside those that counted, each over all its cases."""
     return tuple(
@@ -85,7 +106,19 @@ def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
 
 
 def _filed(case: Case) -> tuple[object, ...]:
-    return case.category, case.difficulty, case.tags, case.group, case.vaults, case.must_pass
+    return case.category, case.difficulty, case.tags, case.group, case.vaults, case.must_pass, case.modes
+
+
+def _limited(before: Sequence[str] | None, now: Sequence[str] | None) -> bool:
+    """Say whether a case is for fewer modes than before, where none are all."""
+    return now is not None and (before is None or not set(before) <= set(now))
+
+
+def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
+    """Name the private notes that a vault still has and that are not marked there; other marks are settings."""
+    marks = trusted.config.private
+    public = vault.notes.keys() - private_notes(vault, marks)
+    return tuple(note for note in private_notes(trusted.vault, marks) if note in public)
 
 
 def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
@@ -95,32 +128,59 @@ def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
             inner = f"{path}.{key}" if path else str(key)
             yield from _settings(before.get(key), now.get(key), inner)
     elif before != now:
-        yield cut(path, limit=_SHOWN), _format_value(before), _format_value(now)
+        yield path, _format_value(before), _format_value(now)
 
 
 def _format_value(value: object) -> str:
-    return "–" if value is None else cut(value, limit=_SHOWN)
+    return "–" if value is None else _shown(value)
+
+
+def _shown(value: object) -> str:
+    return cut(value, limit=_SHOWN)
 
 
 def _baseline_change(
-    before: BaselineFile | None, now: BaselineFile | None, read: Callable[[bytes, str], Baseline]
-) -> tuple[Any, list[tuple[str, float | None, float | None]], str | None]:
+    before: StoredFile | None, now: StoredFile | None, read: Callable[[bytes, str], Baseline]
+) -> tuple[BaselineState, tuple[Baseline, Baseline] | None, str | None]:
+    """Say what becomes of the baseline; a replaced one with both sides, or why the new one cannot be read."""
     if before is None or now is None:
-        return ("same" if before is now else "added" if before is None else "removed"), [], None
+        return ("same" if before is now else "added" if before is None else "removed"), None, None
     if before.data == now.data:
-        return "same", [], None
+        return "same", None, None
     try:
-        old, new = (read(side.data, side.name) for side in (before, now))
+        return "replaced", (read(before.data, before.name), read(now.data, now.name)), None
     except UsageError as error:
-        return "replaced", [], error.message
-    return "replaced", list(_values(old, new)), None
+        return "replaced", None, error.message
 
 
-def _values(old: Baseline, new: Baseline) -> Iterator[tuple[str, float | None, float | None]]:
+def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tuple[str, MetricValue, MetricValue]]:
+    """Give the metrics over all cases that differ between two baselines."""
     several = len({*old.scorecard.slices, *new.scorecard.slices}) > 1
     for mode in dict.fromkeys((*old.scorecard.slices, *new.scorecard.slices)):
         before, now = (side.scorecard.slices.get(mode, {}).get(OVERALL, {}) for side in (old, new))
-        for metric in DEFAULT_GATED:
-            first, second = (values[metric].value if metric in values else None for values in (before, now))
-            if first != second:
-                yield f"{metric} ({mode})" if several else metric, first, second
+        for metric in metrics:
+            known = before.get(metric) or now.get(metric)
+            if known is not None:
+                first, second = (values.get(metric) or known.without_cases() for values in (before, now))
+                if first.value != second.value:
+                    yield f"{metric} ({mode})" if several else metric, first, second
+
+
+def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricValue, MetricValue]]) -> Iterator[str]:
+    """Name what a baseline holds to less than the one before: metrics, and questions that it does not have."""
+    for name, before, now in values:
+        if before.value is not None and (
+            now.value is None or improvement(now.direction, before.value, now.value) < -EPSILON
+        ):
+            yield name
+    gone = {case.case_id for case in old.scorecard.cases} - {case.case_id for case in new.scorecard.cases}
+    if gone:
+        yield f"{counted(len(gone), 'question')} fewer"
+
+
+def _replies(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:
+    """Count the lines of a cassette that are gone or edited, and those that are new."""
+    if before is not None and now is not None and before.data == now.data:
+        return 0, 0
+    old, new = (set(side.data.split(b"\n")) - {b""} if side else set() for side in (before, now))
+    return len(old - new), len(new - old)

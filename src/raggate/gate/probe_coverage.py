@@ -1,16 +1,20 @@
-"""What was not seen of an invariant that has questions of its own: nothing seen is not the same as held. Pure."""
+"""What was not seen of an invariant that asks questions of its own, or again: unseen is not the same as held. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Config
+from raggate.config.schema import Config, Gate
 from raggate.gate import isolation, metamorphic
 from raggate.models.probe import ProbeKind
 from raggate.models.run import ProbeAnswer, Run
-from raggate.text.numbers import counted
+from raggate.models.scorecard import EPSILON
+from raggate.scoring.repeats import Repeated
+from raggate.text.numbers import counted, setting
 
 Gap = tuple[bool, str]
 """Whether nothing at all was seen, and why not."""
@@ -26,18 +30,19 @@ _KINDS: dict[str, ProbeKind] = {
 }
 """By invariant: the probes that are asked for it."""
 
+_NO_DOUBTS: Mapping[tuple[str, str], str] = MappingProxyType({})
 _HELD_AGAINST_SUITE = frozenset(("prefix", "spelling", "reindex"))
 
 
-def gaps(run: Run, levels: Invariants) -> Iterator[tuple[str, Literal["error", "warn"], str]]:
+def gaps(run: Run, levels: Invariants, gate: Gate) -> Iterator[tuple[str, Literal["error", "warn"], str]]:
     """Name each invariant that is switched on and that not all was seen of, with a level and why.
 
     The level is its own where nothing was seen of it, else a warning. A run that was cut short has not come to it,
     which is told by itself.
     """
-    for name, kind in _KINDS.items() if run.stopped is None else ():
+    for name in (*_KINDS, "must_be_deterministic") if run.stopped is None else ():
         level = getattr(levels, name)
-        gap = None if level == "off" else _gap(run, kind)
+        gap = None if level == "off" else _gap(run, _KINDS[name]) if name in _KINDS else _repeats_gap(run, gate)
         if gap is not None:
             nothing_seen, why = gap
             yield name, level if nothing_seen else "warn", why
@@ -48,10 +53,26 @@ def _gap(run: Run, kind: ProbeKind) -> Gap | None:
     if kind == "private":
         return _private_gap(run, asked)
     if kind == "principal":
-        return next(_principal_gaps(run, asked), None)
+        unseen = "; ".join(_principal_gaps(run, asked))
+        return (True, unseen) if unseen else None
     if not asked:
         return True, "nothing was asked: no question or heading is fit for it"
-    return _unanswered(asked) or (_unsteady(run, asked) if kind in _HELD_AGAINST_SUITE else None)
+    return _unjudged(asked, metamorphic.doubts(run) if kind in _HELD_AGAINST_SUITE else {})
+
+
+def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
+    """Say that questions got no answer when asked again: an API could fail whenever it would rank them otherwise."""
+    repeated = Repeated.of(run.fingerprint)
+    if repeated is None or not repeated.compared:
+        return True, "no question was answered twice, so nothing tells"
+    # of questions that are all asked several times, each may be answered twice and some not every time
+    later, lost = len(run.repeats), sum(item.result.response is None for item in run.repeats)
+    questions = f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer when asked again"
+    calls = f"{lost} of {counted(later, 'later call')} failed"
+    for failed, asked, why in ((repeated.failed, repeated.asked, questions), (lost, later, calls)):
+        if failed > gate.max_error_rate * asked + EPSILON:
+            return True, f"{why}; gate.max_error_rate allows {setting(gate.max_error_rate)}"
+    return None
 
 
 def _private_gap(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
@@ -60,31 +81,29 @@ def _private_gap(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
         return None
     if not run.probes.private:
         return True, "no note of the vaults is marked as private or deleted"
-    return _unanswered(asked) if asked else (True, "no private note was asked for")
+    return _unjudged(asked) if asked else (True, "no private note was asked for")
 
 
-def _principal_gaps(run: Run, asked: Sequence[ProbeAnswer]) -> Iterator[Gap]:
+def _principal_gaps(run: Run, asked: Sequence[ProbeAnswer]) -> Iterator[str]:
     """Name principals that got nothing at all, by which nobody knows whether they could have."""
     for name in isolation.principals_of(run):
         own = [answer for answer in asked if answer.probe.principal == name]
         if not any(answer.result.response and answer.result.response.chunks for answer in own):
-            gap = _unanswered(own) if own else None
+            gap = _unjudged(own)
             why = f": {gap[1]}" if gap else ""
-            yield True, f"{name} got no chunk for {counted(len(own), 'question')}{why}"
+            yield f"{name} got no chunk for {counted(len(own), 'question')}{why}"
 
 
-def _unanswered(asked: Sequence[ProbeAnswer]) -> Gap | None:
+def _unjudged(asked: Sequence[ProbeAnswer], doubts: Mapping[tuple[str, str], str] = _NO_DOUBTS) -> Gap | None:
+    """Say how many probes could not be judged, and why: no answer, or a doubt about what it is held against."""
     failures = [answer.result.failure for answer in asked if answer.result.failure is not None]
-    if not failures:
-        return None
-    questions = counted(len(asked), "question")
-    return len(failures) * 2 > len(asked), f"{len(failures)} of {questions} got no answer: {failures[0].message}"
-
-
-def _unsteady(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
-    alike = metamorphic.steady(run)
-    other = [answer for answer in asked if (answer.probe.mode, answer.probe.case_id) not in alike]
-    if not other:
-        return None
-    of = f"{len(other)} of {counted(len(asked), 'answer')}"
-    return len(other) * 2 > len(asked), f"{of} left out: the question is ranked otherwise when asked again unchanged"
+    answered = [answer for answer in asked if answer.result.failure is None]
+    left_out = Counter(doubts.get((answer.probe.mode, answer.probe.case_id)) for answer in answered)
+    parts = []
+    if failures:
+        parts.append(f"{len(failures)} of {counted(len(asked), 'question')} got no answer: {failures[0].message}")
+    for doubt, count in left_out.items():
+        if doubt is not None:
+            parts.append(f"{count} of {counted(len(asked), 'answer')} left out: {doubt}")
+    judged = left_out[None]
+    return ((len(asked) - judged) * 2 > len(asked), "; ".join(parts)) if parts else None

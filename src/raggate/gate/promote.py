@@ -10,7 +10,7 @@ from typing import Any
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
-from raggate.gate import baseline, compare, completeness, policies, ratchet, wording
+from raggate.gate import baseline, compare, completeness, judged_metrics, policies, ratchet, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
@@ -122,7 +122,7 @@ def propose(
     notes = (*_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
-            f"run {run.run_id} is worse than the present baseline: "
+            f"run {run.run_id} {_how(down)} worse than the present baseline: "
             f"{'; '.join(reason.message for reason in (*down, *notes))}",
             hint=f"{_ADVICE[_passes(down, comparison, gate)]}: {terms.permission}.",
         )
@@ -136,6 +136,11 @@ def propose(
         rows=rows,
         reasons=(*down, *notes),
     )
+
+
+def _how(down: Sequence[Reason]) -> str:
+    """Say whether a run is worse or may be, where nothing but grades of other judges is to be said of it."""
+    return "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
 
 
 _ADVICE = {
@@ -284,6 +289,8 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield Reason("removed-cases", wording.removed(removed))
     yield from completeness.fewer_cases(comparison)
     yield from completeness.lost_fields(comparison, gate)
+    yield from judged_metrics.kept_from_judging(comparison)
+    yield from judged_metrics.judged_by_others(comparison)
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:

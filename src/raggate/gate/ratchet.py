@@ -169,10 +169,10 @@ def _lowered(entry: RatchetEntry, row: MetricChange, lost: float, promotion: Pro
 def _begun(entry: RatchetEntry, row: MetricChange, promotion: Promotion, changed: str) -> RatchetEntry:
     """Begin at the new value; where that is worse than what was accepted, other questions are why, and it is said."""
     value = row.after.value or 0.0
-    moved = entry.rebased
+    moved = entry.moved
     if _behind(value, entry.best, row) > EPSILON:
         moved = AcceptedDrop(on=promotion.on, before=entry.best, after=value, reason=changed, by=promotion.by)
-    return replace(entry, best=value, drops=0.0, since=promotion.on, rebased=moved)
+    return replace(entry, best=value, drops=0.0, since=promotion.on, moved=moved)
 
 
 def _changes(golden: GoldenChanges) -> str:

@@ -14,7 +14,8 @@ from sys import maxsize
 
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
-from raggate.gate.complaints import lacking
+from raggate.gate.must_pass import lacking
+from raggate.gate.noise import noisy
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.recheck import Recheck, RecheckOutcome
@@ -51,27 +52,57 @@ def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate,
     if recheck.problem:
         outcome = RecheckOutcome(asked=len(recheck.asked), problem=recheck.problem)
         return _red(first, outcome, "not-rechecked", f"not checked on the base build: {recheck.problem}")
-    measured = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
+    measured = _by_key(comparison.scorecard)
     answers = _answers(recheck, measured, directions(comparison))
-    failing = {key for key, score in answers.items() if _fails(key, score, measured[key], first, comparison, gate)}
+    fails = failing(first, recheck, comparison, gate)
     outcome = RecheckOutcome(
         build=recheck.build,
         asked=len(recheck.asked),
-        failing=len(failing),
+        failing=len(fails),
         unanswered=len(recheck.asked) - len(answers),
     )
     message = _counts(outcome)
     today = _today(baseline, answers, measured, directions(comparison))
-    scorecard = _without_must_pass(comparison.scorecard, failing & set(first.missed))
-    if not failing or _still_red(scorecard, today, gate, decide):
+    scorecard = _without_must_pass(comparison.scorecard, fails & first.missed.keys())
+    if not fails or _still_red(scorecard, today, gate, decide):
         return _red(first, outcome, "rechecked", message)
-    left = "" if failing >= set(recheck.asked) else ", and what is left would not be red"
-    cause = f"{message}{left}: the baseline is stale or the environment changed"
+    left = "" if fails >= set(recheck.asked) else ", and what is left would not be red"
+    noise = ", or it is the API's noise" if noisy(comparison) else ""
+    cause = f"{message}{left}: the baseline is stale or the environment changed{noise}"
     reasons = (Reason("base-fails-too", cause), *first.reasons)
     sentences = wording.headline("cannot tell", reasons, comparison, first.warnings)
     return replace(
         first, outcome="cannot tell", reasons=reasons, sentences=sentences, fell={}, missed={}, recheck=outcome
     )
+
+
+def failing(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate) -> frozenset[Key]:
+    """Name the questions that count against the change and that the base build answers no better each time."""
+    recheck = replace(recheck, asked=tuple(key for key in recheck.asked if key in against(first)))
+    measured = _by_key(comparison.scorecard)
+    answers = _answers(recheck, measured, directions(comparison))
+    fails = (key for key, score in answers.items() if _fails(key, score, measured[key], first, comparison, gate))
+    return frozenset(fails)
+
+
+def red_without(
+    fails: AbstractSet[Key],
+    scorecard: Scorecard,
+    baseline: Baseline,
+    first: Verdict,
+    ways: Mapping[str, Direction],
+    gate: Gate,
+    decide: Decide,
+) -> bool:
+    """Say whether a run is red where these questions, which the base build fails too, are no loss."""
+    measured = _by_key(scorecard)
+    # held to what the change answers itself, they neither lose nor gain
+    today = _today(baseline, {key: measured[key] for key in fails}, measured, ways)
+    return _still_red(_without_must_pass(scorecard, fails & first.missed.keys()), today, gate, decide)
+
+
+def _by_key(scorecard: Scorecard) -> dict[Key, CaseScore]:
+    return {(case.mode, case.case_id): case for case in scorecard.cases}
 
 
 def _red(first: Verdict, outcome: RecheckOutcome, code: str, message: str) -> Verdict:

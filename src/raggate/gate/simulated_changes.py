@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
 from math import fsum
 from random import Random
 
 from raggate.config.schema import Gate
 from raggate.gate.composite import paired_values
-from raggate.gate.evidence import ALPHA_BEYOND_TOLERANCE, holm, significant, supported
-from raggate.gate.policies import small_metrics
+from raggate.gate.evidence import ALPHA_BEYOND_TOLERANCE, chances_alone, holm, significant, supported
+from raggate.gate.policies import Metric, small_metrics, unproven
 from raggate.gate.statistics.mcnemar import fewest_losses
-from raggate.gate.statistics.paired import paired_test
+from raggate.gate.statistics.paired import count_units, paired_test
 from raggate.models.baseline import Baseline
 from raggate.models.outlook import PolicyOdds
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
@@ -51,17 +52,19 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a change does in a mode: whether it exceeds a tolerance, or one of enough cases, and what the test gives."""
+    """What a change does in a mode: the metrics that exceed their tolerance, what the test gives, and the values."""
 
-    exceeds: bool
-    exceeds_judged: bool
+    mode: _Mode
+    over: frozenset[Metric]
     p: float
     drop: float
-    supports: bool
+    after: Mapping[int, Mapping[str, float]]
 
 
 def policy_odds(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> tuple[PolicyOdds, ...]:
     """Say how often each policy is red on changes that do no harm, and on harmful ones.
+
+    Slices are not played through.
 
     Args:
         baseline: one that holds single questions.
@@ -69,65 +72,98 @@ def policy_odds(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate
         gate: tolerances, composite and the least number of cases.
     """
     modes = _modes(baseline, groups, gate)
+    few = small_metrics(gated_sizes(baseline, gate), gate)
     changes = max(100, min(CHANGES, _WORK // max(1, sum(len(mode.questions) for mode in modes))))
     shares = []
     for lost in (0.0, LOST):
         draw = Random(_SEED)  # noqa: S311 - the same changes every time
-        played = [[mode.changed(draw, lost) for mode in modes] for _ in range(changes)]
-        shares.append({policy: sum(_red(policy, outcomes) for outcomes in played) / changes for policy in POLICIES})
+        played = (_red([mode.changed(draw, lost) for mode in modes], few) for _ in range(changes))
+        red = Counter(policy for policies in played for policy in policies)
+        shares.append({policy: red[policy] / changes for policy in POLICIES})
     neutral, harmful = shares
     return tuple(PolicyOdds(policy=name, neutral=neutral[name], harmful=harmful[name]) for name in POLICIES)
 
 
-def _red(policy: str, outcomes: Sequence[_Outcome]) -> bool:
-    """Say whether a change is red; as `policies` and `evidence` decide it."""
-    if policy == "threshold":
-        return any(outcome.exceeds for outcome in outcomes)
-    adjusted = holm([outcome.p for outcome in outcomes])
-    return any(
-        significant(p, outcome.drop)
-        or (outcome.exceeds_judged and (policy == "either" or supported(p, possible=outcome.supports)))
-        for p, outcome in zip(adjusted, outcomes, strict=True)
-    )
+def _red(outcomes: Sequence[_Outcome], few: AbstractSet[Metric]) -> Iterator[str]:
+    """Name the policies by which a change is red."""
+    tested = [outcome for outcome in outcomes if outcome.mode.scored]
+    adjusted = holm([outcome.p for outcome in tested])
+    lost = any(significant(p, outcome.drop) for p, outcome in zip(adjusted, tested, strict=True))
+    over = frozenset[Metric]().union(*(outcome.over for outcome in outcomes))
+    unsupported = {
+        outcome.mode.name
+        for p, outcome in zip(adjusted, tested, strict=True)
+        if not supported(p, possible=outcome.mode.supports(len(tested)))
+    }
+
+    @cache
+    def chances() -> Mapping[Metric, float]:
+        return chances_alone({metric: moves for outcome in outcomes for metric, moves in outcome.mode.moves(outcome)})
+
+    for policy in POLICIES:
+        by_test = lost and policy != "threshold"
+        excuses, _ = unproven(over, policy, few, unsupported, chances)
+        if by_test or len(excuses) < len(over):
+            yield policy
 
 
 class _Mode:
     """The questions of one mode, and what a change makes of them."""
 
-    def __init__(self, questions: Sequence[_Question], gate: Gate, small: AbstractSet[str], tests: int) -> None:
+    def __init__(self, name: str, questions: Sequence[_Question], gate: Gate) -> None:
+        self.name = name
         self.questions = questions
         self.counts = Counter(name for question in questions for name in question.values)
         rules = {name: gate.rule(name) for name in self.counts}
         self.tolerances = {name: rule.tolerance or 0.0 for name, rule in rules.items() if rule is not None}
-        self.small = small
+        self.places = {
+            name: {number: place for place, number in enumerate(self._numbers(name))} for name in self.tolerances
+        }
         self.core = gate.composite
         self.scored = [question for question in questions if question.score is not None]
-        self.supports = fewest_losses(_units(self.scored), ALPHA_BEYOND_TOLERANCE / tests) is not None
         self.donors: dict[frozenset[str], list[_Question]] = {}
         self.groups: dict[object, list[_Question]] = {}
         for question in questions:
             self.donors.setdefault(frozenset(question.values), []).append(question)
             self.groups.setdefault(question.group or question.number, []).append(question)
 
+    def _numbers(self, metric: str) -> list[int]:
+        return [question.number for question in self.questions if metric in question.values]
+
+    def supports(self, tests: int) -> bool:
+        """Say whether any loss could be evidence for a tolerance, in one of so many tests."""
+        units = count_units([question.group for question in self.scored])
+        return fewest_losses(units, ALPHA_BEYOND_TOLERANCE / tests) is not None
+
     def changed(self, draw: Random, lost: float) -> _Outcome:
         """Play one change through, with so large a share of questions lost."""
         falls: dict[str, float] = dict.fromkeys(self.counts, 0.0)
-        moves: dict[int, float] = {}
-        for question, after, score in self._moves(draw, lost):
+        values: dict[int, Mapping[str, float]] = {}
+        scores: dict[int, float] = {}
+        for question, after, score in self._moved(draw, lost):
             for name, value in question.values.items():
                 falls[name] += (value - after[name]) / self.counts[name]
-            moves[question.number] = score - (question.score or 0.0)
-        changes = [moves.get(question.number, 0.0) for question in self.scored]
-        over = {name for name, tolerance in self.tolerances.items() if falls[name] > tolerance + EPSILON}
+            values[question.number] = after
+            scores[question.number] = score - (question.score or 0.0)
+        changes = [scores.get(question.number, 0.0) for question in self.scored]
+        over = (name for name, tolerance in self.tolerances.items() if falls[name] > tolerance + EPSILON)
         return _Outcome(
-            exceeds=bool(over),
-            exceeds_judged=bool(over - self.small),
-            p=paired_test(changes, [question.group for question in self.scored]).p if changes else 1.0,
+            mode=self,
+            over=frozenset((self.name, name) for name in over),
+            p=paired_test(changes, [question.group for question in self.scored]).p,
             drop=max([-fsum(changes) / max(1, len(changes)), *(falls.get(name, 0.0) for name in self.core)]),
-            supports=self.supports,
+            after=values,
         )
 
-    def _moves(self, draw: Random, lost: float) -> Iterator[tuple[_Question, Mapping[str, float], float]]:
+    def moves(self, outcome: _Outcome) -> Iterator[tuple[Metric, tuple[list[float], list[str | None]]]]:
+        """Give, of every gated metric, by how much the questions it applies to changed, and their groups."""
+        for name, places in self.places.items():
+            changes = [0.0] * len(places)
+            for number in outcome.after.keys() & places.keys():
+                changes[places[number]] = outcome.after[number][name] - self.questions[number].values[name]
+            yield (self.name, name), (changes, [self.questions[number].group for number in places])
+
+    def _moved(self, draw: Random, lost: float) -> Iterator[tuple[_Question, Mapping[str, float], float]]:
         """Give the questions that a change moves, with their new values and their new score."""
         for members in self.groups.values():
             reranked, gone, place = draw.random(), draw.random(), draw.random()
@@ -140,10 +176,6 @@ class _Mode:
                     yield question, donor.values, donor.score or 0.0
 
 
-def _units(questions: Sequence[_Question]) -> int:
-    return len({question.group for question in questions} - {None}) + sum(item.group is None for item in questions)
-
-
 def _modes(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> list[_Mode]:
     by_mode: dict[str, list[_Question]] = {}
     for case in baseline.scorecard.cases:
@@ -152,11 +184,7 @@ def _modes(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> 
             directions = {name: mean.direction for name, mean in means.items()}
             members = by_mode.setdefault(case.mode, [])
             members.append(_question(len(members), case, groups[case.case_id], gate, directions))
-    small = small_metrics(gated_sizes(baseline, gate), gate)
-    return [
-        _Mode(questions, gate, {name for where, name in small if where == mode}, len(by_mode))
-        for mode, questions in by_mode.items()
-    ]
+    return [_Mode(name, questions, gate) for name, questions in by_mode.items()]
 
 
 def gated_sizes(baseline: Baseline, gate: Gate) -> dict[tuple[str, str], int]:

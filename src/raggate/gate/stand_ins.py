@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import exp, log
 
 from raggate.models.comparison import Delta, Uncompared
+from raggate.models.judging_quality import highest
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, oriented
 
 CHANCE = 0.01
@@ -61,7 +62,8 @@ def uncompared(
     size = slices.get(row.slice, {}).get(row.metric, row.baseline).n
     # measured over the known ones alone too, so that nothing that is added can water a loss down
     groups = [group for group in ([case for case in held if case.known], held) if group]
-    drops = [(_drop(row, group), _explained(group, size)) for group in groups]
+    most = highest(row.metric)
+    drops = [(_drop(row, group), _explained(group, size, most)) for group in groups]
     standing = Uncompared(
         n=len(held),
         relabelled=sum(case.known for case in held),
@@ -92,20 +94,21 @@ def _drop(row: Delta, group: Sequence[Held]) -> float:
     return max(0.0, lost / (compared + len(group)))
 
 
-def _explained(group: Sequence[Held], size: int) -> bool:
+def _explained(group: Sequence[Held], size: int, most: float) -> bool:
     """Say whether chance may be why a group falls short: by one question at most, or by as much as luck goes.
 
     The bound is Hoeffding's for means of independent values from 0 to 1, which needs nothing to be known of how they
-    are spread. What is expected is itself only a mean of `size` values, so one of the best and one of the worst are
-    added to it: a baseline without a miss does not prove that there are none.
+    are spread; values up to `most` are taken as shares of it. What is expected is itself only a mean of `size` values,
+    so one of the best and one of the worst are added to it: a baseline without a miss does not prove that there are
+    none.
     """
-    if sum(case.short for case in group) <= 1 + EPSILON:
+    if sum(case.short for case in group) <= most + EPSILON:
         return True
     # of metrics of which less is better, values are below zero here
     shift = 1.0 if any(case.value < 0 or case.expected < 0 for case in group) else 0.0
     value, expected = (
         min(max(mean + shift, 0.0), 1.0)
-        for mean in (_mean([case.value for case in group]), _mean([case.expected for case in group]))
+        for mean in (_mean([case.value for case in group]) / most, _mean([case.expected for case in group]) / most)
     )
     expected = (expected * size + 1) / (size + 2)
     return value >= expected or exp(-len(group) * _divergence(value, expected)) > CHANCE

@@ -10,9 +10,10 @@ from raggate.gate.evidence import ALPHA
 from raggate.gate.policies import small_metrics
 from raggate.gate.simulated_changes import gated_sizes, policy_odds
 from raggate.gate.statistics.mcnemar import fewest_losses
-from raggate.gate.statistics.power import visible_drop
+from raggate.gate.statistics.paired import unit_sizes
+from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
 from raggate.models.baseline import Baseline
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Golden
 from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
@@ -46,6 +47,7 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
         recommended=recommended(odds),
         gated=len(sizes),
         finest=min((rule.tolerance or 0.0 for rule in rules if rule is not None), default=0.0),
+        slices_fail=settings.gate.slices == "fail",
     )
 
 
@@ -65,21 +67,21 @@ def _modes(
     level = ALPHA / len(settings.ask.modes)
     for mode in settings.ask.modes:
         cases = [case for case in golden.cases if asked_in(case.modes, mode)]
-        units = _units(cases)
-        drop = visible_drop(units, _moving(baseline), level) if fewest_losses(units, level) is not None else None
+        units = unit_sizes(case.group for case in cases)
+        moving, possible = _moving(baseline), fewest_losses(len(units), level) is not None
+        drop = visible_drop_of_groups(units, moving, level) if possible else None
+        largest = max(units, default=0)
+        heavy = possible and largest / len(cases) > visible_drop(len(units), moving, level)
         metrics = [name for where, name in sizes if where == mode]
         yield ModeOutlook(
             mode=mode,
             questions=len(cases),
-            units=units,
+            units=len(units),
             visible_drop=drop,
+            heavy=largest if heavy else 0,
             fine=tuple(_fine(metrics, drop, settings.gate)),
             small=tuple(sorted((name, sizes[mode, name]) for where, name in small if where == mode)),
         )
-
-
-def _units(cases: Sequence[Case]) -> int:
-    return len({case.group for case in cases} - {None}) + sum(case.group is None for case in cases)
 
 
 def _moving(baseline: Baseline | None) -> float:

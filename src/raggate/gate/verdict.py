@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import Gate
-from raggate.gate import behaviour, complaints, completeness, noise, policies, wording
+from raggate.gate import behaviour, complaints, completeness, judged_metrics, noise, policies, wording
 from raggate.models.comparison import Comparison, Finding
+from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL
-from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict, VerdictKind
+from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
 from raggate.text.numbers import counted
@@ -81,7 +82,11 @@ def _warnings(
     tests: Sequence[CompositeTest],
 ) -> Iterator[Reason]:
     """Say what a reader must know of but the policy lets pass."""
-    yield from (item.reason for item in worse if item.unproven)
+    yield from judged_metrics.warnings(comparison, rows)
+    let_pass = [item for item in worse if not item.red]
+    # first, so that no number of slices hides what is worse than allowed
+    weighty = [item for item in let_pass if item.unproven or item.reason.code in {"waived", "large-loss"}]
+    yield from (item.reason for item in weighty)
     yield from _finding_reasons(findings, "warn")
     yield from _stale(comparison, gate, started)
     yield from completeness.drift(comparison, gate)
@@ -91,7 +96,7 @@ def _warnings(
     yield from noise.inside(comparison, rows)
     yield from _slice_warnings(rows, gate)
     yield from policies.fine_tolerances(rows, tests)
-    yield from (item.reason for item in worse if not (item.red or item.unproven))
+    yield from (item.reason for item in let_pass if item not in weighty)
 
 
 def _first(

@@ -43,6 +43,8 @@ def for_case(waived: Iterable[WaiverStatus], case_id: str, mode: str) -> WaiverS
 
 def excused(waived: Sequence[WaiverStatus], scorecard: Scorecard) -> frozenset[tuple[str, str]]:
     """Name the cases that are left out of the means, by mode and case id."""
+    if not waived:
+        return frozenset()
     return frozenset(
         (case.mode, case.case_id) for case in scorecard.cases if for_case(waived, case.case_id, case.mode) is not None
     )
@@ -56,7 +58,7 @@ def left_out(
     Those with a gated metric that is worse than in the baseline come first, then those that a floor or ceiling counts.
     """
     baseline = comparison.baseline
-    if baseline is None or comparison.incomparable or not baseline.paired:
+    if not waived or baseline is None or comparison.incomparable or not baseline.paired:
         return
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
     cases = [(case, for_case(waived, case.case_id, case.mode)) for case in comparison.scorecard.cases]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from raggate.models.comparison import Comparison, Delta, Uncompared
+from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
-from raggate.models.verdict import CompositeTest, GatedMetric, Reason, VerdictKind
+from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import chance, counted, points, setting, written
 from raggate.text.quote import cut, enumerated
@@ -22,10 +23,16 @@ def change(row: GatedMetric) -> str:
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
         return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {setting(row.allowed or 0.0)}"
+    proven = "" if row.own_p is None else f", and by a test of it alone not by chance: {chance(row.own_p)}"
+    fell = _beyond_tolerance(row.delta.delta or 0.0, row.allowed or 0.0)
     return (
-        f"{name(row.delta)} went from {written(before)} to {written(after)} "
-        f"({written(row.delta.delta or 0.0, sign=True)}, allowed {setting(row.allowed or 0.0)})"
+        f"{name(row.delta)} went from {written(before, beside=after)} to {written(after, beside=before)} "
+        f"({fell}, allowed {setting(row.allowed or 0.0)}){proven}"
     )
+
+
+def _beyond_tolerance(change: float, allowed: float) -> str:
+    return written(change, sign=True, beside=allowed if change > 0 else -allowed)
 
 
 def shortfall(delta: Delta, others: Uncompared) -> str:
@@ -48,7 +55,7 @@ def beyond(row: GatedMetric) -> str:
     limit = limit_name(row.delta.current.direction)
     whole = row.delta.full_run
     over = "" if whole is None else f" over all {counted(whole.n, 'case')}, compared or not"
-    value = written(row.delta.run_value.value)
+    value = written(row.delta.run_value.value, beside=row.floor)
     return f"{name(row.delta)} is {value}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
 
 
@@ -79,12 +86,25 @@ def fine_tolerance(metrics: Sequence[str], test: CompositeTest) -> str:
 
 def composite(test: CompositeTest) -> str:
     """Say how the questions of a mode moved together, and what the test of that gives."""
-    moved = f"{test.lost} of {counted(test.cases, 'question')} worse, {test.gained} better"
     units = "" if test.units == test.cases else f" in {counted(test.units, 'group')}"
-    means = f"{written(test.before)} to {written(test.after)}"
     return (
-        f"the mean of {enumerated(test.metrics)} ({test.mode}) went from {means}, {moved}{units}; "
+        f"the mean of {enumerated([*test.parts])} ({test.mode}) went from {_means(test)}, {test.moves}{units}; "
         f"{chance(test.adjusted)} ({test.test})"
+    )
+
+
+def _means(test: CompositeTest) -> str:
+    return f"{written(test.before, beside=test.after)} to {written(test.after, beside=test.before)}"
+
+
+def large_loss(test: CompositeTest) -> str:
+    """Say that a loss is large and that no test shows it, and why, where that is known."""
+    fell = f"the questions together ({test.mode}) went from {_means(test)}, and no test shows it"
+    if test.lost_units == test.lost:
+        return f"{fell}: {chance(test.adjusted)}"
+    units = "1 group, which counts" if test.lost_units == 1 else f"{test.lost_units} groups, each of which counts"
+    return (
+        f"{fell}, as the {test.lost} that got worse are of {units} as a single question does: {chance(test.adjusted)}"
     )
 
 
@@ -114,10 +134,10 @@ def failing(message: str) -> str:
 def crept(row: GatedMetric, total: float, since: str) -> str:
     """Say by how much a metric got worse in steps that were each small enough to be accepted."""
     way = "down" if row.delta.current.direction == "higher" else "up"
-    allowed = setting(row.allowed or 0.0)
+    allowed, begun = setting(row.allowed or 0.0), f" since {since}" if since else ""
     return (
-        f"{name(row.delta)} has crept {way} {written(total)}{f' since {since}' if since else ''} in accepted steps "
-        f"of at most {allowed} each, more than the allowed {allowed}"
+        f"{name(row.delta)} has crept {way} {written(total, beside=row.allowed)}{begun} in accepted steps of at most "
+        f"{allowed} each, more than the allowed {allowed}"
     )
 
 
@@ -222,12 +242,21 @@ def some(names: Sequence[str]) -> str:
 def headline(
     outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
 ) -> tuple[str, ...]:
-    """Say the verdict in one sentence or a few, for a reader in a hurry."""
-    codes = [warning.code for warning in warnings]
-    if outcome == "pass" and (unproven := sum(code in {"few-cases", "no-evidence"} for code in codes)):
-        kinds = {"no-evidence": "without evidence", "few-cases": "of too few questions"}
-        why = " or ".join(words for code, words in kinds.items() if code in codes)
-        return (f"No regression, but {counted(unproven, 'gated metric')} {are(unproven)} worse than allowed, {why}.",)
+    """Say the verdict in one sentence or a few, for a reader in a hurry; and which metrics had no say in it."""
+    return (*_headline(outcome, reasons, comparison, warnings), *_advisory(warnings))
+
+
+def _advisory(warnings: Sequence[Reason]) -> tuple[str, ...]:
+    unfit = [warning.message for warning in warnings if warning.code == "judge-unfit"]
+    more = f", and so {are(len(unfit) - 1)} {counted(len(unfit) - 1, 'other metric')} of judges" if unfit[1:] else ""
+    return (f"Judges have no say: {clause(unfit[0])}{more}.",) if unfit else ()
+
+
+def _headline(
+    outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, warnings: Sequence[Reason]
+) -> tuple[str, ...]:
+    if outcome == "pass" and (losses := list(tolerated(warnings))):
+        return (f"No regression, but {'; '.join(losses)}.",)
     if outcome == "pass":
         compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
         note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
@@ -238,6 +267,24 @@ def headline(
     if outcome == "invariant broken":
         return (f"The API's answers cannot be right: {cause}.",)
     return (f"No verdict is possible: {cause}.",)
+
+
+def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
+    """Say what a pass let through although it is worse than allowed, by its warnings; nothing where nothing is."""
+    kinds = {"waived": "waived", "no-evidence": "without evidence", "few-cases": "of too few questions"}
+    about = [warning for warning in warnings if warning.code in kinds and warning.case_id is None]
+    rows = [warning for warning in about if warning.metric is not None]
+    # a metric may be waived for its fall, and once more for its creep
+    metrics = len({(row.mode, row.metric, row.slice) for row in rows})
+    if metrics:
+        why = " or ".join(words for code, words in kinds.items() if any(row.code == code for row in rows))
+        yield f"{counted(metrics, 'gated metric')} {are(metrics)} worse than allowed, {why}"
+    if len(about) > len(rows):
+        yield "the questions together got worse, waived"
+    cases = len({(item.mode, item.case_id) for item in warnings if item.code == "waived" and item.case_id is not None})
+    if cases:
+        yield f"{counted(cases, 'question')} that got worse or {'fails' if cases == 1 else 'fail'} {are(cases)} waived"
+    yield from (warning.message for warning in warnings if warning.code == "large-loss")
 
 
 def _regression(reasons: Sequence[Reason], broke: int) -> tuple[str, ...]:

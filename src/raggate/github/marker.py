@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from raggate.models.outcome import VerdictKind
 from raggate.models.publication import Push
-from raggate.models.verdict import VerdictKind
 from raggate.text.jsonio import dumps, loads
 
 VERSION = 1

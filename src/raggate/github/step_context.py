@@ -12,12 +12,12 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github.runner.results import name_of
 from raggate.inputs import git, sources
 from raggate.models.publication import RunFailure
-from raggate.models.verdict import Review
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.github.publish import GitHubReporter, StepOutcome
     from raggate.github.rest.repository import Repository
+    from raggate.models.verdict import Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

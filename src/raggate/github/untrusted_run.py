@@ -90,6 +90,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
     probes = _probes(claimed, inputs)
 
     def trusted(item: LabelledResult) -> LabelledResult:
+        # without what it says that judges said
         return LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
 
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
@@ -113,6 +114,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         },
         config=settings,
         probes=probes,
+        judging=None,
         provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
     return repeats.noted(run)
@@ -121,17 +123,19 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
     """Give what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
     private = private_notes(inputs.vault, inputs.config.private)
-    results = {answer.probe: answer.result for answer in claimed.probes.answers}
+    by_probe = {answer.probe: answer for answer in claimed.probes.answers}
     answers = []
     for probe in probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private):
-        result = results.get(probe)
-        if result is None or result.failure is not None:
+        answer = by_probe.get(probe)
+        if answer is None or answer.result.failure is not None:
             # its own words would stand in a sentence of raggate's
             failure = Failure(kind="aborted", message="the run holds no answer to it")
             result = Result(
                 case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0
             )
-        answers.append(ProbeAnswer(probe=probe, result=_plain_coverage(result)))
+            answer = ProbeAnswer(probe=probe, result=result)
+        leaks = tuple(leak for leak in answer.leaks if leak.note in inputs.vault.notes)
+        answers.append(replace(answer, result=_plain_coverage(answer.result), leaks=leaks))
     return Probing(answers=tuple(answers), private=private)
 
 
@@ -144,7 +148,7 @@ def _repeated(claimed: Run) -> dict[str, object]:
     repeated = Repeated.of(claimed.fingerprint)
     if repeated is None or repeated.asked > len(claimed.results):
         return {}
-    return {KEY: replace(repeated, questions=()).stored()}
+    return {KEY: replace(repeated, questions=(), bands={}).stored()}
 
 
 def _chunks(claimed: Run) -> dict[str, int]:

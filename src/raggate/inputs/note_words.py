@@ -128,7 +128,7 @@ class NoteWords:
     def _standing(self, given: Sequence[str]) -> list[bool]:
         """Say of each word whether it is part of a shingle that the note has."""
         standing = [False] * len(given)
-        for start, shingle in enumerate(_shingles(given)):
+        for start, shingle in enumerate(shingles(given)):
             if shingle in self._shingles:
                 standing[start : start + SHINGLE] = [True] * SHINGLE
         return standing
@@ -151,7 +151,7 @@ class NoteWords:
 
     @cached_property
     def _shingles(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(shingle for variant in self._variants for shingle in _shingles(variant))
+        return frozenset(shingle for variant in self._variants for shingle in shingles(variant))
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
@@ -162,5 +162,6 @@ class NoteWords:
         return frozenset(word for name in self._place for word in words(name))
 
 
-def _shingles(given: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    return zip(*(given[start:] for start in range(SHINGLE)), strict=False)
+def shingles(given: Sequence[str], size: int = SHINGLE) -> Iterable[tuple[str, ...]]:
+    """Give every so many words in a row of some words."""
+    return zip(*(given[start:] for start in range(size)), strict=False)

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords, has_text
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, LabelledResult
+from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference
+
+OWN_SHARE = 0.5
+"""Of a few words in a row, so many that a note explains make them its own."""
 
 JUDGED_CHUNKS = 100
 """Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
 
 
 class Notes:
-    """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there."""
+    """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there.
+
+    Attributes:
+        texts: the text of each note, by `vault/rel_path`.
+    """
 
     def __init__(self, vault: Vault) -> None:
         """Take the notes the API was given."""
         self._vault = vault
+        self.texts = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
         # the same chunks come back for many questions
         self._heading_stands = cache(lambda note, heading_path: self._titles(note).holds(heading_path))
         self._text_stands = cache(self._find_text)
@@ -31,34 +40,52 @@ class Notes:
 
         A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere.
         """
-        response = item.result.response
-        everything = response.chunks if response else ()
-        empty = tuple(position for position, chunk in enumerate(everything) if not has_text(chunk.text))
-        placed = [
-            (position, chunk, notes)
-            for position, chunk in enumerate(everything[:JUDGED_CHUNKS])
-            if (notes := self._places(chunk))
-        ]
+        chunks = item.result.response.chunks if item.result.response else ()
         labels = replace(
             item.labels,
-            empty=empty,
+            empty=tuple(position for position, chunk in enumerate(chunks) if not has_text(chunk.text)),
             strange_headings=tuple(
                 position
-                for position, chunk, notes in placed
+                for position, chunk, notes in self._placed(chunks)
                 if not any(self._heading_stands(note, chunk.heading_path) for note in notes)
             ),
-            strange_texts=tuple(
-                position
-                for position, chunk, notes in placed
-                if position not in empty and not any(self._text_stands(note, chunk.text) for note in notes)
-            ),
+            strange_texts=self._strange_texts(chunks),
         )
         return replace(item, labels=labels)
 
-    def _places(self, chunk: Chunk) -> tuple[tuple[str, str], ...]:
-        """Give the notes a chunk may be from: where the API does not tell the vault, all of that path."""
-        vaults = self._vault.directories if chunk.vault is None else (chunk.vault,)
-        return tuple((name, chunk.rel_path) for name in vaults if (name, chunk.rel_path) in self._vault.texts)
+    def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:
+        """Note which chunks of what came of a probe tell a text that their note has not."""
+        response = answer.result.response
+        return replace(answer, strange_texts=self._strange_texts(response.chunks if response else ()))
+
+    def _strange_texts(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
+        """Give the positions of the chunks that tell a text which their note in the vault has not."""
+        return tuple(
+            position
+            for position, chunk, notes in self._placed(chunks)
+            if has_text(chunk.text) and not any(self._text_stands(note, chunk.text) for note in notes)
+        )
+
+    def explains(self, place: Chunk | Reference, note: str, row: Sequence[str]) -> bool:
+        """Say whether words in a row that stand in a note, `vault/rel_path`, may be those of a place's own note.
+
+        So they are where that may be the note itself, and where its own has most of them or is called by them.
+        """
+        places = self._places(place)
+        own = any(f"{name}/{path}" == note for name, path in places)
+        words = map(self._words, places)
+        return own or any(not its.checkable or its.share(" ".join(row)) >= OWN_SHARE for its in words)
+
+    def _placed(self, chunks: Sequence[Chunk]) -> Iterator[tuple[int, Chunk, tuple[tuple[str, str], ...]]]:
+        """Give the chunks that are looked up, with their positions and the notes they may be from."""
+        for position, chunk in enumerate(chunks[:JUDGED_CHUNKS]):
+            if notes := self._places(chunk):
+                yield position, chunk, notes
+
+    def _places(self, place: Chunk | Reference) -> tuple[tuple[str, str], ...]:
+        """Give the notes a place may be of: where the API does not tell the vault, all of that path."""
+        vaults = (place.vault,) if place.vault else self._vault.directories
+        return tuple((name, place.rel_path) for name in vaults if (name, place.rel_path) in self._vault.texts)
 
     def _find_text(self, note: tuple[str, str], text: str) -> bool:
         words = self._words(note)

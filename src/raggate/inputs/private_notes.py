@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from raggate.config.probe_settings import Private
+from raggate.config.probe_settings import Private, bare_tag, marking
 from raggate.errors import UsageError
 from raggate.inputs.headings import front_matter_of
 from raggate.models.golden import Vault
@@ -53,22 +53,16 @@ def _has(front_matter: dict[str, Any], key: str, values: list[str | bool]) -> bo
     entries = entry if isinstance(entry, list) else [entry]
     if not values:
         return any(item not in _NO_VALUE for item in entries)
-    # a value is what is written, whichever type a reader of YAML gives it
-    return bool({_written(item) for item in entries} & set(map(_written, values)))
-
-
-def _written(value: object) -> str:
-    return str(value).strip().casefold()
+    return not set(map(marking, entries)).isdisjoint(map(marking, values))
 
 
 def _tags(text: str, front_matter: dict[str, Any]) -> Iterator[str]:
     for key in ("tags", "tag"):
         listed = front_matter.get(key)
         items = listed if isinstance(listed, list) else re.split(r"[,\s]+", listed) if isinstance(listed, str) else []
-        yield from (str(item).removeprefix("#") for item in items)
+        yield from map(str, items)
     yield from _TAG.findall(text)
 
 
 def _is_below(tag: str, mark: str) -> bool:
-    wanted = mark.removeprefix("#").casefold()
-    return tag.casefold() == wanted or tag.casefold().startswith(f"{wanted}/")
+    return inside_place(bare_tag(tag), [bare_tag(mark)])

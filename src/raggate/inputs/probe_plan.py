@@ -15,6 +15,7 @@ from raggate.inputs.spellings import spellings, unicode_form
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.probe import Probe, ProbeKind
 from raggate.text.anchors import Elements, fold, inside_place, written
+from raggate.text.lots import lot
 
 MAX_HEADING = 200
 """Characters of a heading that is asked as a question."""
@@ -38,7 +39,7 @@ def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -
     """
     levels, sample = config.invariants, config.ask.probes.sample
     asked = [(case, mode) for mode in config.ask.modes for case in golden.cases if asked_in(case.modes, mode)]
-    asked.sort(key=lambda question: _lot(question[1], question[0].id))
+    asked.sort(key=lambda question: lot(question[1], question[0].id))
     kinds = {kind for name, kind in _LIST_HELD_AGAINST.items() if getattr(levels, name) != "off"}
     probes = list(_of_questions(asked, kinds, sample))
     if levels.headings_findable != "off":
@@ -115,7 +116,7 @@ def _of_headings(config: Config, vault: Vault, private: Sequence[str]) -> Iterat
     ]
     counts = Counter(_title(heading) for _, heading in places)
     only = [place for place in places if counts[_title(place[1])] == 1 and _askable(place[1])]
-    only.sort(key=lambda place: _lot(place[0], written(place[1])))
+    only.sort(key=lambda place: lot(place[0], written(place[1])))
     for position, (note, heading) in enumerate(only[: config.ask.probes.sample]):
         yield Probe(
             kind="heading", mode=_mode(config, position), question=heading[-1], note=note, heading_path=written(heading)
@@ -125,7 +126,7 @@ def _of_headings(config: Config, vault: Vault, private: Sequence[str]) -> Iterat
 def _of_private_notes(config: Config, vault: Vault, private: Sequence[str]) -> Iterator[Probe]:
     """Ask for private notes by a heading of theirs, or by their name."""
     texts = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
-    for position, note in enumerate(sorted(private, key=_lot)[: config.ask.probes.sample]):
+    for position, note in enumerate(sorted(private, key=lot)[: config.ask.probes.sample]):
         headings = [heading[-1] for heading in headings_with_text(texts[note]) if _askable(heading)]
         name = note.rpartition("/")[2].removesuffix(".md")
         yield Probe(kind="private", mode=_mode(config, position), question=(headings or [name])[-1], note=note)
@@ -163,8 +164,3 @@ def _askable(heading: Elements) -> bool:
 def _mode(config: Config, position: int) -> str:
     """Give the modes in turn."""
     return config.ask.modes[position % len(config.ask.modes)]
-
-
-def _lot(*names: str) -> bytes:
-    """Order names at random, and the same way in every run."""
-    return sha256("|".join(names).encode("utf-8", "surrogatepass")).digest()

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from raggate.errors import UsageError
 from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
-from raggate.models.provenance import Checkout
 from raggate.text.quote import cut, quoted
+
+if TYPE_CHECKING:
+    from raggate.models.provenance import Checkout
 
 _PURPOSE = "--against needs it"
 _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
@@ -166,6 +168,9 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
         root: a directory in it.
         remote: where the job has its commits; None on a person's own machine.
     """
+    # loaded with what checks the values of stored files
+    from raggate.models.provenance import Checkout
+
     checkout = git.find(root, remote.workspace if remote else None)
     commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
     if checkout is None or commit is None:

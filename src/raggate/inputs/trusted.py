@@ -22,8 +22,8 @@ from raggate.text.numbers import fixed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineFile:
-    """A baseline as it was read: what messages call it, its content, and its commit; None for a file on disk."""
+class StoredFile:
+    """A file as it was read: what messages call it, its content, and its commit; None for a file on disk."""
 
     name: str
     data: bytes
@@ -36,16 +36,19 @@ class Inputs:
 
     `against` is the commit they came from, None for the working tree; `ignored` names the files of the working tree
     that differ from it and had no say. `first_run` says that the commit does not have a configuration yet, so that
-    everything is the working tree's and nothing can be held against.
+    everything is the working tree's and nothing can be held against. `cassette` holds the replies of judges so far;
+    None where nothing is judged, or nothing was yet. `canary` is what people graded; None where no such file is named.
     """
 
     config: Config
     golden: Golden
     vault: Vault
-    baseline: BaselineFile | None
+    baseline: StoredFile | None
     against: str | None
     ignored: tuple[str, ...] = ()
     first_run: bool = False
+    cassette: StoredFile | None = None
+    canary: StoredFile | None = None
 
     def fingerprint(self) -> dict[str, Any]:
         """Give what a run by these inputs is known by: runs that differ in any of it were measured by other means."""
@@ -159,7 +162,9 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         golden.check_anchors(cases, notes)
     check_must_pass_asked(cases, settings.ask.modes)
-    trusted = (where.config_name, settings.golden, settings.baseline_path, *settings.vault.values())
+    judged = [] if settings.judging is None else [settings.judging.cassette]
+    judged += [settings.judging.canary.file] if settings.judging is not None and settings.judging.canary else []
+    trusted = (where.config_name, settings.golden, settings.baseline_path, *settings.vault.values(), *judged)
     return Inputs(
         config=settings,
         golden=cases,
@@ -168,6 +173,9 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
         against=first_run_at or source.commit,
         ignored=source.differing(trusted),
         first_run=first_run_at is not None,
+        # what a change brings of replies, nobody has reviewed
+        cassette=None if first_run_at else _find_cassette(source, settings),
+        canary=_find_canary(source, settings),
     )
 
 
@@ -185,17 +193,37 @@ def _has(source: sources.Source, path: str) -> bool:
     return True
 
 
-def _find_baseline(source: sources.Source, settings: Config) -> BaselineFile | None:
-    path = settings.baseline_path
+def _find_baseline(source: sources.Source, settings: Config) -> StoredFile | None:
+    return _stored(source, settings.baseline_path, "Key 'baseline' names the baseline file.")
+
+
+def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:
+    judges = settings.judging
+    hint = "Key 'judges.cassette' names the replies of the judges so far."
+    return None if judges is None else _stored(source, judges.cassette, hint)
+
+
+def _find_canary(source: sources.Source, settings: Config) -> StoredFile | None:
+    canary = settings.judging.canary if settings.judging is not None else None
+    if canary is None:
+        return None
+    hint = "Key 'judges.canary.file' names the answers that people graded."
+    file = _stored(source, canary.file, hint)
+    if file is None:
+        raise UsageError(f"{source.describe(canary.file)}: no such file", hint=hint)
+    return file
+
+
+def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
     try:
-        return BaselineFile(name=source.describe(path), data=source.read(path), commit=source.commit)
+        return StoredFile(name=source.describe(path), data=source.read(path), commit=source.commit)
     except FileNotFoundError:
         if source.directory(path).is_dir():
-            raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
+            raise _a_directory(source, path, hint) from None
         return None
 
 
-def _chosen_baseline(source: sources.Source, where: InputSource) -> BaselineFile | None:
+def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:
     """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
     given = where.baseline_file
     if given is None:
@@ -203,10 +231,10 @@ def _chosen_baseline(source: sources.Source, where: InputSource) -> BaselineFile
     place = Path(os.path.normpath(Path.cwd() / given))
     top = None if source.commit is None else sources.top_of(where.root, where.remote)
     if top is None or not place.is_relative_to(top):
-        return BaselineFile(name=str(given), data=read_file(given))
+        return StoredFile(name=str(given), data=read_file(given))
     path = Path(os.path.relpath(place, where.root)).as_posix()
     data = _read(source, path, "A baseline in the checkout is read from the commit that judges.")
-    return BaselineFile(name=source.describe(path), data=data, commit=source.commit)
+    return StoredFile(name=source.describe(path), data=data, commit=source.commit)
 
 
 def _read(source: sources.Source, path: str, hint: str) -> bytes:

@@ -33,7 +33,7 @@ class RatchetEntry:
     drops: float
     since: str
     lowered: AcceptedDrop | None = None
-    rebased: AcceptedDrop | None = None  # the last time that `best` became worse because the questions are others
+    moved: AcceptedDrop | None = None  # the last time that `best` became worse because the questions are others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from math import isclose
 from typing import Literal
 
 from raggate.models.scorecard import ListEntry
@@ -25,6 +26,7 @@ CauseCode = Literal[
     "heading-differs",
     "other-section",
     "other-vault",
+    "list-cut",
     "chunk-not-searched",
     "demoted",
     "below-threshold",
@@ -38,8 +40,19 @@ CauseCode = Literal[
 ]
 """What was seen. The last two name no cause: they say what the answer shows."""
 
+SAME_SCORE = 1e-5
+"""Scores that differ by no more, or by no larger share of themselves, are the same: see `same_score`."""
+
+FolderKind = Literal["selected", "available"]
+"""What an answer tells of folders."""
+
 Range = tuple[float | None, float | None]
 """A lower and an upper bound of a score, None where there is none."""
+
+
+def same_score(one: float, other: float) -> bool:
+    """Say whether two scores are the same: baselines round them, and some APIs add in 32 bits."""
+    return isclose(one, other, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +72,13 @@ class Cause:
         before: the passage's place in the baseline's list.
         after: its place in this one.
         last: the lowest score that is listed.
+        by_weights: the score that the parts which the passage had make by the weights of now.
         limits: what scores the API's threshold lies between, in the baseline and now; None where that is not known.
         copy: whether what stands above the passage now, and did not, says nearly the same.
         newer: whether it is of a note that was added or changed since the baseline.
+        stood_clear: of a passage that did not come back, whether it stood too far above what is listed for scores that
+            moved as those of other chunks did to have put it out, or is not known to have stood near it; of a question
+            that got nothing, whether others that score less got something.
     """
 
     code: CauseCode
@@ -76,9 +93,11 @@ class Cause:
     before: ListEntry | None = None
     after: ListEntry | None = None
     last: float | None = None
+    by_weights: float | None = None
     limits: tuple[Range | None, Range | None] = (None, None)
     copy: bool = False
     newer: Literal["", "added", "changed"] = ""
+    stood_clear: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +108,20 @@ class ListEvidence:
         weights: by which the parts of a score are added up, exactly.
         thresholds: the highest score at which the API abstained, None where it never did, and the lowest at which it
             did not, likewise; where every answer is on its side of them.
-        floors: the lowest score of any chunk that was returned.
+        floors: the lowest score of any chunk that was returned, where several of the baseline's chunks score less than
+            any does now.
         longest: how many chunks the longest list of now has: one that is as long may be cut there.
         rescored: of `final`, `vector` and `lexical`, whether chunks that both sides list for a question have other ones
             now; without those that too few chunks tell.
+        shift: by how much the final score of such a chunk moved at most; None where none has one on both sides.
+        answered: the least best score of any list of now that did not come with an abstention; None where none has one.
+        overtaking: how many such chunks rose above one that stood above them, at most.
+        renumbered: whether ids of chunks were given anew, so that those of one note are known by their order alone.
+        filled: to how many questions anything came back.
+        lengths: how many chunks came back on average to questions of both sides, as far down as lists are kept.
+        unordered: whether some list, of either side, does not fall by its final scores: rank is then not by them.
+        scored: whether final scores tell something: not where they follow from the rank alone, or are smaller than what
+            a baseline keeps of them. Nothing else is then known of them here.
     """
 
     weights: tuple[Mapping[str, float] | None, Mapping[str, float] | None] = (None, None)
@@ -100,11 +129,19 @@ class ListEvidence:
     floors: tuple[float | None, float | None] = (None, None)
     longest: int = 0
     rescored: Mapping[str, bool] = field(default_factory=dict)
+    shift: float | None = None
+    answered: float | None = None
+    overtaking: int = 0
+    renumbered: bool = False
+    filled: tuple[int, int] = (0, 0)
+    lengths: tuple[float, float] = (0.0, 0.0)
+    unordered: bool = False
+    scored: bool = True
 
     @property
     def steady(self) -> bool:
-        """Whether chunks are known to have the scores they had."""
-        return self.rescored.get("final") is False
+        """Whether chunks are known to have the scores they had, and to be ranked by them."""
+        return self.rescored.get("final") is False and not self.unordered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,20 +152,25 @@ class CauseEvidence:
         notes: what is in the vaults, as `vault/rel_path`; empty when that is not known.
         changes: notes added and changed since the baseline, with which of the two.
         lists: by mode.
-        retrieved: by mode and path, the headings under which any answer holds a chunk of the note.
+        retrieved: by path, the headings under which any answer at all holds a chunk of the note.
+        gone: the notes of passages that the baseline's lists hold, and that no answer holds a chunk of.
         recut: whether the index says that it holds other chunks of the same notes, or is of another version.
         documents: how many the index held in the baseline's run and holds now, of the same notes; None where the API
             does not say.
         folders: by mode, how folder selection went, in the baseline and now; empty where that is not told.
+        beyond: by mode, which folders of an answer (those selected, those available) its chunks came from outside of,
+            so that they are no limit; those selected too where no chunk shows that they are.
     """
 
     notes: Collection[str] = ()
     changes: Mapping[str, Literal["added", "changed", "removed"]] = field(default_factory=dict)
     lists: Mapping[str, ListEvidence] = field(default_factory=dict)
-    retrieved: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+    retrieved: Mapping[str, Collection[str]] = field(default_factory=dict)
+    gone: Collection[str] = ()
     recut: bool = False
     documents: tuple[int, int] | None = None
     folders: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]] = field(default_factory=dict)
+    beyond: Mapping[str, Collection[FolderKind]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,8 +105,8 @@ class Flip:
     """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
 
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
-    what stands now where the gold chunk stood, or rose above it. `why` is `cause` in words, empty for a fixed one.
-    `support` is what `gold` names, None for a question to abstain from.
+    what rose to where the gold chunk stood, or above it, None where nothing is known to have. `why` is `cause` in
+    words, empty for a fixed one. `support` is what `gold` names, None for a question to abstain from.
     """
 
     case_id: str

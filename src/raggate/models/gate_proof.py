@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import EPSILON
-from raggate.models.verdict import Reason, VerdictKind
+from raggate.models.verdict import CompositeEvidence, Reason
 
 FaultKind = Literal["answers", "http", "env", "patch"]
 """Where a fault is made: in the answers, between raggate and the API, by the API's environment, or in its source."""
@@ -26,7 +27,7 @@ class Trial:
         value: the watched metric with the fault, None where it was not measured.
         drop: by how much that is worse than without; None likewise.
         changed: how many questions have another answer than without.
-        moved: the share of questions whose value of the watched metric is another, for better or worse.
+        evidence: what the test of all questions showed; None where nothing was judged.
         notes: the notes that the fault is about, as `vault/rel_path`; empty where it is about no notes.
         explanation: of a miss: why it was not seen. Empty for what was caught.
     """
@@ -40,7 +41,7 @@ class Trial:
     value: float | None = None
     drop: float | None = None
     changed: int = 0
-    moved: float = 0.0
+    evidence: CompositeEvidence | None = None
     notes: tuple[str, ...] = ()
     explanation: str = ""
 
@@ -72,14 +73,15 @@ class Watch:
         value: its mean without any fault, in the mode where that is lowest.
         n: over how many questions.
         tolerance: the largest drop of it that is allowed; None where it is not gated.
-        visible: the smallest drop of it that a test of so many questions sees, four times out of five.
+        visible: the smallest loss that the test of all questions sees, four times out of five, as far as the runs
+            without a fault tell; None where no test decides.
     """
 
     metric: str
     value: float
     n: int
     tolerance: float | None
-    visible: float
+    visible: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

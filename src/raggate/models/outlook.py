@@ -12,6 +12,8 @@ class ModeOutlook:
     Attributes:
         mode: the mode.
         questions: how many are asked in it, in `units` independent groups.
+        heavy: how many of them the largest group has, where losing it whole is more than what would be seen if all
+            groups were alike; else 0.
         visible_drop: the smallest drop that their test sees four times out of five; None where it can see none.
         fine: the gated metrics whose tolerance is finer than that.
         small: the gated metrics of too few questions to be judged alone, each with their number.
@@ -21,6 +23,7 @@ class ModeOutlook:
     questions: int
     units: int
     visible_drop: float | None
+    heavy: int = 0
     fine: tuple[str, ...] = ()
     small: tuple[tuple[str, int], ...] = ()
 
@@ -39,7 +42,8 @@ class Outlook:
     """What a suite can show, and which policy suits it.
 
     `odds` are empty, and nothing is `recommended`, without a baseline that holds single questions; `gated` counts the
-    metrics that were gated in it, `finest` is the smallest tolerance of them.
+    metrics that were gated in it, `finest` is the smallest tolerance of them. `slices_fail` says that slices are judged
+    too, which the odds leave out.
     """
 
     suite: str
@@ -50,3 +54,4 @@ class Outlook:
     recommended: str = ""
     gated: int = 0
     finest: float = 0.0
+    slices_fail: bool = False

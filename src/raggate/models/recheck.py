@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 from raggate.models.scorecard import CaseScore
 
@@ -49,3 +50,34 @@ class RecheckOutcome:
     problem: str = ""
     times: int = 0
     lost_again: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyCheck:
+    """How long base build and change took for the same questions, each booted for it alone in the same job.
+
+    Attributes:
+        allowed: how many times as long as the base the change may take.
+        build: what was booted as the base.
+        base: the milliseconds there, question by question, of each time it was booted: once more where the first time
+            speaks against the change.
+        change: those of the change, in the same order.
+        problem: why there are none; empty when there are.
+
+    Raises:
+        ValueError: for times that cannot be, or not of the same questions.
+    """
+
+    allowed: float
+    build: str = ""
+    base: tuple[tuple[float, ...], ...] = ()
+    change: tuple[float, ...] = ()
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        times = [time for side in (self.change, *self.base) for time in side]
+        if not all(isfinite(time) and time > 0 for time in (self.allowed, *times)):
+            raise ValueError("expected times above 0")
+        if {len(side) for side in self.base} != ({len(self.change)} if not self.problem else set()):
+            raise ValueError("expected the times of the same questions on both sides, or a problem")

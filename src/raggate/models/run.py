@@ -8,6 +8,7 @@ from typing import Literal
 from raggate.config.imported import RunConfig
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case, Golden
+from raggate.models.judging import Judgement, Judging
 from raggate.models.probe import Probe, ProbeKind
 from raggate.models.provenance import Provenance
 from raggate.text.jsonio import JsonObject
@@ -96,6 +97,33 @@ class Result:
     repeat: int = 1
 
 
+LeakPart = Literal[
+    "",
+    "chunk_id",
+    "doc_id",
+    "vault",
+    "rel_path",
+    "heading_path",
+    "abstain_reason",
+    "references",
+    "selected_folders",
+    "available_folders",
+    "coverage",
+    "latency",
+    "cost",
+]
+"""Which part of a chunk, or of a response, holds a text; empty for the text of the chunk, or the answer, itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leak:
+    """Text of a note (`vault/rel_path`) kept from who asked, in the chunk at a rank; 0 for the rest of the response."""
+
+    rank: int
+    note: str
+    part: LeakPart = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
     """What golden set and vault say of one result's chunks, decided on their full text.
@@ -111,6 +139,7 @@ class Labels:
         strange_texts: positions of chunks whose text does not stand in their note in the vault.
         filed_elsewhere: positions of chunks of a gold note that hold the gold section's text under another heading.
         copies: positions of chunks above the first match that are no match and say what a gold support does.
+        leaks: texts of private notes that it holds, whatever note they are said to be of.
     """
 
     matches: tuple[tuple[int, ...], ...]
@@ -123,23 +152,30 @@ class Labels:
     strange_texts: tuple[int, ...] = ()
     filed_elsewhere: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
+    leaks: tuple[Leak, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledResult:
-    """A case, its result and the labels of the result: all a per-case metric needs."""
+    """A case, its result and the labels of the result: all a per-case metric needs.
+
+    `judgements` are what judges said of the answer, one for each score; empty where nothing is judged.
+    """
 
     case: Case
     result: Result
     labels: Labels
+    judgements: tuple[Judgement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeAnswer:
-    """A probe and what came of it."""
+    """A probe and what came of it, with what `Labels` calls so; `leaks` are of notes kept from its principal too."""
 
     probe: Probe
     result: Result
+    strange_texts: tuple[int, ...] = ()
+    leaks: tuple[Leak, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +197,8 @@ class Run:
     `results` are the first answers, which reports show; `repeats` are all later ones to the same questions, in the same
     order, the second answers before the third. `stopped` says why a run was cut short (`interrupted`: by a signal), and
     `log` then holds the API's last lines, else those when it first failed, if any (untrusted text). `probes` is what
-    was asked beside the suite, which no metric counts.
+    was asked beside the suite, which no metric counts. `judging` is how the answers were judged; None where they were
+    not.
     """
 
     run_id: str
@@ -178,3 +215,4 @@ class Run:
     interrupted: bool = False
     log: tuple[str, ...] = ()
     probes: Probing = field(default_factory=Probing)
+    judging: Judging | None = None

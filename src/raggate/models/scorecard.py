@@ -72,6 +72,8 @@ class CaseScore:
     required support has been seen; None when that never happens within the list. `slices`, `must_pass` and `group` say
     how the golden set files the case; a baseline file does not keep the group. `entries`
     are the first places of the list, by rank; empty where none was retrieved, and in baselines that do not keep them.
+    `answers` are the scores of all answers to a must-pass question that was asked several times, the first first; a
+    baseline does not keep them.
     """
 
     case_id: str
@@ -85,6 +87,7 @@ class CaseScore:
     must_pass: bool = False
     group: str | None = None
     entries: tuple[ListEntry, ...] = ()
+    answers: tuple[CaseScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,19 @@ from typing import Literal
 from raggate.errors import ExitCode
 from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
-from raggate.models.recheck import Recheck, RecheckOutcome
+from raggate.models.outcome import EXIT_CODES, VerdictKind
+from raggate.models.recheck import LatencyCheck, Recheck, RecheckOutcome
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.waiver import WaiverStatus
+from raggate.text.numbers import counted
 
-Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated"]
+Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
 
 
 Unproven = Literal["", "few cases", "no evidence"]
+BaselineState = Literal["same", "added", "removed", "replaced"]
+"""What a change does to the baseline file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class GatedMetric:
 
     A row is worse `by_others` where the cases that could not be compared make it so, and not those that could. One that
     is worse and `unproven` is a warning: too few cases to judge it by, or no evidence where the policy asks for some.
+    `own_p` is the adjusted p-value of the metric's own test, where that is why it is none.
     """
 
     delta: Delta
@@ -36,6 +41,7 @@ class GatedMetric:
     waived: bool = False
     by_others: bool = False
     unproven: Unproven = ""
+    own_p: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +56,21 @@ class CompositeTest:
         before: the mean score in the baseline; `after` in the run.
         drop: the largest fall of the mean score or of one of the metrics, at least 0.
         p: one-sided, of "the questions did not get worse"; `adjusted` by Holm's method for the modes that are tested.
-        test: the name of the test.
+        test: the name of the test, or that there was none.
         visible_drop: the smallest drop that such a test sees four times out of five, as far as this run's own moves
-            tell.
+            tell; `visible_if_alike` what it would be if all units had equally many questions.
+        largest: how many questions the largest unit has.
+        lost_units: of how many units the questions are that got worse.
         fewest_losses: the fewest units that must be lost, none gained, to be significant; None where no loss is.
         supports: whether any loss could be the evidence that a tolerance may need.
         fell: the questions that got worse, each with the first of the metrics that did.
+        parts: the metrics that scores are really made of, with how many of the questions that got worse did so in each;
+            beside those of `metrics` that apply to some question, abstention_accuracy where none applies.
     """
 
     mode: str
     metrics: tuple[str, ...]
+    parts: Mapping[str, int]
     cases: int
     lost: int
     gained: int
@@ -73,7 +84,18 @@ class CompositeTest:
     visible_drop: float
     fewest_losses: int | None
     supports: bool
+    visible_if_alike: float = 1.0
+    largest: int = 1
+    lost_units: int = 0
     fell: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> str:
+        """How many questions got worse and better, in words, and in which metrics, where not in all of them."""
+        carried = sorted((part for part in self.parts if self.parts[part]), key=lambda part: -self.parts[part])
+        several = {*self.parts.values()} - {self.lost}
+        parts = f" ({', '.join(f'{part} in {self.parts[part]}' for part in carried)})" if self.lost and several else ""
+        return f"{self.lost} of {counted(self.cases, 'question')} worse{parts}, {self.gained} better"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,17 +132,6 @@ class Reason:
         return cls(code, message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
 
 
-VerdictKind = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
-
-EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
-    "pass": ExitCode.PASS,
-    "regression": ExitCode.REGRESSION,
-    "cannot tell": ExitCode.CANNOT_TELL,
-    "invariant broken": ExitCode.INVARIANT,
-    "interrupted": ExitCode.INTERRUPTED,
-}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
@@ -128,7 +139,8 @@ class Verdict:
     `sentences` say it to a reader in a hurry, the most important one first.
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
     `missed` names those that must pass and do not, likewise. `evidence` is what a loss takes, and what there is.
-    `recheck` tells how a regression was checked on the base.
+    `recheck` tells how a regression was checked on the base, `latency` how long both took, where that was compared, and
+    `latency_note` says so where no reason does.
     """
 
     outcome: VerdictKind
@@ -141,6 +153,8 @@ class Verdict:
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
     evidence: CompositeEvidence | None = None
     recheck: RecheckOutcome | None = None
+    latency: LatencyCheck | None = None
+    latency_note: str = ""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -170,11 +184,15 @@ class Preview:
     """What the change's own configuration, golden set, vault and baseline would mean if merged. It decides nothing.
 
     Attributes:
-        settings: configuration key, value that counted, value in the change. `loosened`: those that let more through.
-        golden: how the change's golden set differs from the one that counted.
-        vault: notes it adds, removes and changes, sorted.
+        settings: configuration key, value that counted, value in the change. `loosened`: those that let more through;
+            `remeasured`: of the others those by which something else is measured, or held against something else.
+        golden: how the change's golden set differs from the one that counted. `regrouped`: the questions that would
+            count with others as one, or no longer; `limited`: those for fewer modes.
+        vault: notes it adds, removes and changes, sorted. `unmarked`: those that are private no more by the same marks.
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
+            `lowered`: what a replaced baseline holds later changes to less than the stored one.
+        replies: of the stored replies of judges, how many are gone or edited, and how many new.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
         problems: what of it could not be looked at or measured.
@@ -182,10 +200,16 @@ class Preview:
 
     settings: tuple[tuple[str, str, str], ...] = ()
     loosened: tuple[str, ...] = ()
+    remeasured: tuple[str, ...] = ()
     golden: GoldenChanges = field(default_factory=GoldenChanges)
+    regrouped: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
     vault: tuple[NoteChange, ...] = ()
-    baseline: Literal["same", "added", "removed", "replaced"] = "same"
+    unmarked: tuple[str, ...] = ()
+    baseline: BaselineState = "same"
     values: tuple[tuple[str, float | None, float | None], ...] = ()
+    lowered: tuple[str, ...] = ()
+    replies: tuple[int, int] = (0, 0)
     rows: tuple[Delta, ...] = ()
     breaks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -206,6 +230,7 @@ class ReportContext:
         first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
         recheck: what the base build answered to the questions that count against the change; None where not asked.
+        latency: how long base build and change took for the same questions; None where that is not compared.
     """
 
     source_lines: Mapping[str, SourceLine] = field(default_factory=dict)
@@ -213,6 +238,7 @@ class ReportContext:
     first_run: bool = False
     expired_waivers_resolved: bool = False
     recheck: Recheck | None = None
+    latency: LatencyCheck | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

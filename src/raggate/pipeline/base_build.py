@@ -14,6 +14,7 @@ from pathlib import Path
 from raggate.config.service_settings import Api
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.gate import confirmation, recheck as gate
+from raggate.gate.noise import noisy
 from raggate.inputs import notes as standing, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
@@ -48,8 +49,8 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
         RaggateError: when it was interrupted; any other error is a part of what it gives.
     """
     settings = inputs.config
-    noisy = settings.api.program is None and confirmation.noisy(review.comparison)
-    times = settings.recheck.confirm if noisy else 0
+    confirmed = settings.api.program is None and noisy(review.comparison)
+    times = settings.recheck.confirm if confirmed else 0
     if review.verdict.outcome != "regression" or not (times or settings.recheck.base != "off"):
         return None
     lost = gate.against(review.verdict)
@@ -65,15 +66,15 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
     )
     if not asked.asked:
         return replace(asked, problem="no single question is known to have got worse")
-    asking = _Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
+    asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
     if settings.recheck.base != "off":
         asked = _of_the_base(asking, asked, times or 1)
     return _of_the_change(asking, asked, times) if times else asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
-    """What is asked again, and of what run."""
+class Asking:
+    """What is asked again, and beside what run."""
 
     request: Request
     inputs: Inputs
@@ -82,10 +83,21 @@ class _Asking:
     questions: Sequence[tuple[Case, str]]
 
     def say(self, who: str) -> None:
+        """Tell what is done."""
         self.request.say(f"asking {counted(len(self.questions), 'question')} again, of {who}")
 
+    @contextmanager
+    def up(self, build: Build, folder: str) -> Iterator[Booted]:
+        """Bring a build up, with a folder of the run directory for its files; it raises as `booted`."""
+        baseline = self.review.comparison.baseline
+        before = baseline.scorecard.fingerprint if baseline is not None else {}
+        place = Place(out=self.directory / folder, runs=self.directory.parent)
+        place.out.mkdir()
+        with booted(self.request, self.inputs, build, place, before) as up:
+            yield up
 
-def _of_the_base(asking: _Asking, asked: Recheck, times: int) -> Recheck:
+
+def _of_the_base(asking: Asking, asked: Recheck, times: int) -> Recheck:
     try:
         with base_build(asking.request, asking.inputs) as build:
             asking.say(f"the base build ({cut(build.name)})")
@@ -96,7 +108,7 @@ def _of_the_base(asking: _Asking, asked: Recheck, times: int) -> Recheck:
         return replace(asked, problem=error.message)
 
 
-def _of_the_change(asking: _Asking, asked: Recheck, times: int) -> Recheck:
+def _of_the_change(asking: Asking, asked: Recheck, times: int) -> Recheck:
     """Ask the change again in a process of its own, which has not been asked before."""
     build = Build(api=asking.inputs.config.api, root=asking.request.root)
     asking.say("the change, as this API is known to be noisy")
@@ -145,18 +157,13 @@ def _base_api(inputs: Inputs) -> tuple[Api, str]:
     return api.model_copy(update={"container": container}), f"image {image}"
 
 
-def _scores(asking: _Asking, build: Build, folder: str, times: int) -> tuple[tuple[CaseScore, ...], ...]:
+def _scores(asking: Asking, build: Build, folder: str, times: int) -> tuple[tuple[CaseScore, ...], ...]:
     """Boot a build and score its answers as those of the run, of each time it is asked."""
-    review, inputs = asking.review, asking.inputs
-    baseline = review.comparison.baseline
-    before = baseline.scorecard.fingerprint if baseline is not None else {}
-    place = Place(out=asking.directory / folder, runs=asking.directory.parent)
-    place.out.mkdir()
-    with booted(asking.request, inputs, build, place, before) as up:
+    with asking.up(build, folder) as up:
         return tuple(_score_once(asking, up) for _ in range(times))
 
 
-def _score_once(asking: _Asking, up: Booted) -> tuple[CaseScore, ...]:
+def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:
     asked = up.adapter.ask(asking.questions, up.api, on_result=lambda *_: None)
     if asked.stopped:
         raise CannotTell(asked.stopped)

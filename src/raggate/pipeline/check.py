@@ -18,6 +18,7 @@ from raggate.gate import (
     confirmation,
     flips,
     invariants,
+    latency,
     list_drift,
     merge_effects,
     preview,
@@ -37,6 +38,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Preview, ReportContext, Review, SourceLine, Verdict
 from raggate.pipeline import base_build, measure, run_directory
+from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
@@ -62,8 +64,7 @@ def check(request: Request) -> CheckResult:
     with load_inputs(request) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, request.config_name)
         baseline = read_baseline(inputs, request.systems)
-        fingerprint = baseline.scorecard.fingerprint if baseline else {}
-        directory, measured, scorecard = measure.measure(request, inputs, before=fingerprint)
+        directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline)
         with measure.failure_reports(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against
@@ -75,8 +76,9 @@ def check(request: Request) -> CheckResult:
             context = ReportContext(first_run=inputs.first_run, expired_waivers_resolved=resolved)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
             asked = base_build.recheck(request, inputs, directory, evaluation)
-            if asked is not None:
-                context = replace(context, recheck=asked)
+            times = compare_latency(request, inputs, directory, evaluation)
+            if asked is not None or times is not None:
+                context = replace(context, recheck=asked, latency=times)
                 evaluation = evaluate_run(measured, scorecard, baseline, context=context)
             review = with_preview(evaluation, lambda: _preview(request, inputs, directory, evaluation))
             review = with_source_lines(review, inputs)
@@ -133,7 +135,7 @@ def _evaluate(
     run: Run, scorecard: Scorecard, baseline: Baseline | None, settings: RunConfig, context: ReportContext
 ) -> Review:
     findings = (
-        *invariants.check_answers(run, settings.invariants),
+        *invariants.check_answers(run, settings.invariants, settings.gate),
         *list_drift.findings(scorecard, baseline, settings.invariants),
     )
     waived = waivers.waiver_statuses(settings.waivers, run.started)
@@ -172,15 +174,17 @@ def _evaluate(
             settings.gate,
             lambda scores, before, gate: decide(compared(scores, before), gate),
         )
+    decided = latency.judged(decided, context.latency)
     lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
     return _explained(
-        Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
+        Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers),
+        settings.gate.flip_at,
     )
 
 
-def _explained(review: Review) -> Review:
+def _explained(review: Review, flip_at: int) -> Review:
     """Add which questions got worse without breaking, and why all of them did."""
-    fallen = flips.find_fallen(review.run, review.comparison, review.verdict)
+    fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
     return replace(review, fallen=fallen, diagnosis=diagnose(review.comparison, review.verdict, fallen))
 
 
@@ -248,7 +252,8 @@ def propose(
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
     scorecard = score.score(run, settings.score.k)
-    promote.refuse_unmeasured(run, scorecard, invariants.check_answers(run, settings.invariants), settings.gate)
+    findings = invariants.check_answers(run, settings.invariants, settings.gate)
+    promote.refuse_unmeasured(run, scorecard, findings, settings.gate)
     present, problem = None, ""
     try:
         present = read()

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial, reduce
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from raggate import __version__
@@ -18,15 +17,16 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, Interrupted, RaggateError
 from raggate.gate import waivers, wording
 from raggate.gate.other_systems import compat_scores
-from raggate.inputs import notes as standing, sources, vault
+from raggate.inputs import leaks, notes as standing, sources, vault
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
 from raggate.models.fingerprint import Fingerprint, modes_of
 from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
 from raggate.models.run import Probing, Result, Run
 from raggate.models.scorecard import Scorecard
-from raggate.pipeline import run_directory
+from raggate.pipeline import judging, run_directory
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
@@ -34,7 +34,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.reports.progress import Progress
-from raggate.scoring import repeats, score
+from raggate.scoring import noise, repeats, score
 from raggate.scoring.repeats import Repeated
 from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines, redact
@@ -55,7 +55,7 @@ def measure(
     inputs: Inputs,
     below: Path | None = None,
     *,
-    before: Fingerprint = MappingProxyType({}),
+    baseline: Baseline | None = None,
     boots: int = 1,
 ) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
@@ -64,30 +64,29 @@ def measure(
         request: what the front end asks for.
         inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
-        before: the fingerprint of the baseline, which tells how large its index was; empty without one.
+        baseline: what the run will be held against, which tells how large its index was and how answers were graded;
+            None without one.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
     """
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if below is None:
-        if request.out is None:
-            run_directory.check_place(request.root, settings.out)
-        directory = run_directory.create(request.out or request.root / settings.out, started)
-        request.created(directory)
-    else:
-        directory = below / "preview"
-        directory.mkdir()
+    directory = _directory(request, settings, started, below)
     answers = PartialRun()
     with failure_reports(directory, settings):
         begin = time.monotonic()
+        judge = judging.ready(request, inputs, directory, baseline)
         blank = blank_run(directory, started, request, inputs)
         notes = standing.Notes(inputs.vault)
+        before = baseline.scorecard.fingerprint if baseline else {}
         try:
             stopped, log = _ask(request, inputs, directory, answers, before, boots)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
                 run = answers.noted_in(blank)
-                finished = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
+                answered = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
+                answered = leaks.noted(answered, notes, settings.ask.probes.principals)
+            finished = judge(answered)
+            with deadlines.after_asking(len(answers.results)):
                 return directory, finished, write(directory, finished, request, settings)
         except KeyboardInterrupt:
             due = len(suite.questions_of(inputs.golden.cases, settings.ask.modes)) * settings.ask.repeat
@@ -96,6 +95,18 @@ def measure(
             write(directory, replace(unfinished, interrupted=True), request, settings)
             hint = f"Partial results are in {_display_path(directory, request.root)}."
             raise Interrupted(progress, hint=hint) from None
+
+
+def _directory(request: Request, settings: Config, started: str, below: Path | None) -> Path:
+    if below is not None:
+        directory = below / "preview"
+        directory.mkdir()
+        return directory
+    if request.out is None:
+        run_directory.check_place(request.root, settings.out)
+    directory = run_directory.create(request.out or request.root / settings.out, started)
+    request.created(directory)
+    return directory
 
 
 def _ask(
@@ -184,7 +195,13 @@ def _ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[R
         return None
     again = map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)
     pairs = [[score.label(cases[item.case_id], item) for item in pair] for pair in zip(first, again, strict=True)]
-    return repeats.compare(pairs, inputs.config.score.k)
+    cutoffs = inputs.config.score.k
+    repeated = repeats.compare(pairs, cutoffs)
+    if repeated is None or not repeated.differ:
+        return repeated
+    answered = [pair for pair in pairs if pair[1].result.response is not None]
+    scores = score.score_answers(answered, cutoffs, retrieval_only=inputs.config.ask.retrieval_only)
+    return replace(repeated, bands=noise.bands_of(scores))
 
 
 def _changed_vault(notes: Vault) -> str | None:
@@ -251,6 +268,7 @@ def finished_run(
     labelled = [notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered]
     run = replace(
         blank,
+        probes=replace(blank.probes, answers=tuple(map(notes.label_probe, blank.probes.answers))),
         results=tuple(item for item in labelled if item.result.repeat == 1),
         repeats=tuple(item for item in labelled if item.result.repeat > 1),
         fingerprint={**blank.fingerprint, **index},
@@ -266,11 +284,12 @@ def _entry(part: Any, name: str) -> Any:
 
 
 def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:
-    """Write what a run measured into its directory, and give its scores."""
-    run_directory.write(directory, run, full_text=request.full_text)
+    """Write what a run measured into its directory, and give its scores. What is judged keeps its whole texts."""
+    full_text = request.full_text or settings.judging is not None
+    run_directory.write(directory, run, full_text=full_text)
     scorecard = score.score(run, settings.score.k)
-    compat = compat_scores(run, settings.score.compat, request.systems, full_text=request.full_text)
-    measured = MeasuredRun(run=run, scorecard=scorecard, compat=compat, full_text=request.full_text)
+    compat = compat_scores(run, settings.score.compat, request.systems, full_text=full_text)
+    measured = MeasuredRun(run=run, scorecard=scorecard, compat=compat, full_text=full_text)
     run_directory.write_reports(directory, OF_RUN, measured)
     return scorecard
 

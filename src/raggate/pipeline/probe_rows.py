@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
-from raggate.pipeline.result_rows import shortened
+from raggate.pipeline.result_rows import labels_fit, shortened
 from raggate.service.answer_limits import bounded
 from raggate.text.jsonio import dumps, parse_object, printable
-from raggate.text.quote import cut
+from raggate.text.problems import first_problem
 
 FILE = "probes.jsonl"
 """What the file is called."""
@@ -45,10 +45,11 @@ def _answer(row: dict[str, Any], place: str) -> ProbeAnswer:
         answer = _ROW.validate_python(row)
         if answer.result.response is not None:
             bounded(answer.result.response)
+        chunks = answer.result.response.chunks if answer.result.response is not None else ()
+        if not labels_fit(len(chunks), answer.strange_texts, answer.leaks):
+            raise ValueError("the labels do not fit the retrieved chunks")
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{place}: not a probe: {cut(key)}: {first['msg']}") from None
+        raise UsageError(f"{place}: not a probe: {first_problem(error)}") from None
     except ValueError as error:
         raise UsageError(f"{place}: {error}") from None
     if (answer.result.response is None) == (answer.result.failure is None):

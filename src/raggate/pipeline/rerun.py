@@ -53,7 +53,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat, full_text=whole)
     if has_verdict:
         # reports of an earlier scoring would contradict the metrics
-        _evaluate_again(directory, measured, scorecard, _kept_baseline(directory, measured, settings, systems))
+        _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings, systems))
     write_atomic(directory / "metrics.json", OF_RUN["metrics.json"](scored).encode())
     return measured, scorecard
 
@@ -89,7 +89,7 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
     has_verdict = (directory / "verdict.json").exists()
     measured, scorecard = score(directory, None, systems)
     if not has_verdict:
-        baseline = _kept_baseline(directory, measured, measured.config, systems)
+        baseline = kept_baseline(directory, measured, measured.config, systems)
         _evaluate_again(directory, measured, scorecard, baseline)
     return read_file(path).decode(errors="replace")
 
@@ -122,12 +122,12 @@ def compare_directory(
     if baseline_file is not None:
         baseline: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, systems)
     else:
-        baseline = _kept_baseline(directory, measured, settings, systems)
+        baseline = kept_baseline(directory, measured, settings, systems)
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
         return directory, _evaluate_again(directory, measured, scorecard, baseline)
     # what the base build was asked was chosen by the run's own baseline and policy
-    context = replace(run_directory.read_context(directory), recheck=None)
+    context = replace(run_directory.read_context(directory), recheck=None, latency=None)
     review = _evaluate(measured, scorecard, baseline, context, policy)
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
@@ -229,7 +229,8 @@ def _stored_verdict(directory: Path) -> str:
     return "" if verdict.get("exit_code") == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 
-def _kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline | None:
+def kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline | None:
+    """Give the baseline that a run directory was held against; None when it was held against none."""
     path = directory / check.KEPT_BASELINE
     if not path.exists():
         return None
@@ -245,7 +246,8 @@ def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Seque
     scorecard = scoring.score(other, settings.score.k)
     unfit: tuple[str, ...] = ()
     try:
-        promote.refuse_unmeasured(other, scorecard, invariants.check_answers(other, settings.invariants), settings.gate)
+        findings = invariants.check_answers(other, settings.invariants, settings.gate)
+        promote.refuse_unmeasured(other, scorecard, findings, settings.gate)
     except CannotTell as error:
         # what a run that was not measured scores is nothing that another could be worse than
         unfit = (error.message,)
@@ -259,12 +261,14 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     for item in (*run.results, *run.repeats):
         case = by_id.get(item.case.id)
         if case is not None and case.question == item.case.question:
-            labels = item.labels
+            labels, judgements = item.labels, item.judgements
             if case.hash != item.case.hash:
                 relabelled = scoring.label(case, item.result, truncated=labels.truncated).labels
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
                 labels = replace(labels, matches=relabelled.matches)
-            items.append(LabelledResult(case=case, result=item.result, labels=labels))
+                # judges were told what was expected then
+                judgements = ()
+            items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))
     relabelled_run = replace(
         run,
         golden=cases,

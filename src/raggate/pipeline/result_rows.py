@@ -13,10 +13,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.golden import Case, Golden
-from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
+from raggate.models.judging import Judgement
+from raggate.models.judging_quality import highest
+from raggate.models.run import Chunk, LabelledResult, Labels, Leak, Result, Run
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
-from raggate.text.jsonio import dumps, parse_object, printable
+from raggate.text.jsonio import JsonObject, dumps, parse_object, printable
+from raggate.text.numbers import setting
+from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
 
 STORED_TEXT = 200
@@ -27,6 +31,7 @@ HASH_LENGTH = 32
 
 _RESULT = TypeAdapter(Result)
 _LABELS = TypeAdapter(Labels)
+_JUDGEMENTS = TypeAdapter(tuple[Judgement, ...])
 
 
 def keeps_whole_texts(run: Run) -> bool:
@@ -76,9 +81,7 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         known = {"case_id": case.id, "mode": row["mode"], "repeat": row.get("repeat", 1)}
         result = _RESULT.validate_python({**row["result"], **known})
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "labels"
-        raise UsageError(f"{place}: not a result row: {cut(key)}: {first['msg']}") from None
+        raise UsageError(f"{place}: not a result row: {first_problem(error, whole='labels')}") from None
     except (KeyError, TypeError) as error:
         raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
     if not 1 <= result.repeat <= MAX_TIMES:
@@ -96,13 +99,40 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),
         *(*labels.filed_elsewhere, *labels.copies),
     )
-    outside = any(not 0 <= position < len(chunks) for position in positions)
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
-    if any(len(values) != len(chunks) for values in per_chunk) or outside:
+    fit = labels_fit(len(chunks), positions, labels.leaks)
+    if any(len(values) != len(chunks) for values in per_chunk) or not fit:
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
-    return LabelledResult(case=case, result=result, labels=labels)
+    return LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
+
+
+def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:
+    """Read what judges say of an answer.
+
+    Raises:
+        UsageError: for what is no judgement, has neither value nor reason, or a value that its scale does not have.
+    """
+    try:
+        judgements = _JUDGEMENTS.validate_python(row.get("judgements", ()))
+    except ValidationError as error:
+        raise UsageError(f"{place}: not a result row: {first_problem(error, 'judgements')}") from None
+    for judgement in judgements:
+        most = highest(judgement.score)
+        if (judgement.value is None) == (judgement.reason is None):
+            raise UsageError(f"{place}: judgements: expected either a value or a reason for {quoted(judgement.score)}")
+        if judgement.value is not None and not 0 <= judgement.value <= most:
+            raise UsageError(
+                f"{place}: judgements: expected {quoted(judgement.score)} from 0 to {setting(most)}, found "
+                f"{setting(judgement.value)}"
+            )
+    return judgements
+
+
+def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> bool:
+    """Say whether labels are of so many chunks: none names one that is not there."""
+    return all(0 <= position < chunks for position in positions) and all(0 <= leak.rank <= chunks for leak in leaks)
 
 
 def write(results: Iterable[LabelledResult], *, full_text: bool) -> bytes:
@@ -131,6 +161,7 @@ def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
             "elapsed_ms": result.elapsed_ms,
         },
         "labels": labels,
+        **({"judgements": item.judgements} if item.judgements else {}),
     }
 
 

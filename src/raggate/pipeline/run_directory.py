@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,8 +20,9 @@ from raggate.inputs import golden
 from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
+from raggate.models.judging import Judging
 from raggate.models.provenance import Provenance, exact_image
-from raggate.models.run import ProbeAnswer, Probing, Run
+from raggate.models.run import LabelledResult, ProbeAnswer, Probing, Run
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import probe_rows, result_rows
 from raggate.reports import Reports
@@ -46,6 +47,7 @@ _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": 
 _HINT = "Is this a run directory?"
 _CONTEXT = TypeAdapter(ReportContext)
 _PROVENANCE = TypeAdapter(Provenance)
+_JUDGING: TypeAdapter[Judging | None] = TypeAdapter(Judging | None)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -143,6 +145,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "duration_s": run.duration_s,
         "golden": {"name": run.golden.name, "hash": run.golden.hash},
         "fingerprint": run.fingerprint,
+        **({"judging": run.judging} if run.judging is not None else {}),
         "config": _stored_config(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
@@ -242,9 +245,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             started=str(stored["started"]),
             golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
             results=tuple(item for item in answers if item.result.repeat == 1),
-            repeats=tuple(
-                sorted((item for item in answers if item.result.repeat > 1), key=lambda item: item.result.repeat)
-            ),
+            repeats=_later(answers),
             config=config,
             provenance=provenance,
             fingerprint=_fingerprint(stored["fingerprint"]),
@@ -255,9 +256,16 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             probes=Probing(
                 answers=_probes(directory, named), private=tuple(str(note) for note in stored.get("private", ()))
             ),
+            judging=_JUDGING.validate_python(stored.get("judging")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
+
+
+def _later(answers: Iterable[LabelledResult]) -> tuple[LabelledResult, ...]:
+    """Give all answers but the first to each question, the second ones before the third."""
+    again = (item for item in answers if item.result.repeat > 1)
+    return tuple(sorted(again, key=lambda item: item.result.repeat))
 
 
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from raggate.gate import wording
+from raggate.gate.evidence import ALPHA, MARGIN
 from raggate.gate.statistics.beta import beta_quantile
-from raggate.gate.statistics.power import visible_drop
 from raggate.models.gate_proof import Trial, Watch
 from raggate.models.golden import Case, Vault
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue
-from raggate.models.verdict import Reason
-from raggate.text.numbers import setting, written
-from raggate.text.quote import cut
+from raggate.models.scorecard import EPSILON, MetricValue
+from raggate.models.verdict import CompositeTest
+from raggate.text.numbers import counted, points, setting, written
+from raggate.text.quote import cut, enumerated
+
+EXCUSED = frozenset(("few-cases", "no-evidence", "waived"))
+"""Codes of warnings about a loss that would be red but for the policy or a waiver."""
 
 SHOWN_NOTES = 3
 """Notes that a sentence names."""
@@ -31,15 +35,15 @@ def unasked_notes(cases: Iterable[Case], vault: Vault) -> tuple[str, ...]:
 
 
 def watch(
-    metric: str, values: Mapping[str, MetricValue], tolerance: float | None, repeats: Sequence[Trial]
+    metric: str, values: Mapping[str, MetricValue], tolerance: float | None, runs: Sequence[Trial]
 ) -> Watch | None:
-    """Say how well the watched metric stands, and the smallest drop of it that can be seen.
+    """Say how well the watched metric stands, and the smallest loss that can be seen.
 
     Args:
         metric: its name.
         values: it without a fault, by mode, in each of which some question has a value.
         tolerance: how much it may fall; None where it is not gated.
-        repeats: runs without a fault, which tell how much it moves by itself.
+        runs: runs without a fault, which tell how much the questions move by themselves.
 
     Returns:
         None when no question has a value.
@@ -47,14 +51,20 @@ def watch(
     if not values:
         return None
     lowest = min(values.values(), key=lambda value: value.value or 0.0)
-    moving = sum(trial.moved for trial in repeats) / len(repeats) if repeats else 0.0
+    tests = (test for run in runs for test in _deciding(run) if test.fewest_losses is not None)
     return Watch(
         metric=metric,
         value=lowest.value or 0.0,
         n=lowest.n,
         tolerance=tolerance,
-        visible=visible_drop(lowest.n, moving),
+        visible=max((test.visible_drop for test in tests), default=None),
     )
+
+
+def _deciding(trial: Trial) -> tuple[CompositeTest, ...]:
+    """Give the tests that can make a trial red by themselves."""
+    evidence = trial.evidence
+    return () if evidence is None or evidence.policy == "threshold" else evidence.tests
 
 
 def alarm_limit(alarms: int, runs: int) -> float:
@@ -66,7 +76,7 @@ def alarm_limit(alarms: int, runs: int) -> float:
 
 
 def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
-    """Say why a trial was not caught.
+    """Say why a trial was not caught, by the rule that decided.
 
     Args:
         trial: one that the gate let through.
@@ -78,32 +88,41 @@ def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
         return _unchanged(trial, silent)
     if trial.drop is None:
         return f"{watched.metric} applies to no question"
+    excuses = [warning for warning in trial.warnings if warning.code in EXCUSED]
+    fell = f"{watched.metric} fell by {written(trial.drop)}"
     if trial.drop <= EPSILON:
-        return f"{trial.changed} answers changed, and {watched.metric} did not fall{_of_notes(trial, silent)}"
-    drop, seen = written(trial.drop), smallest_visible(watched)
-    if trial.drop < sure(watched) + EPSILON:
-        return f"{watched.metric} fell by {drop}, and {seen}{_of_notes(trial, silent)}"
-    warned = next((warning.message for warning in trial.warnings if _is_of(warning, watched)), "")
-    if warned:
-        return f"{watched.metric} fell by {drop}, and the policy makes that a warning: {cut(warned, limit=200)}"
-    return f"not explained: {watched.metric} fell by {drop}, though {seen}; look at what is gated, and at the warnings"
+        fell = f"{trial.changed} answers changed, and {watched.metric} did not fall"
+    if excuses:
+        # the one of the watched metric, if there is one
+        first = min(excuses, key=lambda warning: warning.metric != watched.metric)
+        return f"{fell}; a loss that only warns: {cut(first.message, limit=200)}{_of_notes(trial, silent)}"
+    if watched.tolerance is not None and trial.drop > watched.tolerance + EPSILON:
+        return f"not explained: {fell}, though no more than {setting(watched.tolerance)} is allowed"
+    return f"{fell}{_allowed(trial.drop, watched)}; {_together(trial)}{_of_notes(trial, silent)}"
 
 
-def _is_of(reason: Reason, watched: Watch) -> bool:
-    return reason.metric == watched.metric and reason.slice in {None, OVERALL}
+def _allowed(drop: float, watched: Watch) -> str:
+    if drop <= EPSILON:
+        return ""
+    return (
+        ", and it is not gated" if watched.tolerance is None else f", and up to {setting(watched.tolerance)} is allowed"
+    )
 
 
-def sure(watched: Watch) -> float:
-    """Give the drop of the watched metric beyond which the gate is red for certain, or may be expected to be."""
-    return watched.visible if watched.tolerance is None else watched.tolerance
-
-
-def smallest_visible(watched: Watch) -> str:
-    """Say in a clause which drops of the watched metric are seen."""
-    test = f"with {watched.n} questions a test sees a drop of {written(watched.visible)} four times out of five"
-    if watched.tolerance is None:
-        return f"{watched.metric} is not gated; {test}"
-    return f"up to {setting(watched.tolerance)} is allowed; {test}"
+def _together(trial: Trial) -> str:
+    """Say why the test of all questions did not show a loss."""
+    tests = _deciding(trial)
+    if not tests:
+        return "no test decides beside the tolerances"
+    test = min(tests, key=lambda each: each.adjusted)
+    if test.fewest_losses is None:
+        return f"{counted(test.units, 'unit')} are too few to tell a loss from chance"
+    if not test.lost:
+        return f"no question got worse in {enumerated(test.metrics)}"
+    needs = [f"p < {setting(ALPHA)}"] if test.adjusted >= ALPHA else []
+    needs += [f"a drop of more than {points(MARGIN)}"] if test.drop <= MARGIN + EPSILON else []
+    seen = f"a loss of {points(test.visible_drop)} is seen four times out of five"
+    return f"{wording.composite(test)}, and to be red it takes {enumerated(needs)}; {seen}"
 
 
 def _unchanged(trial: Trial, silent: Sequence[str]) -> str:

@@ -72,7 +72,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
 
 @dataclass
 class _Work:
-    """One proof, and how far it has come."""
+    """One proof, and how far it has come. `unharmed` begins with the baseline held against itself."""
 
     _request: Request
     _inputs: Inputs
@@ -80,7 +80,7 @@ class _Work:
     _started: str
     _runs: int
     bench: Bench | None = None
-    repeats: list[Trial] = field(default_factory=list)
+    unharmed: list[Trial] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
     untried: list[Untried] = field(default_factory=list)
     _done: int = 0
@@ -90,6 +90,11 @@ class _Work:
         self._questions = ask.questions_of(self._inputs.golden.cases, self._settings.ask.modes)
         http = 0 if self._settings.api.program is not None else len(wire.FAULTS)
         self._planned = len(faults.FAULTS) + http + len(self._settings.prove.faults)
+
+    @property
+    def repeats(self) -> list[Trial]:
+        """The runs without a fault that were asked for."""
+        return self.unharmed[1:]
 
     @property
     def _settings(self) -> Config:
@@ -118,7 +123,7 @@ class _Work:
             raise CannotTell("nothing was measured")
         settings, bench = self._settings, self.bench
         rule = settings.gate.rule(bench.metric)
-        watched = misses.watch(bench.metric, bench.watched(), rule.tolerance if rule else None, self.repeats)
+        watched = misses.watch(bench.metric, bench.watched(), rule.tolerance if rule else None, self.unharmed)
         if watched is None:
             raise CannotTell(
                 f"{bench.metric} applies to no question, so no fault can be measured by it",
@@ -159,19 +164,20 @@ class _Work:
         bench = Bench.of(
             self._request, self._inputs, self._directory, self._started, asked.results, time.monotonic() - begin
         )
-        verdict = bench.review(bench.clean).verdict
-        if verdict.outcome != "pass":
+        control = bench.trial(bench.clean, name="none")
+        if control.caught:
             raise CannotTell(
-                f"without any fault the verdict is {verdict.outcome} already, so that nothing a fault does could be "
-                f"seen: {wording.some([reason.message for reason in verdict.reasons])}",
+                f"without any fault the verdict is {control.outcome} already, so that nothing a fault does could be "
+                f"seen: {wording.some([reason.message for reason in control.reasons])}",
                 hint="Make `raggate check` green first.",
             )
+        self.unharmed.append(control)
         return bench
 
     def _repeat(self, bench: Bench, live: Booted) -> None:
         for number in range(1, self._runs + 1):
             asked = self._ask(live)
-            self.repeats.append(bench.trial(asked.results, name="none", stopped=asked.stopped))
+            self.unharmed.append(bench.trial(asked.results, name="none", stopped=asked.stopped))
             if number % NEWS == 0 or number == self._runs:
                 alarms = sum(trial.caught for trial in self.repeats)
                 self._request.say(f"{number} of {self._runs} runs without a fault, {alarms} false alarms")
@@ -216,7 +222,8 @@ class _Work:
                 # an adapter of a program starts what the configuration names
                 config = self._settings.model_copy(update={"api": build.api})
                 inputs, place = replace(self._inputs, config=config), Place(out=out, runs=self._directory.parent)
-                with booted(self._request, inputs, build, place, {}) as live:
+                # an index as large as without the fault is waited for no longer than that of a change
+                with booted(self._request, inputs, build, place, bench.run.fingerprint) as live:
                     asked = self._ask(live)
                     stopped = asked.stopped or ask.ended_early(live.api)
         except CannotTell as error:

@@ -108,16 +108,14 @@ class Bench:
             value=value,
             drop=drop,
             changed=changed(self.clean, results),
-            moved=self._moved(review.scorecard),
+            evidence=verdict.evidence,
             notes=tuple(sorted("/".join(note) for note in notes)),
         )
 
     def unmeasured(self, error: CannotTell, *, name: str, kind: FaultKind) -> Trial:
         """Give the trial of an API that did not come up with a fault, which a check cannot tell of."""
         reason = Reason(code="not-booted", message=error.message)
-        return Trial(
-            name=name, size="", kind=kind, outcome="cannot tell", reasons=(reason,), changed=len(self.clean), moved=1.0
-        )
+        return Trial(name=name, size="", kind=kind, outcome="cannot tell", reasons=(reason,), changed=len(self.clean))
 
     def watched(self) -> Mapping[str, MetricValue]:
         """Give the watched metric without a fault, by mode; the modes where it applies to a question."""
@@ -135,12 +133,6 @@ class Bench:
             return None, None
         drop, value = max(drops, key=lambda pair: pair[0])
         return value, drop
-
-    def _moved(self, scorecard: Scorecard) -> float:
-        before = {(case.mode, case.case_id): case.values.get(self.metric) for case in self.baseline.scorecard.cases}
-        pairs = [(before[case.mode, case.case_id], case.values.get(self.metric)) for case in scorecard.cases]
-        scored = [pair for pair in pairs if None not in pair]
-        return sum(was != now for was, now in scored) / len(scored) if scored else 0.0
 
 
 def _watched(scorecard: Scorecard, metric: str) -> dict[str, MetricValue]:

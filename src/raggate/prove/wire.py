@@ -20,6 +20,7 @@ import httpx
 
 from raggate.models.service import ProcessExit, Started
 from raggate.prove.lots import struck
+from raggate.text.certificates import checked_by
 from raggate.text.numbers import percent
 
 Damage = Literal["status", "busy", "half", "reset", "late"]
@@ -136,7 +137,8 @@ def proxy(api: Started, *, timeout: float, max_body_bytes: int) -> Iterator[Prox
         timeout: seconds that one read from it may take.
         max_body_bytes: of an answer, hardly more is read.
     """
-    with httpx.Client(timeout=timeout, trust_env=False, follow_redirects=False) as client:
+    verify = checked_by(api.base_url)
+    with httpx.Client(timeout=timeout, trust_env=False, follow_redirects=False, verify=verify) as client:
         between = Proxy(api, client, max_body_bytes)
         server = _Server(("127.0.0.1", 0), _handler(between.answer))
         between.base_url = f"http://127.0.0.1:{server.server_address[1]}"

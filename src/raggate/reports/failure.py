@@ -26,7 +26,7 @@ _NEXT: Mapping[int, str] = {
     ExitCode.INTERNAL: "This is a bug in raggate, not in this change. The traceback is in the log of the job; "
     "please report it.",
 }
-_NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck")
+_NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck", "latency")
 _NO_ITEMS = (
     "warnings",
     "metrics",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from raggate.models.judging_quality import JudgingSummary
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.noise import Noise
@@ -56,6 +57,10 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
             kind: {name: rounded(amount, 6) for name, amount in amounts.items()}
             for kind, amounts in operations.cost.items()
         }
+    summary = JudgingSummary.of(scorecard.fingerprint)
+    if summary is not None and (check := summary.spot_check) is not None:
+        rate = rounded_or_none(check.disagreement_rate)
+        value["judge_reliability"] = {"disagreement_rate": rate, "spot_check_n": check.spot_check_n}
     if compat:
         value["compat"] = dict(compat)
     return dumps(value, pretty=True).decode()

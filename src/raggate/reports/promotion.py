@@ -242,8 +242,8 @@ def _ratchet(context: PromotionContext) -> Section:
         return Section(name="ratchet", rank=5, variants=())
     several = len(context.accepted) > 1
     # what has been given up most stands first
-    rows.sort(key=lambda row: (row[2].lowered is None, row[2].rebased is None, -row[2].drops, row[0], row[1]))
-    moved = any(entry.rebased for _, _, entry in rows)
+    rows.sort(key=lambda row: (row[2].lowered is None, row[2].moved is None, -row[2].drops, row[0], row[1]))
+    moved = any(entry.moved for _, _, entry in rows)
     cells = [
         [
             safe(metric, limit=60),
@@ -252,7 +252,7 @@ def _ratchet(context: PromotionContext) -> Section:
             written(entry.drops) if entry.drops > EPSILON else "0",
             safe(entry.since, limit=20) or "–",
             _lowered(entry.lowered),
-            *([_lowered(entry.rebased)] if moved else []),
+            *([_lowered(entry.moved)] if moved else []),
         ]
         for mode, metric, entry in rows[:SHOWN]
     ]

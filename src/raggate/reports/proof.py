@@ -5,7 +5,7 @@ from __future__ import annotations
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.reports.parts import proof_words
 from raggate.reports.parts.markup import folded, inert, table
-from raggate.text.numbers import counted, setting, written
+from raggate.text.numbers import counted, points, setting
 
 SHOWN_NOTES = 100
 
@@ -31,7 +31,9 @@ def render(proof: GateProof) -> str:
 def _visible(proof: GateProof) -> str:
     watch = proof.watch
     allowed = "It is not gated" if watch.tolerance is None else f"It may fall by {setting(watch.tolerance)}"
-    return f"{allowed}; a test of so many questions sees a drop of {written(watch.visible)} four times out of five."
+    if watch.visible is None:
+        return f"{allowed}; no test decides beside the tolerances."
+    return f"{allowed}; the test of all questions sees a loss of {points(watch.visible)} four times out of five."
 
 
 def _faults(proof: GateProof) -> str:

@@ -34,7 +34,7 @@ def render_json(proof: GateProof) -> str:
             "value": rounded(watch.value),
             "n": watch.n,
             "tolerance": watch.tolerance,
-            "visible_drop": rounded(watch.visible),
+            "visible_drop": rounded_or_none(watch.visible),
         },
         "harm": proof.harm,
         "min_caught": proof.min_caught,

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import causes, evidence, formatting
+from raggate.reports.parts import causes, evidence, formatting, judging
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
@@ -85,6 +85,8 @@ def _head(review: Review, console: Console) -> None:
     if ignored:
         note = f"judged by commit {str(review.run.provenance.against)[:12]}; not used: {', '.join(ignored)}"
         console.print(Text(log_line(note, limit=300)), soft_wrap=True)
+    for line in judging.sentences(run):
+        console.print(Text(log_line(line, limit=500)), soft_wrap=True)
     if not formatting.undecided(review):
         console.print()
 

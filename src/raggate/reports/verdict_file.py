@@ -7,8 +7,9 @@ from typing import Any
 
 from raggate.models.cause import Cause, Diagnosis
 from raggate.models.comparison import Finding, Flip, to_stored
-from raggate.models.recheck import RecheckOutcome
+from raggate.models.recheck import LatencyCheck, RecheckOutcome
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
+from raggate.reports.parts import judging
 from raggate.scoring.repeats import Repeated
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
@@ -39,7 +40,7 @@ def render(review: Review) -> str:
         "compared": comparison.compared,
         "policy": verdict.evidence.policy if verdict.evidence is not None else "",
         "tests": [_test(test) for test in verdict.evidence.tests] if verdict.evidence is not None else [],
-        "metrics": [_row(row) for row in verdict.rows if row.gated or row.status == "no baseline"],
+        "metrics": [_row(row) for row in verdict.rows if row.gated or row.status in {"no baseline", "advisory"}],
         "flips": [_flip(flip) for flip in comparison.flips],
         "fallen": [_flip(flip) for flip in review.fallen],
         "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
@@ -47,12 +48,14 @@ def render(review: Review) -> str:
         "golden_changes": asdict(comparison.golden),
         "vault_changes": [str(change) for change in comparison.vault_changes],
         "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],
+        **({"judging": judged} if (judged := judging.stored(review.run)) is not None else {}),
         "repeated": None if repeated is None else repeated.stored(),
         "invariants": [_finding(finding) for finding in review.findings],
         "waivers": [asdict(waiver) for waiver in review.verdict.waivers],
         "first_run": review.context.first_run,
         "preview": None if review.context.preview is None else _preview(review.context.preview),
         "recheck": None if verdict.recheck is None else _recheck(verdict.recheck),
+        "latency": None if verdict.latency is None else _latency(verdict.latency),
         "not_used": list(review.run.provenance.ignored),
         "hint": "",
         "log": [plain(line) for line in review.run.log],
@@ -108,6 +111,8 @@ def _preview(preview: Preview) -> dict[str, Any]:
         "rows": [to_stored(delta) for delta in preview.rows],
         "settings": [[_line(part) for part in setting] for setting in preview.settings],
         "loosened": [_line(key) for key in preview.loosened],
+        "remeasured": [_line(key) for key in preview.remeasured],
+        "lowered": [_line(name) for name in preview.lowered],
         "breaks": [_line(problem) for problem in preview.breaks],
         "problems": [_line(problem) for problem in preview.problems],
     }
@@ -115,6 +120,17 @@ def _preview(preview: Preview) -> dict[str, Any]:
 
 def _recheck(outcome: RecheckOutcome) -> dict[str, Any]:
     return {**asdict(outcome), "build": _line(outcome.build), "problem": _line(outcome.problem)}
+
+
+def _latency(check: LatencyCheck) -> dict[str, Any]:
+    """Give the milliseconds of each question, rounded, as what decided."""
+    return {
+        "allowed": check.allowed,
+        "build": _line(check.build),
+        "base": [[rounded(time) for time in times] for times in check.base],
+        "change": [rounded(time) for time in check.change],
+        "problem": _line(check.problem),
+    }
 
 
 def _row(row: GatedMetric) -> dict[str, Any]:

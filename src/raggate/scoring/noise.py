@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import comb, isfinite
 from typing import Any, Self
 
 from raggate.models.fingerprint import Fingerprint
@@ -22,13 +22,16 @@ class Band:
     """Where the means of one metric in one mode lay.
 
     `low` and `high` are the lowest and the highest mean of a run; of the `cases` that the metric applies to, `differ`
-    had not the same value in all runs.
+    had not the same value in all runs. `moved` is the sum over the cases of the mean difference between two of their
+    answers, failed calls left out: of a metric that is 0 or 1, how many flip between two runs on average. None in
+    files from before it was kept.
     """
 
     low: float
     high: float
     differ: int
     cases: int
+    moved: float | None = None
 
     @property
     def spread(self) -> float:
@@ -36,13 +39,22 @@ class Band:
         return self.high - self.low
 
 
+Bands = Mapping[str, Mapping[str, Band]]
+"""Bands by mode and metric."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """The bands of `runs` equal runs, by mode and metric; `measured` is when they began, ISO 8601."""
+    """The bands of `runs` equal runs; `measured` is when they began, ISO 8601."""
 
     runs: int
     measured: str
-    bands: Mapping[str, Mapping[str, Band]]
+    bands: Bands
+
+    @property
+    def moves(self) -> bool:
+        """Whether any value was not the same in all runs, failed calls left out where that is known."""
+        return any(band.differ and band.moved != 0 for metrics in self.bands.values() for band in metrics.values())
 
     @classmethod
     def of(cls, fingerprint: Any) -> Self | None:
@@ -53,26 +65,25 @@ class Noise:
         runs, measured, modes = (stored.get(name) for name in ("runs", "measured", "bands"))
         if not (type(runs) is int and runs > 1 and isinstance(measured, str) and isinstance(modes, dict)):
             return None
-        bands = {
-            mode: {metric: band for metric, values in metrics.items() if (band := _band(values)) is not None}
-            for mode, metrics in modes.items()
-            if isinstance(metrics, dict)
-        }
-        return cls(runs=runs, measured=measured, bands=bands)
+        return cls(runs=runs, measured=measured, bands=read_bands(modes))
 
     def stored(self) -> dict[str, Any]:
-        """Give it as plain JSON values: per metric lowest, highest, how many cases differ, and of how many."""
-        return {
-            "runs": self.runs,
-            "measured": self.measured,
-            "bands": {
-                mode: {
-                    name: [_fixed(band.low), _fixed(band.high), band.differ, band.cases]
-                    for name, band in metrics.items()
-                }
-                for mode, metrics in self.bands.items()
-            },
-        }
+        """Give it as plain JSON values."""
+        return {"runs": self.runs, "measured": self.measured, "bands": stored_bands(self.bands)}
+
+
+def read_bands(stored: object) -> Bands:
+    """Read bands from what may come from anywhere; those that cannot be read are left out."""
+    return {
+        mode: {metric: band for metric, values in metrics.items() if (band := _band(values)) is not None}
+        for mode, metrics in (stored.items() if isinstance(stored, dict) else ())
+        if isinstance(metrics, dict)
+    }
+
+
+def stored_bands(bands: Bands) -> dict[str, Any]:
+    """Give bands as plain JSON values: lowest, highest, how many cases differ, of how many, and by how much in all."""
+    return {mode: {name: _stored(band) for name, band in metrics.items()} for mode, metrics in bands.items()}
 
 
 def measure(answers: Collection[Sequence[CaseScore]], measured: str) -> Noise | None:
@@ -88,12 +99,13 @@ def measure(answers: Collection[Sequence[CaseScore]], measured: str) -> Noise | 
     runs = max(map(len, answers), default=0)
     if runs < 2 or any(len(scores) != runs for scores in answers):
         return None
+    return Noise(runs=runs, measured=measured, bands=bands_of(answers))
+
+
+def bands_of(answers: Collection[Sequence[CaseScore]]) -> Bands:
+    """Compute the bands of all metrics of questions that were asked equally often; arguments as of `measure`."""
     modes = dict.fromkeys(scores[0].mode for scores in answers)
-    return Noise(
-        runs=runs,
-        measured=measured,
-        bands={mode: _bands([scores for scores in answers if scores[0].mode == mode]) for mode in modes},
-    )
+    return {mode: _bands([scores for scores in answers if scores[0].mode == mode]) for mode in modes}
 
 
 def _bands(answers: Collection[Sequence[CaseScore]]) -> dict[str, Band]:
@@ -104,9 +116,25 @@ def _bands(answers: Collection[Sequence[CaseScore]]) -> dict[str, Band]:
         applicable = [row for row in values if any(value is not None for value in row)]
         means = [mean for run in zip(*applicable, strict=True) if (mean := _mean(run)) is not None]
         if means:
-            differ = sum(len(set(row)) > 1 for row in applicable)
-            bands[name] = Band(low=min(means), high=max(means), differ=differ, cases=len(applicable))
+            bands[name] = Band(
+                low=min(means),
+                high=max(means),
+                differ=sum(len(set(row)) > 1 for row in applicable),
+                cases=len(applicable),
+                moved=sum(_mean_difference(scores, name) for scores in answers),
+            )
     return bands
+
+
+def _mean_difference(scores: Sequence[CaseScore], metric: str) -> float:
+    """Give the mean difference between two answers to a question, over all pairs of its answers that have a value."""
+    known = (score.values.get(metric) for score in scores if score.failure is None)
+    ordered = sorted(value for value in known if value is not None)
+    count = len(ordered)
+    if count < 2 or ordered[0] == ordered[-1]:
+        return 0.0
+    # each value is subtracted from those above it and has those below it subtracted
+    return sum((2 * place - count + 1) * value for place, value in enumerate(ordered)) / comb(count, 2)
 
 
 def kept(scorecard: Scorecard, fingerprint: Fingerprint) -> Scorecard:
@@ -139,12 +167,19 @@ def _fixed(value: float) -> float:
     return rounded(value, STORED_DECIMALS)
 
 
+def _stored(band: Band) -> list[float]:
+    moved = [] if band.moved is None else [_fixed(band.moved)]
+    return [_fixed(band.low), _fixed(band.high), band.differ, band.cases, *moved]
+
+
 def _band(stored: object) -> Band | None:
-    if not (isinstance(stored, list | tuple) and len(stored) == 4):
+    if not (isinstance(stored, list | tuple) and len(stored) in {4, 5}):
         return None
-    low, high, differ, cases = stored
+    low, high, differ, cases, *moved = stored
     if not (type(differ) is int and type(cases) is int and 0 <= differ <= cases):
         return None
-    if not all(type(value) in {int, float} and isfinite(value) for value in (low, high)) or low > high:
+    if not all(type(value) in {int, float} and isfinite(value) for value in (low, high, *moved)) or low > high:
         return None
-    return Band(low=low, high=high, differ=differ, cases=cases)
+    if any(value < 0 for value in moved):
+        return None
+    return Band(low=low, high=high, differ=differ, cases=cases, moved=moved[0] if moved else None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import sha256
 from math import isfinite
 from typing import Any, Self
 
@@ -13,7 +12,9 @@ from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import Chunk, LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import chunks_of, first_hit, labelled, ranking
+from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
 from raggate.scoring.overlap import rank_biased_overlap
+from raggate.text.lots import lot
 
 KEY = "repeated"
 """What it is called in the fingerprint of a run, and so in its baseline."""
@@ -41,6 +42,8 @@ class Repeated:
         overlap: mean rank-biased overlap, 0 to 1, of the first ranking and the later ones of those that differ; None
             where none does.
         flips: for each `hit_at_k`, how many were a hit in one ranking and none in another.
+        bands: how far the values of a sample moved, where any of it differs; of a run whose questions were all asked
+            several times its noise tells that.
     """
 
     asked: int
@@ -50,6 +53,7 @@ class Repeated:
     times: int = 2
     overlap: float | None = None
     flips: Mapping[str, int] = field(default_factory=dict)
+    bands: Bands = field(default_factory=dict)
 
     @property
     def compared(self) -> int:
@@ -78,11 +82,14 @@ class Repeated:
             times=times if type(times) is int and 2 <= times <= MAX_TIMES else 2,
             overlap=overlap if type(overlap) is float and isfinite(overlap) and 0 <= overlap <= 1 else None,
             flips=_counts(flips, differ),
+            bands=read_bands(stored.get("bands")),
         )
 
     def stored(self) -> dict[str, Any]:
         """Give it as plain JSON values."""
-        return {**asdict(self), "questions": list(self.questions[:_KEPT_NAMES])}
+        stored = {**asdict(self), "questions": list(self.questions[:_KEPT_NAMES])}
+        del stored["bands"]
+        return {**stored, "bands": stored_bands(self.bands)} if self.bands else stored
 
 
 def _counts(stored: object, most: int) -> dict[str, int]:
@@ -93,6 +100,12 @@ def _counts(stored: object, most: int) -> dict[str, int]:
         for name, count in stored.items()
         if isinstance(name, str) and _HIT_NAME.fullmatch(name) and type(count) is int and 0 <= count <= most
     }
+
+
+def noisy(fingerprint: Mapping[str, Any]) -> bool:
+    """Say whether a fingerprint tells of a question that was answered otherwise when it was asked again."""
+    repeated, measured = Repeated.of(fingerprint), Noise.of(fingerprint)
+    return (repeated is not None and repeated.differ > 0) or (measured is not None and measured.moves)
 
 
 def times_asked(fingerprint: Mapping[str, Any]) -> int:
@@ -109,7 +122,7 @@ def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
         size: how many at most.
     """
     answered = [result for result in results if result.response is not None]
-    return tuple(sorted(answered, key=_lot)[:size])
+    return tuple(sorted(answered, key=lambda result: lot(result.mode, result.case_id))[:size])
 
 
 def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) -> Repeated | None:
@@ -159,7 +172,8 @@ def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]
 def averaged(first: CaseScore, again: Sequence[CaseScore]) -> CaseScore:
     """Give a question that was asked several times the mean of each metric over the answers it applies to.
 
-    Ranks and failure stay those of the first answer, which is the one that reports show.
+    Ranks and failure stay those of the first answer, which is the one that reports show. One that must pass keeps the
+    scores of each: it must pass every time.
     """
     if not again:
         return first
@@ -167,11 +181,7 @@ def averaged(first: CaseScore, again: Sequence[CaseScore]) -> CaseScore:
     for name in first.values:
         known = [value for score in (first, *again) if (value := score.values.get(name)) is not None]
         values[name] = sum(known) / len(known) if known else None
-    return replace(first, values=values)
-
-
-def _lot(result: Result) -> bytes:
-    return sha256(f"{result.mode}|{result.case_id}".encode()).digest()
+    return replace(first, values=values, answers=(first, *again) if first.must_pass else ())
 
 
 def _ids(item: LabelledResult) -> list[Hashable]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 
 from raggate.models.golden import Case, Support
+from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
@@ -39,6 +40,7 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
     chunks = result.response.chunks if result.response else ()
     matches = tuple(_matches(chunk, case) for chunk in chunks)
     asked = _words(case.question)
+    bodies = [body_of(chunk) for chunk in chunks]
     seen: set[str] = set()
     duplicates = []
     for position, chunk in enumerate(chunks):
@@ -47,8 +49,8 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
         seen.add(chunk.chunk_id)
     labels = Labels(
         matches=matches,
-        heading_only=tuple(_heading_only(chunk, asked) for chunk in chunks),
-        bodiless=tuple(not body_of(chunk).strip() for chunk in chunks),
+        heading_only=tuple(_heading_only(chunk, body, asked) for chunk, body in zip(chunks, bodies, strict=True)),
+        bodiless=tuple(not body.strip() for body in bodies),
         duplicates=tuple(duplicates),
         truncated=truncated,
         filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case),
@@ -65,11 +67,12 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         cutoffs: the k of the ranked metrics, ascending.
     """
     retrieval_only = run.fingerprint.get("retrieval_only") is True
-    metrics = _functions(tuple(cutoffs), answers=not retrieval_only)
-    answers = [
-        [_score_case(item, metrics, max(cutoffs)) for item in items]
-        for items in repeats.answers_by_question(run).values()
-    ]
+    answers = score_answers(
+        repeats.answers_by_question(run).values(),
+        cutoffs,
+        retrieval_only=retrieval_only,
+        judged=judged_scores(run.fingerprint),
+    )
     cases = tuple(repeats.averaged(first, again) for first, *again in answers)
     measured = noise.measure(answers, run.started)
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
@@ -99,10 +102,33 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
     )
 
 
+def score_answers(
+    groups: Iterable[Sequence[LabelledResult]],
+    cutoffs: Sequence[int],
+    *,
+    retrieval_only: bool,
+    judged: AbstractSet[str] = frozenset(),
+) -> list[list[CaseScore]]:
+    """Score each answer by itself, per question and mode.
+
+    Args:
+        groups: per question and mode its answers.
+        cutoffs: the k of the ranked metrics, ascending.
+        retrieval_only: whether no answers in words were asked for, so that their metrics do not apply.
+        judged: the scores that judges give.
+    """
+    metrics = _functions(tuple(cutoffs), answers=not retrieval_only, judged=frozenset(judged))
+    return [[_score_case(item, metrics, max(cutoffs)) for item in items] for items in groups]
+
+
 def means(cases: Sequence[CaseScore], cutoffs: Sequence[int]) -> dict[str, MetricValue]:
-    """Average every metric over the cases it applies to."""
+    """Average every metric over the cases it applies to; those of judges only where there are any."""
     averaged = {}
+    judged = {name for name, metric in METRICS.items() if metric.judged}
+    unjudged = judged - {name for case in cases for name in case.values}
     for name, direction in directions(cutoffs).items():
+        if name in unjudged:
+            continue
         values = [value for case in cases if (value := case.values.get(name)) is not None]
         mean = sum(values) / len(values) if values else None
         averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(cases) - len(values), direction=direction)
@@ -131,9 +157,11 @@ def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
 
 
 @lru_cache(maxsize=8)
-def _functions(cutoffs: tuple[int, ...], *, answers: bool) -> dict[str, PerCase]:
+def _functions(cutoffs: tuple[int, ...], *, answers: bool, judged: frozenset[str]) -> dict[str, PerCase]:
     functions: dict[str, PerCase] = {}
     for base, metric in METRICS.items():
+        if metric.judged and metric.judged not in judged:
+            continue
         if metric.of_answer and not answers:
             functions[base] = _not_asked_for
         elif metric.ranked:
@@ -187,9 +215,9 @@ def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
     return not support.snippets or contains_snippet(chunk.text, support.snippets)
 
 
-def _heading_only(chunk: Chunk, asked: frozenset[str]) -> bool:
+def _heading_only(chunk: Chunk, body: str, asked: frozenset[str]) -> bool:
     titles = elements(chunk.heading_path)
-    return bool(asked & _words(" ".join(titles))) and not asked & _words(body_of(chunk))
+    return bool(asked & _words(" ".join(titles))) and not asked & _words(body)
 
 
 def body_of(chunk: Chunk) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,6 +23,7 @@ from raggate.service import signals
 from raggate.service.answer_limits import bounded
 from raggate.service.misses import Miss, lost, miss
 from raggate.text import jsonio
+from raggate.text.certificates import checked_by
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
@@ -147,7 +147,7 @@ class _Suite:
         limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
         # not a client but its transport: no redirects, cookies, proxies or other state between questions
         async with httpx.AsyncHTTPTransport(
-            limits=limits, verify=_verify(self._api.base_url), trust_env=False
+            limits=limits, verify=checked_by(self._api.base_url), trust_env=False
         ) as transport:
             try:
                 async with asyncio.TaskGroup() as group:
@@ -318,11 +318,6 @@ async def _refusal(reply: httpx.Response) -> Miss:
 
 def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapsed_ms: float = 0.0) -> Result:
     return Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=retries, elapsed_ms=elapsed_ms)
-
-
-def _verify(base_url: str) -> ssl.SSLContext | bool:
-    # the authorities take 50 ms to read, so they are read only where they are needed; the bare context trusts nobody
-    return True if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _back_off(key: str, retries: int) -> float:

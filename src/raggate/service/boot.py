@@ -22,6 +22,7 @@ from raggate.service.boot_hints import check_size, why_it_ended
 from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
+from raggate.text.certificates import checked_by
 from raggate.text.numbers import fixed, setting
 from raggate.text.quote import cut, quoted
 
@@ -187,8 +188,7 @@ class _Wait:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
         """
         growth = self._growth
-        # loading the certificates takes as long as the whole boot of a small API, and plain HTTP needs none
-        inner = transport or httpx.HTTPTransport(trust_env=False, verify=self._started.base_url.startswith("https:"))
+        inner = transport or httpx.HTTPTransport(trust_env=False, verify=checked_by(self._started.base_url))
         wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=max_body_bytes, now=self._clock.now)
         news = self._begun + _NEWS
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:

@@ -32,6 +32,11 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
     return _front(a, b, x) / _fraction(a, b, x)
 
 
+def binomial_tail(least: int, n: int, p: float) -> float:
+    """Give the chance that of n draws, each of chance p, at least so many come out."""
+    return incomplete_beta(least, n - least + 1, p) if least > 0 else 1.0
+
+
 def beta_quantile(a: float, b: float, chance: float) -> float:
     """Give the x with I_x(a, b) = chance.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -13,6 +14,8 @@ from raggate.gate.statistics.student import NEGLIGIBLE, paired_t
 MCNEMAR = "exact unconditional McNemar"
 SIGN_FLIP_AND_T = "exact sign-flip and paired t"
 PAIRED_T = "paired t"
+UNTESTED = "not tested, as the mean did not fall"
+"""What stands in place of a name where p is 1 by definition."""
 
 FEW = 30
 """Below so many units the t alone is not trusted."""
@@ -25,7 +28,7 @@ class PairedTest:
     p: float
     """One-sided, from 0 to 1."""
     test: str
-    """The name of the test that gave it."""
+    """The name of the test that gave it, or that none did."""
     units: int
     """How many independent units it is over: questions, or groups of them."""
 
@@ -34,7 +37,8 @@ def paired_test(changes: Sequence[float], groups: Sequence[Hashable | None] | No
     """Test whether the questions got worse on average.
 
     Changes that all have one size are counted (exact unconditional McNemar). Otherwise, with fewer than 30 units, p is
-    the larger of the exact sign-flip and the paired t; with more, or more than 24 that changed, the paired t.
+    the larger of the exact sign-flip and the paired t; with more, or more than 24 that changed, the paired t. Where the
+    mean did not fall p is 1, and nothing is computed.
 
     Args:
         changes: after minus before for each question, so that positive is better.
@@ -46,12 +50,27 @@ def paired_test(changes: Sequence[float], groups: Sequence[Hashable | None] | No
     """
     units = unit_changes(changes, groups)
     if counts := _counts(units):
-        return PairedTest(unconditional(len(units), *counts), MCNEMAR, len(units))
+        lost, gained = counts
+        return PairedTest(unconditional(len(units), *counts), MCNEMAR if lost > gained else UNTESTED, len(units))
     p = paired_t(units)
+    if p == 1.0:
+        return PairedTest(p, UNTESTED, len(units))
     exact = sign_flip(units) if len(units) < FEW else None
     if exact is None:
         return PairedTest(p, PAIRED_T, len(units))
     return PairedTest(max(p, exact), SIGN_FLIP_AND_T, len(units))
+
+
+def unit_sizes(groups: Iterable[Hashable | None]) -> list[int]:
+    """Count the questions of each independent unit; a question belongs to a group, or stands alone (None)."""
+    counts = Counter(groups)
+    alone = counts.pop(None, 0)
+    return [*counts.values(), *[1] * alone]
+
+
+def count_units(groups: Iterable[Hashable | None]) -> int:
+    """Count the independent units among questions; see `unit_sizes`."""
+    return len(unit_sizes(groups))
 
 
 def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> list[float]:

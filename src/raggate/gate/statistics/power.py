@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from math import sqrt
 from statistics import NormalDist
+
+from raggate.gate.statistics.paired import paired_test
 
 _HALVINGS = 60
 
 
-def visible_drop(n: int, moving: float, alpha: float = 0.05, power: float = 0.8) -> float:
+def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.8) -> float:
     """Give the smallest true drop of a share that a one-sided paired test sees with so much power.
 
     Formula: the least D with n D^2 >= (z_alpha sqrt(psi) + z_power sqrt(psi - D^2))^2 and psi = moving + D.
     Source: Connor 1987, Biometrics 43, 207-211.
 
     Args:
-        n: how many questions (or groups of them) are asked, from 0.
+        n: how many questions, or groups of them that are alike in size, are asked, from 0.
         moving: the share of questions that move both ways without any drop, from 0 to 1.
         alpha: the level of the test, between 0 and 0.5.
         power: the chance to see the drop, from 0.5 and below 1.
@@ -34,3 +38,33 @@ def visible_drop(n: int, moving: float, alpha: float = 0.05, power: float = 0.8)
         else:
             low = drop
     return high
+
+
+def visible_drop_of_groups(sizes: Sequence[int], moving: float, alpha: float = 0.05) -> float:
+    """Give the smallest drop that a one-sided paired test of groups of questions sees, wherever it is.
+
+    Means weigh groups by their questions, so that groups of unlike sizes are worth fewer that are alike:
+    (sum of sizes)^2 / sum of squares. Nor is a drop visible that can be the loss of the largest groups unseen.
+
+    Source: Kish 1965, Survey Sampling, section 11.7, for how many they are worth.
+
+    Args:
+        sizes: how many questions each group has, at least one; a question that stands alone is a group of one.
+        moving: the share of groups that move both ways without any drop, from 0 to 1.
+        alpha: the level of the test, between 0 and 0.5.
+    """
+    worth = sum(sizes) ** 2 / sum(size * size for size in sizes)
+    drop = visible_drop(worth, moving * worth / len(sizes), alpha)
+    return drop if max(sizes) == min(sizes) else max(drop, _largest_lost(sizes, alpha))
+
+
+def _largest_lost(sizes: Sequence[int], alpha: float) -> float:
+    """Give the share of questions that is lost when the largest groups are, as many as it takes to be significant."""
+    ordered = sorted(sizes, reverse=True)
+
+    def seen(groups: int) -> bool:
+        lost = [-float(size) for size in ordered[:groups]]
+        return paired_test([*lost, *[0.0] * (len(sizes) - groups)]).p < alpha
+
+    fewest = bisect_left(range(1, len(sizes)), True, key=seen) + 1
+    return sum(ordered[:fewest]) / sum(sizes)

@@ -12,8 +12,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import httpx
@@ -24,6 +22,7 @@ from raggate.text.jsonio import fields, loads
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 from raggate.text.redact import redact_cut
+from raggate.text.retry_after import retry_after
 
 MOST_RETRIES = 3
 """How often a request is sent again, whatever the reasons were."""
@@ -110,7 +109,7 @@ def _limit(attempt: Attempt) -> Wait | None:
     if attempt.status not in _LIMITED:
         return None
     headers = attempt.headers
-    asked = _retry_after(headers, attempt.now)
+    asked = retry_after(headers.get("retry-after", ""), attempt.now)
     if _SECONDARY.search(_message(attempt.body)):
         return Wait(asked or FALLBACK_S, "a secondary rate limit", asked=True)
     if headers.get("x-ratelimit-remaining", "").strip() == "0":
@@ -124,22 +123,9 @@ def _limit(attempt: Attempt) -> Wait | None:
 
 def _pause(attempt: Attempt) -> Wait:
     seconds = float(attempt.number**2)
-    asked = _retry_after(attempt.headers, attempt.now) or 0.0
+    asked = retry_after(attempt.headers.get("retry-after", ""), attempt.now) or 0.0
     reason = "a failed connection" if attempt.status is None else f"status {attempt.status}"
     return Wait(max(seconds, asked), reason, asked=asked > seconds)
-
-
-def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Read seconds or a date that is still to come; anything else is as good as no header."""
-    value = headers.get("retry-after", "").strip()
-    if _NUMBER.fullmatch(value):
-        return float(value) or None
-    try:
-        date = parsedate_to_datetime(value)
-        moment = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return float(math.ceil(moment - now)) if moment > now else None
 
 
 def _message(body: str) -> str:

@@ -71,6 +71,7 @@ class Event:
         base_ref: the branch a pull request or merge group goes into; empty otherwise.
         head_ref: the branch or ref of `head`.
         open: whether the pull request is open.
+        from_fork: whether the head of the pull request is, or was, in another repository than its base.
         graphql_url: empty when the runner names none.
         triggering_actor: empty when the runner names none.
         source_run: for `workflow_run`.
@@ -93,6 +94,7 @@ class Event:
     base: str | None = None
     base_ref: str = ""
     open: bool = False
+    from_fork: bool = False
     source_run: SourceRun | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 
@@ -157,6 +159,7 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
 def _pull_request(payload: _Part) -> dict[str, Any]:
     pull = payload.part("pull_request")
     base, head = pull.part("base"), pull.part("head")
+    repositories = [side.part("repo", optional=True).text("full_name") for side in (base, head)]
     return {
         "number": (payload if "number" in payload.values else pull).count("number"),
         "base": base.commit("sha"),
@@ -164,6 +167,8 @@ def _pull_request(payload: _Part) -> dict[str, Any]:
         "base_ref": base.text("ref"),
         "head_ref": head.text("ref"),
         "open": pull.text("state") == "open",
+        # a fork that was deleted has no name any more
+        "from_fork": not repositories[1] or repositories[0] != repositories[1],
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import RaggateError, UsageError
-from raggate.models.verdict import EXIT_CODES
+from raggate.models.outcome import EXIT_CODES
 from raggate.text.escape import markdown as safe
 from raggate.text.jsonio import fields, loads
 

@@ -54,11 +54,21 @@ def _golden_lines(golden: GoldenChanges) -> list[str]:
     ]
 
 
+def _weakened_lines(preview: Preview) -> list[str]:
+    """List the questions that would weigh less, or be asked less."""
+    names = {"put into another group": preview.regrouped, "for fewer modes": preview.limited}
+    return [f"- ⚠️ {label} ({len(ids)}): {listed(ids, most=SHOWN_NAMES)}" for label, ids in names.items() if ids]
+
+
 def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
     kinds: dict[str, list[str]] = {}
     for change in changes:
         kinds.setdefault(change.kind, []).append(change.note)
     return [f"- {kind} ({len(names)}): {listed(names, most=SHOWN_NAMES)}" for kind, names in kinds.items()]
+
+
+def _unmarked_lines(notes: Sequence[str]) -> list[str]:
+    return [f"- ⚠️ private no more ({len(notes)}): {listed(notes, most=SHOWN_NAMES)}"] if notes else []
 
 
 def if_merged(review: Review) -> Section:
@@ -67,23 +77,26 @@ def if_merged(review: Review) -> Section:
     if preview is None or preview.empty:
         return Section(name="if merged", rank=3, variants=())
     # sorted is stable: settings keep their order otherwise
-    settings = sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened)
+    settings = sorted(preview.settings, key=lambda setting: _mark(setting[0], preview)[0])
     problems = [f"- ⛔ {inert(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
     problems += [f"- ⚠️ {inert(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
     parts = [
         "### If merged\n\n<sub>What this pull request changes of the gate itself. None of it counted here.</sub>",
         _group("Problems", problems),
-        _group("Configuration", _settings(settings, preview.loosened)),
-        _group("Golden set", _golden_lines(preview.golden)),
-        _group("Vault", _note_lines(preview.vault)),
+        _group("Configuration", _settings(settings, preview)),
+        _group("Golden set", [*_golden_lines(preview.golden), *_weakened_lines(preview)]),
+        _group("Vault", [*_unmarked_lines(preview.unmarked), *_note_lines(preview.vault)]),
         _baseline(preview),
+        _replies(*preview.replies),
         _advisory(preview.rows, several=len(review.scorecard.slices) > 1),
     ]
-    short = [*parts[:2], _group("Configuration", _settings(settings, preview.loosened, most=5, width=60))]
+    short = [*parts[:2], _group("Configuration", _settings(settings, preview, most=5, width=60))]
     number = len(preview.breaks) + len(preview.problems)
     counts = [counted(number, "problem")] if number else []
     counts += _counts(preview.settings, preview.golden, preview.vault)
+    counts += [f"{len(preview.loosened)} loosened"] if preview.loosened else []
     counts += [f"baseline {preview.baseline}"] if preview.baseline != "same" else []
+    counts += ["replies of judges"] if any(preview.replies) else []
     short += [f"<sub>{'; '.join(counts)}</sub>" if counts else ""]
     least = [f"**If merged**: {'; '.join(counts) or 'no change of the gate'}", "\n".join(problems[:1])]
     return Section(
@@ -93,10 +106,19 @@ def if_merged(review: Review) -> Section:
     )
 
 
+def _mark(key: str, preview: Preview) -> tuple[int, str, str]:
+    """Give the place of a setting, what stands before it, and what after it."""
+    if key in preview.loosened:
+        return 0, "⚠️ ", " **(loosens the gate)**"
+    if key in preview.remeasured:
+        return 1, "", " **(measures or compares something else)**"
+    return 2, "", ""
+
+
 def _settings(
-    settings: Sequence[tuple[str, str, str]], loosened: Sequence[str], *, most: int = SHOWN_SETTINGS, width: int = 120
+    settings: Sequence[tuple[str, str, str]], preview: Preview, *, most: int = SHOWN_SETTINGS, width: int = 120
 ) -> list[str]:
-    lines = [_setting(setting, loose=setting[0] in loosened, width=width) for setting in settings[:most]]
+    lines = [_setting(setting, _mark(setting[0], preview), width=width) for setting in settings[:most]]
     return [*lines, f"- … and {len(settings) - most} more"] if len(settings) > most else lines
 
 
@@ -104,9 +126,10 @@ def _group(title: str, lines: Sequence[str]) -> str:
     return f"**{title}**\n\n" + "\n".join(lines) if lines else ""
 
 
-def _setting(setting: tuple[str, str, str], *, loose: bool, width: int) -> str:
+def _setting(setting: tuple[str, str, str], mark: tuple[int, str, str], *, width: int) -> str:
     key, before, now = (safe(part, limit=width) for part in setting)
-    return f"- {'⚠️ ' if loose else ''}{key}: {before} → {now}{' **(loosens the gate)**' if loose else ''}"
+    _, sign, meaning = mark
+    return f"- {sign}{key}: {before} → {now}{meaning}"
 
 
 def _baseline(preview: Preview) -> str:
@@ -117,10 +140,18 @@ def _baseline(preview: Preview) -> str:
         "removed": "**Baseline**: ⚠️ removed. After a merge there is nothing to compare with.",
         "replaced": "**Baseline**: replaced.",
     }[preview.baseline]
+    if preview.lowered:
+        sentence = (
+            f"**Baseline**: ⚠️ replaced, and holds later changes to less: {listed(preview.lowered, most=SHOWN_NAMES)}."
+        )
     if not preview.values:
         return sentence
     lines = [[safe(metric, limit=120), written(before), written(now)] for metric, before, now in preview.values[:60]]
     return f"{sentence}\n\n" + table(("metric", "stored", "replaced by"), lines, numbers=("stored", "replaced by"))
+
+
+def _replies(gone: int, new: int) -> str:
+    return f"**Replies of judges**: ⚠️ {gone} gone or edited, {new} new." if gone or new else ""
 
 
 def _advisory(rows: Sequence[Delta], *, several: bool) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.reports.parts.budget import Section
-from raggate.scoring.repeats import Repeated
+from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import chance, counted, points, setting, written
+from raggate.text.numbers import chance, counted, often, points, setting, written
 from raggate.text.quote import enumerated
 
 
@@ -27,7 +27,8 @@ def sentences(review: Review) -> list[str]:
         return []
     if not evidence.tests:
         return [_untested(paired=baseline.paired)]
-    return [*_moves(evidence, review), _resolution(evidence, review)]
+    latency = filter(None, [review.verdict.latency_note])
+    return [*_moves(evidence, review), *latency, _resolution(evidence, review)]
 
 
 def _untested(*, paired: bool) -> str:
@@ -45,28 +46,32 @@ def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
         if test.lost or test.gained:
             mode = f" ({test.mode})" if several else ""
             adjusted = f", adjusted for {len(evidence.tests)} modes" if several else ""
-            means = f"{enumerated(test.metrics)} together{mode}: {written(test.before)} → {written(test.after)}"
-            moved = f"{test.lost} of {test.cases} questions worse, {test.gained} better{_certainty(review)}"
+            means = f"{enumerated([*test.parts])} together{mode}: {_means(test)}"
             result = f"{chance(test.adjusted)}{adjusted} ({test.test})"
-            yield f"{means}, {moved}. That questions like these got worse: {result}."
+            yield f"{means}, {test.moves}{_no_noise_seen(review)}. That questions like these got worse: {result}."
 
 
-def _certainty(review: Review) -> str:
-    """Say that what moved did so for certain, of an API that ranked alike when it was asked twice."""
-    repeated = Repeated.of(review.scorecard.fingerprint)
-    baseline = review.comparison.baseline
-    before = Repeated.of(baseline.scorecard.fingerprint) if baseline is not None else None
-    noisy = any(side is not None and side.differ for side in (before, repeated))
-    if repeated is None or noisy or not repeated.compared:
+def _means(test: CompositeTest) -> str:
+    return f"{written(test.before, beside=test.after)} → {written(test.after, beside=test.before)}"
+
+
+def _no_noise_seen(review: Review) -> str:
+    """Say of how many questions it was seen that the API ranks them alike each time, where none is known otherwise."""
+    fingerprint, baseline = review.scorecard.fingerprint, review.comparison.baseline
+    repeated = Repeated.of(fingerprint)
+    before = baseline.scorecard.fingerprint if baseline is not None else {}
+    if repeated is None or not repeated.compared or noisy(fingerprint) or noisy(before):
         return ""
-    return f"; for certain, as {repeated.compared} of {repeated.compared} ranked alike when asked twice"
+    share = f"{repeated.compared} of {counted(len(review.scorecard.cases), 'question')}"
+    return f"; no noise seen, as {share} asked {often(repeated.times)} ranked alike"
 
 
 def _resolution(evidence: CompositeEvidence, review: Review) -> str:
     worst = max(evidence.tests, key=lambda test: test.visible_drop)
     if any(test.fewest_losses is None for test in evidence.tests):
         few = min(evidence.tests, key=lambda test: test.units)
-        return f"With {_units(few)} no loss can be told from chance, so tolerances alone decide."
+        mode = f" ({few.mode})" if len(evidence.tests) > 1 else ""
+        return f"With {_units(few)}{mode} no loss can be told from chance, so it takes a tolerance that is exceeded."
     allowed = [row.allowed for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
     finest = min((tolerance for tolerance in allowed if tolerance is not None), default=1.0)
     finer = f", and the tolerance {setting(finest)} is finer than that" if finest < worst.visible_drop - EPSILON else ""
@@ -75,4 +80,5 @@ def _resolution(evidence: CompositeEvidence, review: Review) -> str:
 
 def _units(test: CompositeTest) -> str:
     groups = f" in {counted(test.units, 'group')}" if test.units != test.cases else ""
-    return counted(test.cases, "question") + groups
+    unlike = f", the largest of {test.largest}," if groups and test.largest * test.units > test.cases else ""
+    return counted(test.cases, "question") + groups + unlike

@@ -10,7 +10,7 @@ from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_A
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import counted, fixed, setting, written
+from raggate.text.numbers import counted, fixed, often, setting, written
 
 SMALL = 20
 """Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
@@ -27,6 +27,7 @@ MARKS = {
     "within": "🔸",
     "no baseline": "🆕",
     "not gated": "·",
+    "advisory": "🔹",
 }
 
 
@@ -73,7 +74,7 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
         for row in rows
         if row.delta.slice == OVERALL
         and row.delta.mode in left
-        and (row.gated or row.status in BAD or row.status == "no baseline")
+        and (row.gated or row.status in BAD or row.status in {"no baseline", "advisory"})
     ]
     return sorted(shown, key=lambda row: (row.delta.mode, _harmless(row), _natural(row.delta.metric)))
 
@@ -212,11 +213,15 @@ def _rank_words(flip: Flip) -> tuple[str, str]:
 
 
 def _fall(flip: Flip) -> str:
-    places = [f"rank {rank}" if rank else "not found" for rank in (flip.before, flip.after)]
+    noun, absent = _rank_words(flip)
+    places = [f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after)]
     if flip.since == "added":
         return f"{flip.metric} lower than usual, {places[1]}, added since the baseline"
+    if flip.support is None:
+        return f"{flip.metric} worse"
     both = flip.before and flip.after
-    moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else "at the same rank"
+    same = "at the same rank" if both else f"{absent}, as in the baseline"
+    moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else same
     return f"{flip.metric} worse, {moved}{', relabelled since the baseline' if flip.since == 'relabelled' else ''}"
 
 
@@ -265,8 +270,7 @@ def operations_line(scorecard: Scorecard) -> str:
         parts.append(f"{round(empty.value * empty.n)} without any chunk")
     repeated = Repeated.of(scorecard.fingerprint)
     if repeated is not None:
-        often = "twice" if repeated.times == 2 else f"{repeated.times} times"
-        parts.append(f"{repeated.asked} asked {often}, {repeated.differ or 'none'} otherwise")
+        parts.append(_repeated(repeated))
     probes = scorecard.fingerprint.get("probes")
     if type(probes) is int:
         parts.append(f"{probes} asked for invariants")
@@ -279,6 +283,17 @@ def operations_line(scorecard: Scorecard) -> str:
         parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")
     parts += _types_and_cost(operations)
     return " · ".join(parts)
+
+
+def _repeated(repeated: Repeated) -> str:
+    """Write how many questions were asked several times, and how many of those compared came out otherwise."""
+    asked = f"{repeated.asked} asked {often(repeated.times)}"
+    if not repeated.failed:
+        return f"{asked}, {repeated.differ or 'none'} otherwise"
+    missing = f"{asked}, {repeated.failed} without a second answer"
+    if not repeated.compared:
+        return f"{missing}, so none compared"
+    return f"{missing}, {repeated.differ or 'none'} of {repeated.compared} otherwise"
 
 
 def _types_and_cost(operations: Operations) -> Iterator[str]:

@@ -113,7 +113,8 @@ def _further_reasons(review: Review) -> Iterator[Reason]:
     if greeted(review):
         return
     listed = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
-    listed |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed"}
+    # a list of questions shows one answer of each, and not how many of several miss
+    listed |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed" and not review.run.repeats}
     tabled = {row.delta.metric for row in formatting.main_rows(review.verdict.rows) if row.delta.slice == OVERALL}
     for position, reason in enumerate(formatting.deciding(review)):
         in_sentence = position == 0 and review.verdict.outcome != "regression"

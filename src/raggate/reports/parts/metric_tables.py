@@ -78,7 +78,7 @@ def _row(row: GatedMetric, *, several: bool) -> list[str]:
     delta = row.delta
     bold = "**" if row.status in BAD else ""
     mark = "🔸" if (row.waived or row.unproven) and row.status in BAD else formatting.MARKS[row.status]
-    sign = f"{mark}&nbsp;" if row.gated or bold or row.status == "no baseline" else ""
+    sign = f"{mark}&nbsp;" if row.gated or bold or row.status in {"no baseline", "advisory"} else ""
     return [
         f"{sign}{_name(delta, several=several)}",
         *_values(delta),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Review
-from raggate.reports.parts import causes, changes, evidence, footer, formatting, header, metric_tables, questions
+from raggate.reports.parts import (
+    causes,
+    changes,
+    evidence,
+    footer,
+    formatting,
+    header,
+    judging,
+    metric_tables,
+    questions,
+)
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import link
 
@@ -54,6 +64,7 @@ def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> l
     return [
         metric_tables.deltas(review, now=now),
         evidence.section(review),
+        judging.section(review.run),
         metric_tables.unmoved(review, now=now),
         metric_tables.measured(review),
         causes.summary(review),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
-from raggate.scoring.metrics import abstention, answers, documents, headings, retrieval
+from raggate.scoring.metrics import abstention, answers, documents, headings, judged, retrieval
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Metric:
     """A metric: its function, which way is better, and whether it only takes the values 0 and 1.
 
     `ranked` metrics take a cut-off and are named `<name>_at_<k>`. Those `of_answer` say nothing of a run that asked for
-    retrieval alone, in which even a failed call is no missing answer.
+    retrieval alone, in which even a failed call is no missing answer. Those with a `judged` score are of the runs in
+    which judges give that score, and no other run has them.
     """
 
     function: Callable[..., float | None]
@@ -27,6 +28,7 @@ class Metric:
     ranked: bool = False
     binary: bool = False
     of_answer: bool = False
+    judged: str = ""
 
 
 PerCase = Callable[[LabelledResult], float | None]
@@ -54,4 +56,10 @@ METRICS: dict[str, Metric] = {
     "key_fact_coverage": Metric(answers.key_fact_coverage, of_answer=True),
     "recency_conflict": Metric(answers.recency_conflict, binary=True, of_answer=True),
     "answer_contains": Metric(answers.answer_contains, binary=True, of_answer=True),
+    "groundedness": Metric(judged.groundedness, of_answer=True, judged="groundedness"),
+    "correctness": Metric(judged.correctness, of_answer=True, judged="correctness"),
+    "faithfulness": Metric(judged.faithfulness, of_answer=True, judged="faithfulness"),
+    "context_relevancy": Metric(judged.context_relevancy, of_answer=True, judged="context_relevancy"),
+    "judged_abstention_accuracy": Metric(judged.abstention_accuracy, of_answer=True, judged="abstention"),
+    "judged_recency_conflict": Metric(judged.recency_conflict, of_answer=True, judged="recency_conflict"),
 }

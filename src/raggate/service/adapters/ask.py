@@ -149,7 +149,8 @@ class AskAdapter:
             if rank is not None and type(rank) is not int:
                 refuse(f"debug.retrieved_chunks[{position}].rank", "a whole number", rank)
             vault = get("vault")
-            if vault is None:
+            if vault is None or vault == "":
+                # of an empty name nothing could be looked up
                 vault = _vault_of(chunk_id, f"{rel_path}|{heading_path}|{text}".encode(), prefixes)
             elif type(vault) is not str:
                 refuse(f"debug.retrieved_chunks[{position}].vault", "text", vault)

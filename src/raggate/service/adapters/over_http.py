@@ -17,6 +17,7 @@ from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask
 from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.ask import AskResult, HttpProtocol, OnResult
+from raggate.text.certificates import checked_by
 from raggate.text.quote import cut
 
 _ANY = Case(id="reindex", question="What do these notes tell about?", answerable=True)
@@ -75,7 +76,8 @@ class OverHttp:
         headers = {**self._adapter.call(_ANY, self._settings.modes[0]).headers}
         timeout = httpx.Timeout(self._settings.read_timeout, connect=self._settings.connect_timeout)
         seconds = self._settings.total_timeout
-        with httpx.Client(base_url=api.base_url, timeout=timeout, trust_env=False) as client:
+        verify = checked_by(api.base_url)
+        with httpx.Client(base_url=api.base_url, timeout=timeout, trust_env=False, verify=verify) as client:
             try:
                 status, body = fetch(client, call.method, call.path, headers=headers, seconds=seconds)
             except httpx.HTTPError as error:

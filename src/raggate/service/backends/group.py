@@ -21,6 +21,7 @@ from raggate.service.backends.engine import Client
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log
 from raggate.service.backends.surroundings import Own
+from raggate.text.certificates import checked_by
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
@@ -272,7 +273,7 @@ def _probe(ready: ServiceReady, address: str) -> str | None:
         if ready.http is not None:
             url = f"http://{address}:{ready.http.port}{ready.http.path}"
             with (
-                httpx.Client(trust_env=False, timeout=_PROBE_SECONDS) as client,
+                httpx.Client(trust_env=False, timeout=_PROBE_SECONDS, verify=checked_by(url)) as client,
                 client.stream("GET", url) as response,
             ):
                 return None if response.is_success else f"GET {cut(ready.http.path)} answers {response.status_code}"

@@ -1,0 +1,87 @@
+"""What asking again took off a loss, and how much of it the noise of the baseline's own run explains. Pure.
+
+Only noise that was seen in the same mode and metric explains anything: in a calibration where the baseline has one,
+else in the sample that its run asked twice. The noise of the run that is judged has no say: a change could make its API
+noisy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from raggate.gate.statistics.beta import binomial_tail
+from raggate.labels.intervals import wilson
+from raggate.models.baseline import Baseline
+from raggate.models.judging_quality import highest
+from raggate.models.scorecard import EPSILON
+from raggate.scoring.noise import Band, Bands, Noise
+from raggate.scoring.repeats import Repeated
+from raggate.text.numbers import counted, fixed, often, setting
+
+LUCK = 0.001
+"""A loss that noise makes in fewer runs than this share is none of noise."""
+
+
+def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
+    """Say why noise as in the baseline's run does not explain what asking again took off the losses.
+
+    Args:
+        taken: by mode and metric the sum over the questions of how much less each lost; 0 where none did.
+        baseline: the baseline.
+
+    Returns:
+        The first reason; empty where noise explains all of it.
+    """
+    asks, bands = _seen(baseline)
+    for (mode, metric), amount in taken.items():
+        if amount <= EPSILON:
+            continue
+        band = bands.get(mode, {}).get(metric)
+        if band is None or band.moved is None or not band.cases:
+            return (
+                f"the baseline knows of no noise in {metric} ({mode}): promote a run of `raggate calibrate`, which "
+                "measures it, before it counts"
+            )
+        asked = sum(case.mode == mode and case.values.get(metric) is not None for case in baseline.scorecard.cases)
+        most = highest(metric)
+        limit = explained(replace(band, moved=band.moved / most), asked) * most
+        if amount > limit + EPSILON:
+            differing = f"{band.differ or 'none'} of {counted(band.cases, 'question')} asked {often(asks)} differed"
+            return (
+                f"asking again took back {_sum(amount)} of {asked} in {metric} ({mode}), and noise as in the "
+                f"baseline's run, where {differing}, explains at most {setting(limit)}"
+            )
+    return ""
+
+
+def explained(band: Band, asked: int) -> int:
+    """Give the most that noise explains of the loss in a metric in one run, as a sum over its questions.
+
+    Of what moves between equal runs half is lost. Taken is the least movement that the band shows, the lower end of
+    Wilson's 95 % interval, and with that the loss of the unluckiest run in a thousand, by the binomial distribution: a
+    sum of values from 0 to 1 varies most where they are 0 or 1.
+
+    Args:
+        band: how far the values moved that were seen; of at least one question.
+        asked: how many questions have the metric.
+    """
+    moved = min(band.moved or 0.0, band.cases)
+    share = wilson(moved, band.cases).lower / 2 if moved > EPSILON else 0.0
+    most = 0
+    while most < asked and binomial_tail(most + 1, asked, share) >= LUCK:
+        most += 1
+    return most
+
+
+def _seen(baseline: Baseline) -> tuple[int, Bands]:
+    """Give the noise that a baseline tells of, and how often each question was asked for it."""
+    noise, repeated = Noise.of(baseline.scorecard.fingerprint), Repeated.of(baseline.scorecard.fingerprint)
+    if noise is not None:
+        return noise.runs, noise.bands
+    return (1, {}) if repeated is None else (repeated.times, repeated.bands)
+
+
+def _sum(amount: float) -> str:
+    """Write a sum over questions, which is a number of them where the metric is 0 or 1."""
+    return fixed(amount, 0 if abs(amount - round(amount)) <= EPSILON else 2)

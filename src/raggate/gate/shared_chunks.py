@@ -1,0 +1,97 @@
+"""The chunks that both sides list for a question: whether their scores moved, by how much, and who overtook whom. Pure.
+
+A chunk is known again by its id, as long as ids are the same ones on both sides. Where they are numbered anew, the
+chunks of a note are taken in the order in which they are listed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from raggate.gate.score_weights import PARTS
+from raggate.models.cause import same_score
+from raggate.models.scorecard import CaseScore, ListEntry
+
+FEWEST_SHARED = 20
+"""Chunks on both sides' lists from which on it can be said whether they are scored as before."""
+
+RESCORED = 0.01
+"""Share of these that may score otherwise while the scores as a whole count as they were."""
+
+Pair = tuple[int, int, ListEntry, ListEntry]
+"""The ranks of a chunk in the baseline's list and in this one, and its places there."""
+
+
+def renumbered(before: Iterable[ListEntry], now: Iterable[ListEntry]) -> bool:
+    """Say whether ids of chunks are given anew: one that the baseline has stands for a chunk of another note now."""
+    notes: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
+    for known, entries in zip(notes, (before, now), strict=True):
+        for entry in entries:
+            if entry.chunk and entry.note:
+                known.setdefault(entry.chunk, set()).add(entry.note)
+    old, new = notes
+    return any(not old[chunk] & new[chunk] for chunk in old.keys() & new.keys())
+
+
+def shared(before: Sequence[ListEntry], now: Sequence[ListEntry], *, by_note: bool = False) -> list[Pair]:
+    """Give the chunks on both lists of a question, in the order of the second; by their notes where ids are others."""
+    known = {name: (rank, entry) for rank, name, entry in _named(before, by_note=by_note)}
+    pairs = ((known[name], rank, entry) for rank, name, entry in _named(now, by_note=by_note) if name in known)
+    return [(was, rank, old, entry) for (was, old), rank, entry in pairs]
+
+
+def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int, object, ListEntry]]:
+    """Name the places of a list, by rank: by their chunk, or by the how manieth of its note each is."""
+    times = Counter[str]()
+    for rank, entry in enumerate(entries, 1):
+        times[entry.note] += 1
+        if by_note and entry.note:
+            yield rank, (entry.note, times[entry.note]), entry
+        elif not by_note and entry.chunk:
+            yield rank, entry.chunk, entry
+
+
+def of_questions(
+    before: Iterable[CaseScore], now: Iterable[CaseScore], *, by_note: bool = False
+) -> Iterator[list[Pair]]:
+    """Give the shared chunks of each question that is the same on both sides."""
+    known = {case.case_id: case for case in before}
+    for case in now:
+        old = known.get(case.case_id)
+        if old is not None and old.hash == case.hash:
+            yield shared(old.entries, case.entries, by_note=by_note)
+
+
+def rescored(questions: Iterable[Sequence[Pair]], *, by_note: bool = False) -> Mapping[str, bool]:
+    """Say by score whether chunks have other ones; nothing where too few stand on both lists.
+
+    By notes alone scores are known to be as before, but not to be others: another chunk of the note may stand there.
+    """
+    counts, moved = Counter[str](), Counter[str]()
+    for _, _, old, new in (pair for pairs in questions for pair in pairs):
+        for score in ("final", *PARTS):
+            values = getattr(old, score), getattr(new, score)
+            if None not in values:
+                counts[score] += 1
+                moved[score] += not same_score(*values)
+    shown = {score: moved[score] > RESCORED * count for score, count in counts.items() if count >= FEWEST_SHARED}
+    return {score: others for score, others in shown.items() if not (others and by_note)}
+
+
+def largest_shift(questions: Iterable[Sequence[Pair]]) -> float | None:
+    """Give by how much the final score of any of them moved at most; None where none has one on both sides."""
+    pairs = [(old.final, new.final) for pairs in questions for _, _, old, new in pairs]
+    return max((abs(was - now) for was, now in pairs if was is not None and now is not None), default=None)
+
+
+def most_overtaking(questions: Iterable[Sequence[Pair]]) -> int:
+    """Give how many shared chunks of a question rose above one that stood above them, at most."""
+    return max(
+        (
+            sum(was > rank and now < place for was, now, _, _ in pairs)
+            for pairs in questions
+            for rank, place, _, _ in pairs
+        ),
+        default=0,
+    )

@@ -1,0 +1,134 @@
+"""Which texts of answers hold words of notes that are kept from whoever asked, whatever note they name. Pure.
+
+Words in a row that stand in such a note tell, where they stand in no note that may be seen and not in the question. A
+chunker may put the place before a text, so words that the chunk's own note explains are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from raggate.config.probe_settings import Principal
+from raggate.inputs.note_words import bare, shingles, words
+from raggate.inputs.notes import Notes
+from raggate.models.run import Chunk, Leak, LeakPart, Reference, Response, Run
+from raggate.text.anchors import inside_place
+from raggate.text.jsonio import JsonObject
+
+ROW = 8
+"""Words in a row by which a text is known to be of a note."""
+
+_Row = tuple[str, ...]
+_Asked = tuple[str, Response | None]
+"""A question and its answer; None where there was none."""
+
+_OF_CHUNK: tuple[LeakPart, ...] = ("chunk_id", "doc_id", "vault", "rel_path", "heading_path")
+
+
+class _Text(NamedTuple):
+    """A text of a response, where it stands, and what names the note that its words may be of."""
+
+    text: str
+    rank: int = 0
+    part: LeakPart = ""
+    place: Chunk | Reference | None = None
+
+
+def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
+    """Note in a run, whose texts are still whole, which of its answers hold text of which note that is kept back.
+
+    Args:
+        run: the run, its probes included.
+        notes: the notes that the API was given.
+        principals: who may see what, by name. What is private is kept from everybody.
+    """
+    private = frozenset(run.probes.private)
+    suite = (*run.results, *run.repeats)
+    leaks = _leaks([(item.case.question, item.result.response) for item in suite], notes, private)
+    labelled = tuple(
+        replace(item, labels=replace(item.labels, leaks=own)) for item, own in zip(suite, leaks, strict=True)
+    )
+    answers = [*run.probes.answers]
+    for name in dict.fromkeys(answer.probe.principal for answer in answers):
+        places = [place for place, answer in enumerate(answers) if answer.probe.principal == name]
+        hidden = private | _hidden_from(principals.get(name), notes)
+        asked = [(answers[place].probe.question, answers[place].result.response) for place in places]
+        for place, own in zip(places, _leaks(asked, notes, hidden), strict=True):
+            answers[place] = replace(answers[place], leaks=own)
+    size = len(run.results)
+    probes = replace(run.probes, answers=tuple(answers))
+    return replace(run, results=labelled[:size], repeats=labelled[size:], probes=probes)
+
+
+def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:
+    if principal is None:
+        return frozenset()
+    return frozenset(note for note in notes.texts if not inside_place(note, principal.sees))
+
+
+def _leaks(asked: Sequence[_Asked], notes: Notes, hidden: frozenset[str]) -> list[tuple[Leak, ...]]:
+    """Give for each answer what it holds of some notes."""
+    texts = {text.text for _, response in asked for text in _texts(response)} if hidden else ()
+    kept_back = _only_in(hidden, frozenset(row for text in texts for row in _rows(text)), notes)
+    # the same texts come back for many questions, and few hold anything
+    telling = frozenset(text for text in texts if not kept_back.keys().isdisjoint(_rows(text))) if kept_back else ()
+    own = ([text for text in _texts(response) if text.text in telling] if telling else [] for _, response in asked)
+    leaks = (_of_answer(question, those, kept_back, notes) for (question, _), those in zip(asked, own, strict=True))
+    return [tuple(dict.fromkeys(its)) for its in leaks]
+
+
+def _only_in(hidden: frozenset[str], wanted: frozenset[_Row], notes: Notes) -> dict[_Row, str]:
+    """Give those of some words in a row that stand in `hidden` notes, and in no other or its path, each with a note."""
+    standing: dict[_Row, str] = {}
+    for note in sorted(hidden) if wanted else ():
+        for row in wanted.intersection(_rows(notes.texts[note])):
+            standing.setdefault(row, note)
+    for note in notes.texts.keys() - hidden if standing else ():
+        for text in (note, notes.texts[note]):
+            for row in _rows(text):
+                standing.pop(row, None)
+    return standing
+
+
+def _of_answer(question: str, telling: Sequence[_Text], kept_back: Mapping[_Row, str], notes: Notes) -> Iterator[Leak]:
+    in_question = frozenset(_rows(question)) if telling else frozenset()
+    for text, rank, part, place in telling:
+        for row in _rows(text):
+            note = kept_back.get(row)
+            if note is not None and row not in in_question and not (place and notes.explains(place, note, row)):
+                yield Leak(rank=rank, note=note, part=part)
+                break
+
+
+def _texts(response: Response | None) -> Iterator[_Text]:
+    """Give every text that the API wrote into a response: what is looked at nowhere could hold a note."""
+    if response is None:
+        return
+    for rank, chunk in enumerate(response.chunks, 1):
+        yield _Text(chunk.text, rank, "", chunk)
+        yield from (_Text(getattr(chunk, part) or "", rank, part, chunk) for part in _OF_CHUNK)
+    yield _Text(response.answer or "")
+    yield _Text(response.abstain_reason or "", part="abstain_reason")
+    for cited in response.references:
+        for text in (cited.vault, cited.rel_path, cited.heading_path):
+            yield _Text(text, part="references", place=cited)
+    yield from (_Text(folder, part="selected_folders") for folder in response.selected_folders or ())
+    yield from (_Text(folder, part="available_folders") for folder in response.available_folders or ())
+    yield from (_Text(text, part="coverage") for text in _strings(response.coverage or {}))
+    yield from (_Text(step, part="latency") for step in response.latency)
+    yield from (_Text(item, part="cost") for item in response.cost)
+
+
+def _strings(coverage: JsonObject) -> Iterator[str]:
+    for key, value in coverage.items():
+        yield key
+        yield from value if isinstance(value, dict) else ()
+        values = value.values() if isinstance(value, dict) else (value,)
+        yield from (text for text in values if isinstance(text, str))
+
+
+def _rows(text: str) -> Iterator[_Row]:
+    for written in dict.fromkeys((text, bare(text))):
+        yield from shingles(words(written), ROW)

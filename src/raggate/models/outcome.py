@@ -1,0 +1,18 @@
+"""How a run that was measured can end, and with which exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from raggate.errors import ExitCode
+
+VerdictKind = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
+
+EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
+    "pass": ExitCode.PASS,
+    "regression": ExitCode.REGRESSION,
+    "cannot tell": ExitCode.CANNOT_TELL,
+    "invariant broken": ExitCode.INVARIANT,
+    "interrupted": ExitCode.INTERRUPTED,
+}

@@ -1,0 +1,95 @@
+"""Base build and change, each booted for it and asked the same questions -> how long both took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from raggate.errors import CannotTell, ExitCode, RaggateError
+from raggate.gate.latency import slower
+from raggate.inputs.trusted import Inputs
+from raggate.models.recheck import LatencyCheck
+from raggate.models.verdict import Review
+from raggate.pipeline.base_build import Asking, base_build
+from raggate.pipeline.booted import Build
+from raggate.pipeline.request import Request
+from raggate.scoring import repeats
+from raggate.text.numbers import counted
+from raggate.text.quote import cut
+
+MOST_QUESTIONS = 50
+"""So many questions are asked, the same ones in every run."""
+
+ROUNDS = 3
+"""How often each is asked: the first time warms up, and of the others the least counts, as all else only adds to it."""
+
+
+def compare_latency(request: Request, inputs: Inputs, directory: Path, review: Review) -> LatencyCheck | None:
+    """Time both builds one after the other; None where that is not wanted, or has no say.
+
+    Args:
+        request: what the front end asks for.
+        inputs: what was measured by.
+        directory: the run directory.
+        review: what was decided so far.
+
+    Raises:
+        RaggateError: when it was interrupted; any other error is a part of what it gives.
+    """
+    settings = inputs.config.recheck
+    if settings.max_latency_ratio is None or review.verdict.outcome not in {"pass", "regression"}:
+        return None
+    if settings.base == "ref" and inputs.against is None:
+        request.say("the latency is not compared: no commit judges this run, whose source could be built (--against)")
+        return None
+    cases = {case.id: case for case in inputs.golden.cases}
+    chosen = repeats.sample((item.result for item in review.run.results), MOST_QUESTIONS)
+    questions = [(cases[result.case_id], result.mode) for result in chosen]
+    asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
+    try:
+        return _timed(asking, settings.max_latency_ratio)
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        return LatencyCheck(allowed=settings.max_latency_ratio, problem=error.message)
+
+
+def _timed(asking: Asking, allowed: float) -> LatencyCheck:
+    change_build = Build(api=asking.inputs.config.api, root=asking.request.root)
+    with base_build(asking.request, asking.inputs) as build:
+        asking.say(f"the base build ({cut(build.name)}) and of the change, for their latency")
+        sides = [_times(asking, change_build, "latency"), _times(asking, build, "latency-base")]
+        unanswered = sum(own is None and base is not None for own, base in zip(*sides, strict=True))
+        if unanswered:
+            # what is slow must not be left out by failing
+            raise CannotTell(f"the change did not answer {counted(unanswered, 'question')} at once that the base did")
+        change, base = _answered(sides)
+        if slower(base, change, allowed):
+            # the machine may have been slow just then, or fast
+            sides.append(_times(asking, build, "latency-base-again"))
+    change, *bases = _answered(sides)
+    return LatencyCheck(allowed=allowed, build=build.name, base=tuple(bases), change=change)
+
+
+def _times(asking: Asking, build: Build, folder: str) -> list[float | None]:
+    """Boot a build, and give the least milliseconds of each question; None where it got no answer at once."""
+    rounds = []
+    with asking.up(build, folder) as up:
+        for _ in range(ROUNDS):
+            asked = up.adapter.ask(asking.questions, up.api, on_result=lambda *_: None)
+            if asked.stopped:
+                raise CannotTell(asked.stopped)
+            rounds.append(asked.results)
+    return [
+        min(result.elapsed_ms for result in results[1:])
+        if all(result.failure is None and not result.retries for result in results)
+        else None
+        for results in zip(*rounds, strict=True)
+    ]
+
+
+def _answered(sides: Sequence[Sequence[float | None]]) -> list[tuple[float, ...]]:
+    """Leave out the questions that some side did not answer at once."""
+    kept = [[time for time in times if time is not None] for times in zip(*sides, strict=True)]
+    complete = [times for times in kept if len(times) == len(sides)]
+    return [tuple(times[side] for times in complete) for side in range(len(sides))]
