@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from raggate.config.schema import Config
@@ -226,9 +227,12 @@ def make_ranked_run(*ranks: int | None, **fields: Any) -> Run:
     Fields are those of the run, but for `groups` and `mode`: what each question belongs to, and how it was asked.
     """
     groups, mode = fields.pop("groups", (None,) * len(ranks)), fields.pop("mode", "hybrid")
-    items = []
-    for number, (rank, group) in enumerate(zip(ranks, groups, strict=True)):
-        paths = [*(f"other{place}.md" for place in range(1, rank)), "a.md"] if rank else ["other.md"]
-        case = make_case(f"q{number:03}", group=group)
-        items.append(make_labelled(case, make_result(case.id, *make_chunks(*paths), mode=mode)))
-    return make_run(*items, **fields)
+    rows = enumerate(zip(ranks, groups, strict=True))
+    return make_run(*(_ranked(number, rank, group, mode) for number, (rank, group) in rows), **fields)
+
+
+@lru_cache(maxsize=4096)
+def _ranked(number: int, rank: int | None, group: str | None, mode: str) -> LabelledResult:
+    paths = [*(f"other{place}.md" for place in range(1, rank)), "a.md"] if rank else ["other.md"]
+    case = make_case(f"q{number:03}", group=group)
+    return make_labelled(case, make_result(case.id, *make_chunks(*paths), mode=mode))

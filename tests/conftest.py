@@ -9,15 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+
+from tries import register_profiles
 
 if TYPE_CHECKING:
     from project import Project
 
-# a busy machine is no failure; pytest-timeout bounds every test
-settings.register_profile("raggate", deadline=None, max_examples=50)
-settings.register_profile("long", deadline=None, max_examples=1000)
-settings.load_profile("raggate")
+register_profiles()
 
 # compiled once, not by every process that a test starts; nor need the tests themselves be rewritten for every run
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -30,9 +28,9 @@ AMBIENT = ("GITHUB_", "INPUT_", "RUNNER_", "ACTIONS_", "NOTES_", "FAKE_")
 ALSO_AMBIENT = {"CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}
 
 
-def ambient() -> list[str]:
-    """Name the variables of a CI job that are set."""
-    return [name for name in os.environ if name.startswith(AMBIENT) or name in ALSO_AMBIENT]
+# a test inside a CI job is the same as one on a laptop, and so is every process that it starts
+for ambient in [name for name in os.environ if name.startswith(AMBIENT) or name in ALSO_AMBIENT]:
+    del os.environ[ambient]
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -50,22 +48,12 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-@pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a test run inside a CI job the same as one on a laptop."""
-    for name in ambient():
-        monkeypatch.delenv(name)
-
-
 @pytest.fixture(scope="session")
 def promoted_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A small repository with a baseline of the healthy API, made once: tests change copies of it."""
     # tests of other things pay nothing for it
     from project import make_project
 
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ambient():
-            patch.delenv(name)
-        project = make_project(tmp_path_factory.mktemp("promoted"))
-        project.promote()
+    project = make_project(tmp_path_factory.mktemp("promoted"))
+    project.promote()
     return project

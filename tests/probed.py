@@ -6,6 +6,7 @@ from typing import Any
 
 from builders import make_case, make_config, make_failure, make_labelled, make_response, make_result, make_run
 from raggate.config.invariant_settings import Invariants
+from raggate.config.schema import Gate
 from raggate.gate.invariants import check_answers
 from raggate.models.comparison import Finding
 from raggate.models.probe import Probe, ProbeKind
@@ -35,7 +36,7 @@ def probed(*answers: ProbeAnswer, suite: tuple[Chunk, ...] = (), **fields: Any) 
 
 def broken(name: str, run: Run, level: str = "error") -> tuple[Finding, ...]:
     """Check one invariant of a run and no other."""
-    return check_answers(run, OFF.model_copy(update={name: level}))
+    return check_answers(run, OFF.model_copy(update={name: level}), Gate())
 
 
 def examples(name: str, run: Run) -> list[str]:

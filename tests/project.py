@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from here import Done, called
+from preloaded import Process, start
 from raggate.cli import main
 
 FAKE_API = Path(__file__).parent / "fakes" / "process_api.py"
@@ -27,7 +28,7 @@ golden: golden.jsonl
 vault: {{personal: vault/personal, work: vault/work}}
 api:
   command:
-    run: [{python}, {fake}]
+    run: [{python}, -S, {fake}]
     env: {{API_PORT: "{{port}}", VAULT_PERSONAL_PATH: "{{vault.personal}}", VAULT_WORK_PATH: "{{vault.work}}"}}
     pass_env: [PATH, FAKE_BEHAVIOUR, FAKE_ON, FAKE_PID_FILE]
   ready: {{timeout: 20, settle: 0.05}}
@@ -61,22 +62,14 @@ class Project:
         """Write the golden set."""
         (self.root / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **environment: str) -> Process:
         """Start raggate in the repository."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "raggate", *arguments],
-            cwd=self.root,
-            env={**os.environ, **self.environment, **environment},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            text=True,
-        )
+        return start(*arguments, at=self.root, environment={**os.environ, **self.environment, **environment})
 
-    def raggate(self, *arguments: str, **environment: str) -> Done:
-        """Run raggate in the repository to its end."""
+    def raggate(self, *arguments: str, seconds: float = 60, **environment: str) -> Done:
+        """Run raggate in the repository to its end, for which it has so many seconds."""
         process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=seconds)
         return Done(process.returncode, out, err)
 
     def command(self, *arguments: str, **environment: str) -> Done:

@@ -15,7 +15,7 @@ def trial(**fields: Any) -> Trial:
     """Build a trial, by default of a fault that changed 20 answers and was let through."""
     return Trial(
         **{"name": "notes dropped", "size": "5% of the notes", "kind": "answers", "outcome": "pass", "changed": 20}
-        | {"value": 0.8736, "drop": 0.0, "moved": 0.0, **fields}
+        | {"value": 0.8736, "drop": 0.0, **fields}
     )
 
 

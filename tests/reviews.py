@@ -1,4 +1,4 @@
-"""Whole reviews for the reports, made of answers the way a check makes them: scored, compared and decided."""
+"""Whole reviews for the reports, each made once of answers the way a check makes them: scored, compared, decided."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ def review_of(
     """Judge a run as a check does."""
     policy = gate or Gate()
     scorecard = score(run, CUTOFFS)
-    findings = check_answers(run, levels)
+    findings = check_answers(run, levels, policy)
     incomparable = comparable(scorecard, baseline) if baseline else ()
     comparison = compare(run, scorecard, baseline, flip_at=policy.flip_at, incomparable=incomparable)
     decided = decide(comparison, findings, policy, stopped=run.stopped, first_run=first_run)
-    fallen = find_fallen(run, comparison, decided)
+    fallen = find_fallen(run, comparison, decided, policy.flip_at)
     return Review(
         run=run,
         comparison=comparison,
@@ -159,13 +159,18 @@ PAIR = make_case(
 TRICK = make_case("q40", question="What is the admiral's shoe size?", answerable=False, vaults=("work",))
 
 
-def good() -> list[LabelledResult]:
-    """Answer all questions well, but for q21, whose passage is not found."""
+@cache
+def _good() -> tuple[LabelledResult, ...]:
     items = [answer(case, gold_of(case), *others(4)) for case in QUESTIONS]
     items[21] = answer(QUESTIONS[21], *others())
     items.append(answer(PAIR, gold_of(PAIR), gold_of(PAIR, 1), *others(3)))
     items.append(answer(TRICK, abstained=True))
-    return items
+    return tuple(items)
+
+
+def good() -> list[LabelledResult]:
+    """Answer all questions well, but for q21, whose passage is not found."""
+    return [*_good()]
 
 
 def worse() -> list[LabelledResult]:
@@ -189,11 +194,13 @@ def worse() -> list[LabelledResult]:
     return items
 
 
+@cache
 def passing() -> Review:
     """A run like its baseline."""
     return review_of(run_of(good()), baseline_of(run_of(good(), run_id="20260101_000000")))
 
 
+@cache
 def regression() -> Review:
     """Questions broke and one was fixed; slices got worse; notes, settings and the golden set changed."""
     added = case_of(50)
@@ -207,6 +214,7 @@ def regression() -> Review:
     return review_of(from_elsewhere(now, against="0123456789abcdef0123456789abcdef01234567"), before, gate=policy)
 
 
+@cache
 def cannot_tell() -> Review:
     """The API died on the way."""
     failed = make_labelled(QUESTIONS[1], make_result("q01", failure=make_failure("connection", message="refused")))
@@ -219,6 +227,7 @@ def cannot_tell() -> Review:
     return review_of(run, baseline_of(run_of(good())))
 
 
+@cache
 def invariant_broken() -> Review:
     """Scores rise down the list of two answers."""
     items = good()
@@ -230,11 +239,13 @@ def invariant_broken() -> Review:
     return review_of(run_of(items), baseline_of(run_of(good())))
 
 
+@cache
 def first_run() -> Review:
     """A good run without a baseline."""
     return review_of(run_of(good()), None)
 
 
+@cache
 def bare() -> Review:
     """A good run held against a metrics file without single cases."""
     held = baseline_of(run_of(good()))
@@ -242,6 +253,7 @@ def bare() -> Review:
     return review_of(run_of(good()), replace(held, scorecard=means, source="baselines/metrics.json"))
 
 
+@cache
 def several_modes() -> Review:
     """Two modes, of which one got worse and a third is gone."""
     before = [
@@ -251,6 +263,7 @@ def several_modes() -> Review:
     return review_of(run_of(now), baseline_of(run_of(before)), gate=Gate(max_error_rate=0.5))
 
 
+@cache
 def hostile() -> Review:
     """Foreign text wherever foreign text can stand."""
     mode = "m" + HOSTILE
@@ -287,11 +300,13 @@ def hostile() -> Review:
     )
 
 
+@cache
 def introduced() -> Review:
     """A good run of a change that introduces raggate."""
     return review_of(run_of(good()), None, first_run=True)
 
 
+@cache
 def placed() -> Review:
     """The regression, with the lines of the gold notes, and files that the change has otherwise."""
     review = regression()
@@ -304,6 +319,7 @@ def placed() -> Review:
     return beside(replace(review, run=run), source_lines=places)
 
 
+@cache
 def previewed() -> Review:
     """A pass whose change also edits the gate: settings, questions, notes and the baseline."""
     measured = {"n": 26, "unscored": 0, "direction": "higher"}
@@ -320,12 +336,18 @@ def previewed() -> Review:
     )
     preview = Preview(
         settings=(
+            ("api.container.image", "notes-api:1", "notes-api:2"),
             ("ask.timeout_s", "60", "90"),
             ("gate.metrics.hit_at_5", "0.03", "0.1"),
             ("gate.min_slice", "10", "5"),
             ("invariants.scores_ordered", "error", "warn"),
         ),
         loosened=("gate.metrics.hit_at_5", "invariants.scores_ordered"),
+        remeasured=("api.container.image",),
+        regrouped=("q08", "q09"),
+        unmarked=("work/n00.md",),
+        lowered=("hit_at_5", "mrr_at_10"),
+        replies=(1, 2),
         golden=GoldenChanges(added=("q50", "q51", "q52"), removed=("q03",), relabelled=("q05",), released=("q07",)),
         vault=(
             NoteChange("added", "work/new.md"),
@@ -340,12 +362,14 @@ def previewed() -> Review:
     return check.previewed(passing(), preview)
 
 
+@cache
 def breaking() -> Review:
     """A pass of a change that leaves a golden set nobody can read, and no baseline."""
     preview = Preview(breaks=("golden/eval_set.jsonl:12: key 'id' is missing",), baseline="removed")
     return check.previewed(passing(), preview)
 
 
+@cache
 def slightly_worse() -> Review:
     """A pass with a question that broke and warnings."""
     items = good()
@@ -354,11 +378,17 @@ def slightly_worse() -> Review:
     return review_of(now, baseline_of(run_of(good(), run_id="20260101_000000")))
 
 
+@cache
 def hostile_everywhere() -> Review:
     """Foreign text in what stands beside the scores too."""
     preview = Preview(
         settings=((HOSTILE, HOSTILE, HOSTILE), ("gate.tolerance", HOSTILE, "9")),
         loosened=(HOSTILE,),
+        remeasured=("gate.tolerance",),
+        regrouped=(HOSTILE,),
+        limited=(HOSTILE,),
+        unmarked=(HOSTILE,),
+        lowered=(HOSTILE,),
         golden=GoldenChanges(added=(HOSTILE,), removed=(HOSTILE,), released=(HOSTILE,)),
         vault=(NoteChange("removed", HOSTILE), NoteChange("added", HOSTILE)),
         baseline="replaced",
@@ -423,6 +453,8 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
             preview=Preview(
                 settings=((text, text, text),),
                 loosened=(text,),
+                regrouped=(text,),
+                lowered=(text,),
                 golden=GoldenChanges(released=(text,)),
                 vault=(NoteChange("changed", text),),
                 baseline="replaced",
@@ -441,6 +473,7 @@ def waiver(**fields: Any) -> WaiverStatus:
     return WaiverStatus(**{**given, **fields})
 
 
+@cache
 def waived() -> Review:
     """The regression, with a metric and a question waived, a waiver that has expired and one without use."""
     review = placed()
@@ -483,7 +516,6 @@ BESIDE = {
 """Reviews with more than scores, for the reports that tell it."""
 
 
-@cache
 def review(name: str) -> Review:
-    """Give one of the reviews by name, made once."""
+    """Give one of the reviews by name."""
     return (REVIEWS | BESIDE)[name]()

@@ -1,4 +1,4 @@
-"""A GitHub in a thread, held to GitHub's own API description: real requests in, described answers out.
+"""A GitHub in this process, held to GitHub's own API description: real requests in, described answers out.
 
 What it knows is set up through `add_repository` and the repository it gives; faults and hooks make it misbehave:
 
@@ -13,6 +13,7 @@ What it knows is set up through `add_repository` and the repository it gives; fa
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -86,6 +87,7 @@ class FakeGitHub:
 
     Args:
         flavour: `api.github.com`, or `ghes-3.17` with its base path `/api/v3`.
+        wire: whether it listens, in threads of its own. Otherwise it is there for httpx in this process alone.
         host: where to listen; `0.0.0.0` lets containers reach it.
         advertised: the host name in addresses the fake gives, if it is not `host`.
 
@@ -95,13 +97,20 @@ class FakeGitHub:
     """
 
     def __init__(
-        self, flavour: str = "api.github.com", *, host: str = "127.0.0.1", advertised: str | None = None
+        self,
+        flavour: str = "api.github.com",
+        *,
+        wire: bool = False,
+        host: str = "127.0.0.1",
+        advertised: str | None = None,
     ) -> None:
         self._contract: Contract = contract.load(flavour)
         self._bases = ("/api/v3", "/api/graphql") if flavour.startswith("ghes") else ("", "/graphql")
         self._host = advertised or ("127.0.0.1" if host == "0.0.0.0" else host)
         self._lock = threading.RLock()
-        self._closing = threading.Event()
+        self._wire = wire
+        self._closing = contextlib.ExitStack()
+        self._closed = threading.Event()
         self._api = Listener(host, self._answer_api)
         self._storage = Listener(host, self._answer_storage)
         self._script = Script()
@@ -112,14 +121,13 @@ class FakeGitHub:
         self.violations: list[Violation] = []
 
     def __enter__(self) -> Self:
-        self._api.start()
-        self._storage.start()
+        for listener in (self._api, self._storage):
+            self._closing.enter_context(listener.listening() if self._wire else listener.short_cut())
+        self._closing.callback(self._closed.set)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closing.set()
-        self._api.stop()
-        self._storage.stop()
+        self._closing.close()
 
     @property
     def server_url(self) -> str:
@@ -224,7 +232,7 @@ class FakeGitHub:
             name = request.operation or f"{request.method} {request.path}"
             self.violations += [Violation(name, "request", problem) for problem in problems]
         if fault.delay:
-            self._closing.wait(fault.delay)
+            self._closed.wait(fault.delay)
         response = Response(500)
         if fault.commit:
             with self._lock:

@@ -1,7 +1,8 @@
 """The ask contract over Markdown notes in one file, well behaved or not.
 
 FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`); with
-`lose:word`, and `lose_too:word`, the best passage is kept from questions with that word. What spoils
+`lose:word`, and `lose_too:word`, the best passage is kept from questions with that word, with `fades` from all that
+were asked before; with `slow:N` an answer takes N milliseconds more. What spoils
 answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
 FAKE_ON=health, those of the health and index paths. Asks are counted from 1, whoever asks.
 """
@@ -179,6 +180,7 @@ class Handler(PlainHandler):
     def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Retrieve, and answer with the best hit unless only retrieval is asked for."""
         begun = time.monotonic()
+        time.sleep(int(BEHAVIOUR.get("slow", 0)) / 1000)
         if not request.get("question"):
             return self.reply({"error": "Question is required"}, 400)
         search = self.index.strays if "strays" in BEHAVIOUR else self.index.hits
@@ -187,6 +189,8 @@ class Handler(PlainHandler):
             # the scores stay where they are, so that they still fall down the list
             for key in ("chunk_id", "rel_path", "heading_path", "text"):
                 found[0][key], found[1][key] = found[1][key], found[0][key]
+        if "fades" in BEHAVIOUR and self.again:
+            found = [{**chunk, "rank": rank} for rank, chunk in enumerate(found[1:], 1)]
         milliseconds = int((time.monotonic() - begun) * 1000)
         response: dict = {"answer": "", "references": []}
         if not found or "refuse" in BEHAVIOUR:

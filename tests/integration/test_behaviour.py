@@ -95,12 +95,26 @@ def test_everything_asked_several_times(promoted: Project) -> None:
     assert (row["baseline"], row["current"]) == (1, 0.3333)
     found = metrics(promoted)
     assert found["repeated"]["flips"]["hit_at_1"] == 24
-    assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24]
+    assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24, 16]
     rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
     assert [row.get("repeat", 1) for row in rows] == [1] * 24 + [2] * 24 + [3] * 24
     before = (promoted.last_run() / "verdict.json").read_bytes()
     assert promoted.command("compare", str(promoted.last_run())).code == 1
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
+
+
+def test_a_must_pass_question_passes_in_every_answer(promoted: Project) -> None:
+    """A question that is found the first time and not the second is red where it must pass, whatever the means say."""
+    cases = promoted.cases()
+    promoted.write_cases([{**cases[0], "must_pass": True}, *cases[1:]])
+    promoted.edit("concurrency: 4}", "concurrency: 4, repeat: 2}\ngate: {policy: threshold, tolerance: 1}")
+    done = promoted.command("check", FAKE_BEHAVIOUR="fades")
+    assert done.code == 1, done.out + done.err
+    words = f"must-pass question {cases[0]['id']} (hybrid): nothing expected stands within rank 5 in 1 of 2 answers"
+    assert promoted.verdict()["reasons"][0]["message"] == words
+    everywhere(promoted, done.out, "nothing expected stands within rank 5 in 1 of 2 answers")
+    (missed,) = [flip for flip in promoted.verdict()["fallen"] if flip["kind"] == "missed"]
+    assert (missed["before"], missed["after"]) == (1, None)
 
 
 def test_a_run_without_some_of_its_answers_decides_nothing(promoted: Project) -> None:

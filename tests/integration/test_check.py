@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import preloaded
 from project import Project, make_project, processes_with
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import run_directory
@@ -189,11 +189,10 @@ cli.main()
 def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project, modes: str, count: int) -> None:
     """A signal between the last answer and the files loses no answer, and counts those of all modes."""
     promoted.edit("concurrency: 4", f"concurrency: 4, modes: {modes}")
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_WHEN_ASKED], cwd=promoted.root, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 130, done.stderr
-    assert f"interrupted after {count} of {count} questions" in done.stderr
+    process = preloaded.start(at=promoted.root, environment={**os.environ}, code=INTERRUPTED_WHEN_ASKED)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert f"interrupted after {count} of {count} questions" in err
     assert promoted.verdict()["verdict"] == "interrupted"
     assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == count
 

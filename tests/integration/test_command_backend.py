@@ -9,7 +9,6 @@ import random
 import re
 import signal
 import socket
-import subprocess
 import sys
 import textwrap
 import time
@@ -21,6 +20,7 @@ import httpx
 import pytest
 from hypothesis import given, strategies as st
 
+import preloaded
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
@@ -91,6 +91,7 @@ def eventually(condition: Callable[[], object], seconds: float = 5.0) -> bool:
 @pytest.fixture(autouse=True)
 def tag() -> Iterator[str]:
     """Mark what a test starts, and fail it when any of that is left."""
+    preloaded.server()
     tag, before = f"tag-{uuid.uuid4().hex}", set(children())
     yield tag
     assert carriers(tag) == []
@@ -609,11 +610,11 @@ class TestSignals:
     """Signals to a raggate that runs as a process of its own."""
 
     @pytest.fixture
-    def parent(self, place: Workspace) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    def parent(self, place: Workspace) -> Iterator[Callable[..., preloaded.Process]]:
         """Give a function that starts a raggate and waits until it says so."""
-        started: list[subprocess.Popen[str]] = []
+        started: list[preloaded.Process] = []
 
-        def start(settings: CommandBackend, until: str = "up") -> subprocess.Popen[str]:
+        def start(settings: CommandBackend, until: str = "up") -> preloaded.Process:
             given = {
                 "root": str(place.root),
                 "out": str(place.out),
@@ -621,12 +622,8 @@ class TestSignals:
                 "vaults": {name: str(path) for name, path in place.vaults.items()},
                 "settings": settings.model_dump(),
             }
-            process = subprocess.Popen(
-                [sys.executable, "-c", textwrap.dedent(PARENT), json.dumps(given)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
+            code = textwrap.dedent(PARENT)
+            process = preloaded.start(json.dumps(given), at=Path.cwd(), environment={**os.environ}, code=code)
             started.append(process)
             assert process.stdout is not None
             for line in process.stdout:
@@ -637,7 +634,7 @@ class TestSignals:
         yield start
         for process in started:
             process.kill()
-            process.communicate()
+            process.communicate(timeout=10)
 
     @pytest.mark.parametrize("behaviour", ["ok", "children,ignore_sigterm"])
     def test_sigkill(self, tag, parent, settings, behaviour):
@@ -659,7 +656,7 @@ class TestSignals:
     def test_sigterm_without_a_handler(self, tag, parent, settings):
         """A raggate that is ended by a signal it does not handle leaves nothing either."""
         process = parent(settings())
-        process.terminate()
+        process.send_signal(signal.SIGTERM)
         assert eventually(lambda: not carriers(tag), 2)
 
     def test_second_interrupt(self, tag, parent, settings):

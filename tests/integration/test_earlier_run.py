@@ -16,6 +16,7 @@ from raggate.errors import CannotTell
 from raggate.github.earlier_run import RunSelector, adopt
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 
@@ -28,6 +29,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     return measure(tmp_path_factory.mktemp("repository"))
 
 
+@pytest.fixture(scope="module")
+def inputs(measured: Measured) -> Iterator[Inputs]:
+    """Open the trusted inputs of its head, which nothing here changes."""
+    with measured.inputs() as opened:
+        yield opened
+
+
 @dataclass
 class Stage:
     """A workflow run on a fake, and what is asked of it."""
@@ -35,6 +43,7 @@ class Stage:
     fake: FakeGitHub
     repository: Repository
     measured: Measured
+    inputs: Inputs
     record: dict[str, Any] = field(default_factory=dict)
     wanted: dict[str, Any] = field(default_factory=dict)
     artifact: dict[str, Any] | None = field(default_factory=dict)
@@ -50,8 +59,8 @@ class Stage:
             self.repository.add_artifact(run, "raggate-run", packed(files), **self.artifact)
         known = {"target": "main", "head": self.repository.head, "run": run, "attempt": None}
         known |= {"artifact": "raggate-run", "max_age_days": 14, "now": NOW}
-        with client(self.fake) as github, self.measured.inputs() as inputs:
-            return adopt(GitHubRepository(github, self.name), RunSelector(**{**known, **self.wanted}), inputs)
+        with client(self.fake) as github:
+            return adopt(GitHubRepository(github, self.name), RunSelector(**{**known, **self.wanted}), self.inputs)
 
     def refused(self, why: str) -> None:
         """Expect a refusal, and that nothing was written."""
@@ -61,10 +70,10 @@ class Stage:
 
 
 @pytest.fixture
-def stage(measured: Measured) -> Iterator[Stage]:
+def stage(measured: Measured, inputs: Inputs) -> Iterator[Stage]:
     """Give the repository on a fake."""
     with FakeGitHub() as fake:
-        yield Stage(fake, measured.on(fake), measured)
+        yield Stage(fake, measured.on(fake), measured, inputs)
         fake.assert_clean()
 
 
@@ -234,10 +243,10 @@ def test_an_attempt_of_an_unknown_time(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
-def test_no_digest(measured: Measured, flavour: str) -> None:
+def test_no_digest(measured: Measured, inputs: Inputs, flavour: str) -> None:
     """An artifact without a digest is refused, saying what to do instead, also where the server knows no digests."""
     with FakeGitHub(flavour) as fake:
-        stage = Stage(fake, measured.on(fake), measured, artifact={"digest": ""})
+        stage = Stage(fake, measured.on(fake), measured, inputs, artifact={"digest": ""})
         with pytest.raises(CannotTell, match="knows no digest of its artifact 'raggate-run'") as caught:
             stage.adopt()
         assert "promote without `run-id`" in caught.value.hint
@@ -315,8 +324,7 @@ def test_a_missing_permission(stage: Stage) -> None:
     wanted = RunSelector(**known, artifact="raggate-run", max_age_days=14, now=NOW)  # type: ignore[arg-type]
     with (
         client(stage.fake, {"contents": "read"}) as github,
-        stage.measured.inputs() as inputs,
         pytest.raises(GitHubError) as caught,
     ):
-        adopt(GitHubRepository(github, NAME), wanted, inputs)
+        adopt(GitHubRepository(github, NAME), wanted, stage.inputs)
     assert "actions: read" in caught.value.hint

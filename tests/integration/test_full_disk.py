@@ -6,13 +6,13 @@ import errno
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+import preloaded
 from project import Project, make_project
 from raggate.text import disk
 
@@ -53,17 +53,12 @@ def test_a_full_disk_under_the_run_directories(project: Project, full: Path) -> 
 def test_a_limit_on_the_size_of_files(project: Project) -> None:
     """A limit on the size of files that a result is larger than ends the run with exit 3 and names the file."""
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)); "
-    done = subprocess.run(
-        [sys.executable, "-c", code + "from raggate.__main__ import main; main()", "check"],
-        cwd=project.root,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 3, done.stderr
-    assert ".jsonl: File too large; " in done.stderr
-    assert "ulimit -f" in done.stderr
+    code += "from raggate.__main__ import main; main()"
+    process = preloaded.start("check", at=project.root, environment={**os.environ}, code=code)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    assert ".jsonl: File too large; " in err
+    assert "ulimit -f" in err
 
 
 FILES = ("golden.jsonl", "metrics.json", "verdict.json")

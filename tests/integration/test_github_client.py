@@ -32,7 +32,7 @@ PERMISSIONS = {"contents": "write", "pull-requests": "write", "actions": "read",
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
 def fake(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
     """Serve a GitHub, once at the root and once at Enterprise Server's base path."""
-    with FakeGitHub(request.param) as github:
+    with FakeGitHub(request.param, wire=True) as github:
         yield github
         github.assert_clean()
 

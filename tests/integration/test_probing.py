@@ -44,7 +44,13 @@ def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (root / "vault/work/Notes/garage.md").write_text(
         "# Garage\n\n## Spare Parts\n\nThe düsenöffner hangs beside the anvil of litres\n\n## Opening Hours\n\nnine\n"
     )
-    (root / "vault/work/Notes/diary.md").write_text("---\nprivate: true\n---\n# Diary\n\n## Bitter Litres\n\nlitres\n")
+    (root / "vault/work/Notes/diary.md").write_text(
+        "---\nprivate: true\n---\n# Diary\n\n"
+        "## Bitter Litres\n\nlitres that nobody paid for since the barrel fell down the stairs\n"
+    )
+    (root / "vault/personal/Notes/sister.md").write_text(
+        "# Sister\n\n## Address\n\nshe moved into the yellow house behind the old mill pond\n"
+    )
     case = {**project.cases()[0], "id": "nozzle", "question": "Düsenöffner litres", "vaults": ["work"]}
     case["gold_supports"] = [{"rel_path": "Notes/garage.md", "heading_path": "# Garage > ## Spare Parts"}]
     project.write_cases([*project.cases(), case])
@@ -110,7 +116,9 @@ def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) ->
         ("chatters", "nonsense_abstains", "(hybrid): 10 chunks, the first of Notes/"),
         ("rebuilt", "reindex_idempotent", "chunks after indexing again, before"),
         ("exposes", "private_withheld", "is work/Notes/diary.md"),
+        ("runs_on", "private_withheld", "rank 1, Notes/journal.md, holds text of work/Notes/diary.md"),
         ("leaks", "principals_isolated", "as anna: rank"),
+        ("next_note", "principals_isolated", ", holds text of personal/Notes/sister.md"),
     ],
 )
 def test_a_broken_invariant_is_named(guarded: Project, fault: str, invariant: str, words: str) -> None:
@@ -122,6 +130,26 @@ def test_a_broken_invariant_is_named(guarded: Project, fault: str, invariant: st
     before = (guarded.last_run() / "verdict.json").read_bytes()
     assert guarded.command("compare", str(guarded.last_run())).code == 4
     assert (guarded.last_run() / "verdict.json").read_bytes() == before
+
+
+def test_a_private_text_in_the_place_of_another_note(guarded: Project) -> None:
+    """Under the path of a public note a private text stands in no note that is told, and is known for what it is."""
+    done = guarded.command("check", FAKE_FAULT="borrows_place")
+    assert done.code == 4, done.out + done.err
+    examples = {name: finding["examples"] for name, finding in findings(guarded).items()}
+    assert examples["private_withheld"] == [
+        "'Bitter Litres' (hybrid): rank 1, Notes/journal.md, holds text of work/Notes/diary.md"
+    ]
+    assert examples["text_in_note"] == ["'Bitter Litres' (hybrid): the text at rank 1 is not in Notes/journal.md"]
+
+
+@pytest.mark.parametrize(("fault", "part"), [("reasons", "abstain_reason"), ("names_folders", "available_folders")])
+def test_a_private_text_in_a_field_that_nobody_reads(guarded: Project, fault: str, part: str) -> None:
+    """Beside an answer as good as ever, a private text in another field breaks the gate, and the field is named."""
+    done = guarded.command("check", FAKE_FAULT=fault)
+    assert done.code == 4, done.out + done.err
+    examples = findings(guarded)["private_withheld"]["examples"]
+    assert all(example.endswith(f": {part} holds text of work/Notes/diary.md") for example in examples)
 
 
 def test_without_a_call_the_api_is_booted_again(guarded: Project) -> None:

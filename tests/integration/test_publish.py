@@ -17,9 +17,8 @@ from raggate.github.runner.event import Event
 from raggate.github.step_context import StepState
 from raggate.models.comparison import Finding
 from raggate.models.publication import RunFailure
-from raggate.models.verdict import Review
 from rendered import visible
-from reviews import REVIEWS
+from reviews import REVIEWS, review
 
 HEAD, BASE = "1" * 40, "2" * 40
 NAME = "octo/notes"
@@ -97,8 +96,8 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
 
 def outcome(name: str, **fields: Any) -> StepOutcome:
     """Give the outcome of one of the reviews."""
-    review: Review = REVIEWS[name]()
-    return StepOutcome(code=review.verdict.exit_code, review=review, **fields)
+    made = review(name)
+    return StepOutcome(code=made.verdict.exit_code, review=made, **fields)
 
 
 USAGE = StepOutcome(
@@ -294,7 +293,7 @@ def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> No
 
 def test_the_note_about_a_green_step_is_plain(stage: Stage) -> None:
     """That the step may be green all the same is said in words that need no Markdown, which would be shown as text."""
-    found = StepState(fail_on="never", review=REVIEWS["regression"]()).outcome(1)
+    found = StepState(fail_on="never", review=review("regression")).outcome(1)
     page = stage.finish(found).summary(found, limit=1 << 20)
     assert "fail-on: never may keep the step itself green." in visible(page)
     assert "&#96;" not in page

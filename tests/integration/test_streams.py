@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from preloaded import start
 from project import Project, make_project
 
 # how a shell's `2>&-` and the like start a program
@@ -38,15 +39,9 @@ def unread() -> Iterator[int]:
 
 def check(project: Project, *words: str, behaviour: str = "ok", **streams: int) -> int:
     """Run raggate with these streams, the others piped away, and give its exit code."""
-    return subprocess.run(
-        [sys.executable, "-m", "raggate", *(words or ("check",))],
-        cwd=project.root,
-        env={**os.environ, "FAKE_BEHAVIOUR": behaviour},
-        stdin=subprocess.DEVNULL,
-        timeout=60,
-        check=False,
-        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams},
-    ).returncode
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
+    environment = {**os.environ, "FAKE_BEHAVIOUR": behaviour}
+    return start(*(words or ("check",)), at=project.root, environment=environment, **streams).wait(60)
 
 
 @pytest.mark.parametrize(("behaviour", "code"), [("ok", 0), ("worse", 1), ("error_500", 3)])

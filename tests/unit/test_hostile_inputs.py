@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, strategies as st
 
 from raggate.config import schema
 from raggate.config.ask_settings import Ask
@@ -29,11 +29,12 @@ from raggate.scoring import score
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.answer_limits import bounded
 from raggate.text import anchors, yamlio
+from tries import tried
 
 SOON = 20.0
 """Seconds of a processor that no example may take; all of them take milliseconds on any machine."""
 
-fuzzed = settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+fuzzed = tried(30, derandomize=True, suppress_health_check=list(HealthCheck))
 hostile_text = st.text() | st.text("a\u0301\u0327\u0f73\u0344&#;<>[](){}*_`|\\:>-# \t\n\r\0\u202e\u2028\ud7ff1e.+~!")
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | hostile_text
 trees = st.recursive(

@@ -10,13 +10,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hostile_git import HARMLESS, TAMPERS, Hostile, plant
 from raggate.errors import UsageError
 from raggate.gate import history
 from raggate.inputs import git, sources
 from stored_objects import StoredObjects
+from tries import tried
 
 
 def read(hostile: Hostile, remote: sources.Remote | None = None) -> tuple[bytes, bytes]:
@@ -169,7 +170,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     return Hostile(tmp_path_factory.mktemp("template") / "repository")
 
 
-@settings(max_examples=30, deadline=None)
+@tried(10)
 @given(chosen=st.sets(st.sampled_from(sorted(TAMPERS)), min_size=1, max_size=5), noise=st.binary(max_size=40))
 def test_no_repository_says_something_else(template: Hostile, chosen: set[str], noise: bytes) -> None:
     """However a repository was tampered with: the base commit's own files, or a refusal, and no program runs."""

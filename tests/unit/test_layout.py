@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
+from own_source import MODULES, PACKAGE, source, tree
+
 GROUND = {"errors", "text", "config", "models"}
 ROOMS = {
     "__init__": set(),
@@ -23,11 +24,12 @@ ROOMS = {
     "models": {"errors", "text", "config"},
     "scoring": GROUND,
     "labels": GROUND,
+    "judges": {*GROUND, "scoring", "labels"},
     "inputs": GROUND,
     "service": GROUND,
     "reports": {*GROUND, "scoring", "labels"},
     "gate": {*GROUND, "scoring", "labels", "inputs"},
-    "pipeline": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate"},
+    "pipeline": {*GROUND, "__init__", "scoring", "judges", "reports", "inputs", "service", "gate"},
     "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "interop": {*GROUND, "__init__", "scoring", "labels", "reports", "inputs", "service", "gate", "pipeline"},
@@ -49,7 +51,7 @@ ROOMS = {
 }
 """What the modules of a folder may import beside those of their own: a row for each name at the package's root."""
 
-SHELVES = ("scoring/metrics", "service/adapters", "service/backends", "reports")
+SHELVES = ("scoring/metrics", "judges/providers", "service/adapters", "service/backends", "reports")
 """Folders whose first module knows its plug-ins; those know their siblings, never the shelf."""
 
 PURE_FAULTS = tuple(f"prove/{name}.py" for name in ("contents", "faults", "lots", "misses", "rankings"))
@@ -91,18 +93,24 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
+    # through diagnosis, which says what they explain
+    "gate/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/partial_run.py",
     "pipeline/rerun.py",
     "pipeline/result.py",
     "pipeline/result_rows.py",
     "pipeline/trusted_inputs.py",
+    # the judging step, and the command that does it again: the integration tests of judging
+    "pipeline/jury.py",
+    "pipeline/rejudge.py",
     # how every build of a run is brought up: measure and base_build
     "pipeline/booted.py",
+    # both builds timed: base_build
+    "pipeline/latency.py",
 }
 """Decisive modules that another file of tests specifies."""
 
-MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 MAX_MODULE_LINES = 350
 MAX_FUNCTION_LINES = 50
 
@@ -110,35 +118,24 @@ MAX_FUNCTION_LINES = 50
 SHORT_NAMES = {module.removesuffix(".py").removesuffix("/__init__") for module in MODULES}
 
 
-@cache
-def source(name: str) -> str:
-    """Give the text of a module."""
-    return (PACKAGE / name).read_text(encoding="utf-8")
-
-
-@cache
-def nodes(name: str) -> list[ast.AST]:
-    """Give every part of a module, those for type checking included."""
-    return [*ast.walk(ast.parse(source(name)))]
-
-
-def executed(name: str) -> Iterator[ast.AST]:
-    """Give every part of a module but what is for type checking alone."""
-    checked = {
-        part
-        for node in nodes(name)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for statement in node.body
-        for part in ast.walk(statement)
-    }
-    return (node for node in nodes(name) if node not in checked)
+def statements(inside: ast.AST, *, executed: bool = False) -> Iterator[ast.AST]:
+    """Give every statement of a module, at any depth; of those that are executed, none for type checking alone."""
+    for part in ast.iter_child_nodes(inside):
+        if executed and isinstance(part, ast.If) and "TYPE_CHECKING" in ast.unparse(part.test):
+            # what stands beside it is executed
+            for other in part.orelse:
+                yield other
+                yield from statements(other, executed=True)
+        elif isinstance(part, ast.stmt | ast.excepthandler | ast.match_case):
+            yield part
+            yield from statements(part, executed=executed)
 
 
 @cache
 def imports(name: str) -> set[str]:
     """Give the dotted names a module imports, lazily imported ones included, without those for type checking."""
     names: set[str] = set()
-    for node in executed(name):
+    for node in statements(tree(name), executed=True):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -224,7 +221,7 @@ def test_modules_and_functions_stay_small() -> None:
     """A module has at most 350 lines and a function at most 50."""
     long = {name: lines for name in MODULES if (lines := source(name).count("\n")) > MAX_MODULE_LINES}
     for name in MODULES:
-        for node in nodes(name):
+        for node in statements(tree(name)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 if lines > MAX_FUNCTION_LINES:
@@ -267,15 +264,18 @@ def test_decisive_modules_have_a_test_of_their_name() -> None:
     assert without == SPECIFIED_ELSEWHERE
 
 
-def test_the_command_line_is_light() -> None:
-    """What every command imports holds no heavy library: `raggate --help` answers at once."""
-    script = "import sys, raggate.cli.main; print(*sorted({'pydantic', 'httpx', 'yaml', 'docker'} & set(sys.modules)))"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert loaded == []
+def loaded_by(modules: str, libraries: set[str]) -> list[str]:
+    """Name those of some libraries that are loaded with modules."""
+    script = f"import sys, {modules}; print(*sorted({libraries} & set(sys.modules)))"
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize("entry", ["cli", "action"])
+def test_an_entry_point_is_light(entry: str) -> None:
+    """What every command and step imports holds no heavy library: `raggate --help` and a post step answer at once."""
+    assert loaded_by(f"raggate.{entry}.main", {"pydantic", "httpx", "yaml", "docker"}) == []
 
 
 def test_httpx_is_loaded_without_its_own_command_line() -> None:
     """Calls to an API need no library that colours source text: httpx's command line, which wants it, stays out."""
-    script = "import sys, raggate, httpx; print(*sorted({'pygments', 'rich', 'click'} & set(sys.modules)))"
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert loaded == []
+    assert loaded_by("raggate, httpx", {"pygments", "rich", "click"}) == []

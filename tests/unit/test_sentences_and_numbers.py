@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "src" / "raggate"
+from own_source import MODULES, tree
 
 SENTENCES = frozenset(("headline", "hint", "message", "problem", "reason", "sentence", "sentences", "why"))
 """What text made for people is called, as a variable or a field."""
@@ -31,10 +30,7 @@ ALLOWED = {
 @pytest.fixture(scope="module")
 def modules() -> dict[str, ast.Module]:
     """Read every module, by its path in the package."""
-    return {
-        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
+    return {name: tree(name) for name in MODULES}
 
 
 def name_of(node: ast.expr) -> str:

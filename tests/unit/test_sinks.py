@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from raggate.action import steps
 from raggate.cli import console
@@ -20,6 +20,7 @@ from raggate.reports import comment, failure, terminal, verdict_file
 from raggate.text.quote import cut, quoted
 from rendered import problems, visible
 from reviews import foreign
+from tries import tried
 
 BEGIN, END = "golden.jsonl:3: case", "expected a text of letters"
 MARKS = """
@@ -61,7 +62,6 @@ def printed(show: Callable[[], None]) -> list[str]:
     return stream.getvalue().removesuffix("\n").split("\n")
 
 
-@settings(max_examples=50)
 @given(TEXT)
 @example("\ud800")
 @example("x" * 100_000)
@@ -80,7 +80,7 @@ def test_log(text: str) -> None:
             assert len(line) <= LONGEST
 
 
-@settings(max_examples=30)
+@tried(12)
 @given(TEXT)
 @example("\ud800")
 def test_words_of_a_step(text: str) -> None:
@@ -92,7 +92,7 @@ def test_words_of_a_step(text: str) -> None:
     assert "##[" not in line
 
 
-@settings(max_examples=30)
+@tried(12)
 @given(TEXT)
 @example("\ud800")
 def test_annotation_of_a_step(text: str) -> None:
@@ -106,7 +106,7 @@ def test_annotation_of_a_step(text: str) -> None:
     assert not seen(line)
 
 
-@settings(max_examples=25, deadline=None)
+@tried(8)
 @given(TEXT)
 @example("x" * 100_000)
 def test_pages_without_a_verdict(text: str) -> None:
@@ -128,7 +128,7 @@ def test_pages_without_a_verdict(text: str) -> None:
             assert len(alert) == len(error.lines)
 
 
-@settings(max_examples=25, deadline=None)
+@tried(8)
 @given(TEXT)
 def test_verdict_file_without_a_verdict(text: str) -> None:
     """The sentences of verdict.json are printable and keep their first and last words."""
@@ -140,7 +140,7 @@ def test_verdict_file_without_a_verdict(text: str) -> None:
         assert not any(seen(sentence) or "\n" in sentence or len(sentence) > LONGEST for sentence in sentences)
 
 
-@settings(max_examples=15, deadline=None)
+@tried(6)
 @given(TEXT)
 def test_reports_of_a_verdict(text: str) -> None:
     """Reasons, findings and what is said of questions are printable and bounded, on a terminal and in verdict.json."""
@@ -162,7 +162,7 @@ def test_reports_of_a_verdict(text: str) -> None:
     assert not any(seen(sentence) or "\n" in sentence or len(sentence) > LONGEST for sentence in sentences)
 
 
-@settings(max_examples=30)
+@tried(12)
 @given(TEXT)
 @example("\ud800")
 def test_an_error_has_the_lines_it_was_given(text: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from raggate.cli.init import PLACEHOLDER
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -107,12 +108,18 @@ def test_schemas(repository: Path) -> None:
     """Every workflow, the action and the forms of issues follow the schemas of GitHub."""
     workflows = sorted((repository / ".github" / "workflows").iterdir())
     assert len(workflows) >= 4
-    run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
-    run("check-jsonschema", "--builtin-schema", "vendor.github-actions", repository / "action.yml")
-    run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ROOT / ".github" / "dependabot.yml")
     forms = ROOT / ".github" / "ISSUE_TEMPLATE"
-    run("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", forms / "bug.yml", forms / "feature.yml")
-    run("check-jsonschema", "--builtin-schema", "vendor.github-issue-config", forms / "config.yml")
+    files = {
+        "github-workflows": workflows,
+        "github-actions": [repository / "action.yml"],
+        "dependabot": [ROOT / ".github" / "dependabot.yml"],
+        "github-issue-forms": [forms / "bug.yml", forms / "feature.yml"],
+        "github-issue-config": [forms / "config.yml"],
+    }
+    words = [["--builtin-schema", f"vendor.{schema}", *map(str, paths)] for schema, paths in files.items()]
+    # in one process: loading the program takes longer than all it does
+    code = "for words in {}: code = check_jsonschema.main(words, standalone_mode=False); assert not code, words"
+    run("python", "-c", f"import check_jsonschema\n{code.format(words)}")
 
 
 def test_no_audit_finds_anything(repository: Path) -> None:
@@ -176,7 +183,7 @@ def test_an_action_is_the_same_release_everywhere() -> None:
         assert re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", *releases), (action, releases)
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, *DOCKERFILES], ids=lambda path: str(path.relative_to(ROOT)))
+@each_row("path", [*WORKFLOWS, *DOCKERFILES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_ignores_carry_a_reason(path: Path) -> None:
     """What a linter is told to ignore is explained in the same line."""
     for rest in IGNORES.findall(path.read_text()):

@@ -1,4 +1,8 @@
-"""HTTP in a thread: requests as they come in -> answers as bytes, connections broken where a fault says so."""
+"""HTTP: requests as they come in -> answers as bytes, connections broken where a fault says so.
+
+They come in over connections, or, where a test is not about those, by a short cut from httpx in the same thread: most
+of what such a test would cost is the work of sockets and threads.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,13 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
+
+import httpx
 
 from fakes.github.calls import Request, Response
 
@@ -19,7 +26,7 @@ Answer = Callable[[Request], tuple[Response, str]]
 
 
 class Listener:
-    """A server on a port of its own; `answer` is called from many threads."""
+    """A server on a port of its own, as a context manager; `answer` is called from many threads."""
 
     def __init__(self, host: str, answer: Answer) -> None:
         self._server = _Server((host, 0), _Handler)
@@ -31,16 +38,33 @@ class Listener:
         """Where the server listens."""
         return int(self._server.server_address[1])
 
-    def start(self) -> None:
-        """Begin to answer."""
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Answer until this is left, and then close every connection that clients keep open."""
         self._thread.start()
+        try:
+            yield
+        finally:
+            self._server.shutdown()
+            self._thread.join(5)
+            self._server.hang_up()
+            self._server.server_close()  # waits for the threads of the connections
 
-    def stop(self) -> None:
-        """Stop answering, and close every connection that clients keep open."""
-        self._server.shutdown()
-        self._thread.join(5)
-        self._server.hang_up()
-        self._server.server_close()  # waits for the threads of the connections
+    @contextlib.contextmanager
+    def short_cut(self) -> Iterator[None]:
+        """Answer what httpx sends here from this process, as if it had gone over a connection, until this is left."""
+        elsewhere = httpx.HTTPTransport.handle_request
+
+        def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+            if request.url.port != self.port:
+                return elsewhere(transport, request)
+            return _answered(request, self._server.answer)
+
+        try:
+            with mock.patch.object(httpx.HTTPTransport, "handle_request", handle):
+                yield
+        finally:
+            self._server.server_close()
 
 
 class _Server(ThreadingHTTPServer):
@@ -85,17 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        parts = urlsplit(self.path)
-        pairs = parse_qsl(parts.query, keep_blank_values=True)
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        try:
-            body = json.loads(raw) if raw else None
-        except ValueError:
-            body = None
-        request = Request(self.command, parts.path, dict(pairs), headers, body, raw, pairs)
-        response, drop = self.server.answer(request)
-        request.status = None if drop == "all" else response.status
-        self._send(response, drop)
+        self._send(*_asked(self.server.answer, self.command, self.path, self.headers, raw))
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _handle  # noqa: N815
 
@@ -103,12 +117,8 @@ class _Handler(BaseHTTPRequestHandler):
         if drop != "all":
             body = encoded(response)
             self.send_response(response.status)
-            for name, value in response.headers.items():
+            for name, value in _headers(response, body).items():
                 self.send_header(name, value)
-            if body:
-                self.send_header("Content-Type", response.content_type)
-            if response.status != 204:
-                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body[: len(body) // 2] if drop else body)
         if drop:
@@ -117,6 +127,51 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Stay silent."""
+
+
+def _asked(answer: Answer, method: str, target: str, headers: Mapping[str, str], raw: bytes) -> tuple[Response, str]:
+    parts = urlsplit(target)
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    try:
+        body = json.loads(raw) if raw else None
+    except ValueError:
+        body = None
+    by_name = {name.lower(): value for name, value in headers.items()}
+    request = Request(method, parts.path, dict(pairs), by_name, body, raw, pairs)
+    response, drop = answer(request)
+    request.status = None if drop == "all" else response.status
+    return response, drop
+
+
+def _headers(response: Response, body: bytes) -> dict[str, str]:
+    headers = {**response.headers}
+    if body:
+        headers["Content-Type"] = response.content_type
+    if response.status != 204:
+        headers["Content-Length"] = str(len(body))
+    return headers
+
+
+def _answered(request: httpx.Request, answer: Answer) -> httpx.Response:
+    """Carry a request and its answer over, and fail as httpx does when the connection breaks."""
+    target = request.url.raw_path.decode("ascii")
+    response, drop = _asked(answer, request.method, target, request.headers, request.read())
+    if drop == "all":
+        raise httpx.RemoteProtocolError("Server disconnected without sending a response.", request=request)
+    body = encoded(response)
+    stream = _Broken(body[: len(body) // 2]) if drop else httpx.ByteStream(body)
+    return httpx.Response(response.status, headers=_headers(response, body), stream=stream, request=request)
+
+
+class _Broken(httpx.SyncByteStream):
+    """The part of a body that came before the connection broke."""
+
+    def __init__(self, part: bytes) -> None:
+        self._part = part
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._part
+        raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
 
 
 def encoded(response: Response) -> bytes:

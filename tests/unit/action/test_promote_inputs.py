@@ -6,6 +6,7 @@ import pytest
 
 from raggate.action import promote_inputs
 from raggate.errors import UsageError
+from tables import each_row
 
 TYPED = {
     "reason": "smaller model",
@@ -43,7 +44,7 @@ def test_switches(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text"),
     [
         *(("reason", text) for text in ("", "  ", "two\nlines", "x" * 501, "a\u202eb")),

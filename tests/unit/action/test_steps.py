@@ -92,6 +92,13 @@ def test_what_may_run_in_the_actions_own_container(
     assert request.overrides.contained is contained
 
 
+def test_judges_are_not_called_for_a_fork(asked: Any) -> None:
+    """What a stranger's change is judged by is the cassette alone: there is no key, and a server would be its own."""
+    for event, replayed in ((PULL, False), ({**PULL, "from_fork": True}, True), (PUSH, False)):
+        request, _ = asked(event_of(**event))
+        assert request.overrides.replayed is replayed
+
+
 def test_inputs_stand_in_for_the_configuration(asked: Any) -> None:
     """What inputs name reaches the pipeline; what is empty is as configured."""
     names = {"suite": "notes", "api-image": "api:1", "base-image": "api:0"}

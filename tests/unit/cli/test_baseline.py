@@ -37,7 +37,7 @@ ACCEPTED = {
             drops=0.0,
             since="2026-01-02",
             lowered=AcceptedDrop(on="2026-01-02", before=0.7, after=0.5, reason="Smaller index", by="ben"),
-            rebased=AcceptedDrop(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
+            moved=AcceptedDrop(on="2026-01-02", before=0.6, after=0.5, reason="other questions: 3 added", by="maria"),
         ),
     }
 }

@@ -26,6 +26,7 @@ def test_the_gate_comes_first() -> None:
         "check",
         "run",
         "calibrate",
+        "judge",
         "score",
         "compare",
         "report",

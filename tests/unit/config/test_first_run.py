@@ -8,6 +8,7 @@ from raggate.config import schema
 from raggate.config.first_run import SETTINGS, FirstRun
 from raggate.config.schema import Config
 from raggate.errors import UsageError
+from tables import each_row
 
 HEAD = "suite: s\ngolden: g.jsonl\nvault: {work: notes}\n"
 CONTAINER = HEAD + "api: {container: {image: a, port: 1, %s}}\n"
@@ -20,6 +21,10 @@ MAPPED = (
     + "api: {url: 'http://a:1'}\nask: {adapter: mapped, mapped: {ask: {path: /, body: {q: '{question}'}}, "
     + "response: {chunks: {list: hits, text: t, rel_path: p}}, pass_env: [KEY]}}\n"
 )
+JUDGED = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{model: %s}]}\n"
+OWN = "model: own, build: b1, base_url: 'http://127.0.0.1:8081'"
+SECOND = HEAD + "api: {url: 'http://a:1'}\njudges: {models: [{" + OWN + "}], spot_check: {model: {model: %s}}}\n"
+ELSEWHERE = "base_url: 'http://evil.example'"
 
 
 def loaded(text: str) -> Config:
@@ -27,7 +32,7 @@ def loaded(text: str) -> Config:
     return schema.load(text.encode(), "raggate.yml")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "needed", "key"),
     [
         (CONTAINER % "pass_env: [KEY]", {"pass_env"}, "api.container.pass_env"),
@@ -44,6 +49,11 @@ def loaded(text: str) -> Config:
         (COMMAND % "KEY", {"pass_env"}, "api.command.pass_env"),
         (PROGRAM % "PATH, KEY", {"pass_env"}, "api.program.pass_env"),
         (MAPPED, {"pass_env"}, "ask.mapped.pass_env"),
+        (JUDGED % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
+        (JUDGED % f"mine, build: b1, api_key_env: DEPLOY_KEY, {ELSEWHERE}", {"pass_env"}, r"judges.models\[0\]"),
+        (JUDGED % "'github:openai/gpt-4o-2024-11-20'", {"pass_env"}, r"judges.models\[0\]"),
+        (SECOND % f"mine, build: b1, api_key_env: DEPLOY_KEY, {ELSEWHERE}", {"pass_env"}, "judges.spot_check.model"),
+        (SECOND % f"'openai:gpt-4o-2024-08-06', {ELSEWHERE}", {"pass_env"}, "judges.spot_check.model"),
     ],
 )
 def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None:
@@ -68,6 +78,8 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
         COMMAND % "PATH, HOME",
         PROGRAM % "PATH",
         HEAD + "api: {url: 'http://a:1'}\n",
+        JUDGED % "mine, build: b1, base_url: 'http://127.0.0.1:8081'",
+        SECOND % "mine, build: b1, base_url: 'http://127.0.0.1:8081'",
     ],
 )
 def test_what_a_first_run_takes(text: str) -> None:

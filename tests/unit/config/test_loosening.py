@@ -8,6 +8,7 @@ import pytest
 
 from raggate.config.loosening import loosened
 from raggate.config.schema import Config
+from tables import each_row
 
 BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}
 WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
@@ -23,6 +24,8 @@ def metric(rule: Any) -> dict[str, Any]:
     return {"gate": {"metrics": {"hit_at_5": rule}}}
 
 
+RATIO = "recheck.max_latency_ratio"
+SLOW: dict[str, Any] = {"recheck": {"base": "ref", "max_latency_ratio": 2}}
 ANNA = "ask.probes.principals.anna"
 MARK = "private.front_matter.private"
 
@@ -43,6 +46,11 @@ def marking(values: list[str | bool]) -> dict[str, Any]:
     return {"private": {"front_matter": {"private": values}}}
 
 
+def kept(*places: str) -> dict[str, Any]:
+    """Build a configuration with private places."""
+    return {"private": {"places": list(places)}}
+
+
 def policy(name: str) -> dict[str, Any]:
     """Build a gate with a policy."""
     return {"gate": {"policy": name}}
@@ -53,7 +61,7 @@ def composite(*metrics: str) -> dict[str, Any]:
     return {"gate": {"composite": list(metrics)}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "key", "expected"),
     [
         pytest.param({}, {"gate": {"tolerance": 0.1}}, "gate.tolerance", True, id="tolerance"),
@@ -98,6 +106,9 @@ def composite(*metrics: str) -> dict[str, Any]:
         pytest.param({"recheck": {"confirm": 0}}, {}, "recheck.confirm", True, id="asked again"),
         pytest.param({}, {"recheck": {"confirm": 1}}, "recheck.confirm", True, id="asked again less often"),
         pytest.param({}, {"recheck": {"confirm": 0}}, "recheck.confirm", False, id="never asked again"),
+        pytest.param(SLOW, {"recheck": {**SLOW["recheck"], "max_latency_ratio": 3}}, RATIO, True, id="slower allowed"),
+        pytest.param(SLOW, {"recheck": {"base": "ref"}}, RATIO, True, id="as slow as it likes"),
+        pytest.param({"recheck": {"base": "ref"}}, SLOW, RATIO, False, id="no slower than"),
         pytest.param({}, {"recheck": {"confirm": 3}}, "recheck.confirm", False, id="asked again more often"),
         pytest.param({}, {"waivers": [WAIVER]}, "waivers", True, id="a new waiver"),
         pytest.param({"waivers": [WAIVER]}, {}, "waivers", False, id="a waiver less"),
@@ -111,6 +122,12 @@ def composite(*metrics: str) -> dict[str, Any]:
         pytest.param(
             {"waivers": [WAIVER]}, {"waivers": [{**WAIVER, "reason": "x"}]}, "waivers", False, id="the same waiver"
         ),
+        pytest.param(
+            {"waivers": [WAIVER]}, {"waivers": [{**WAIVER, "mode": "hybrid"}]}, "waivers", False, id="of one mode only"
+        ),
+        pytest.param(
+            {"waivers": [{**WAIVER, "mode": "hybrid"}]}, {"waivers": [WAIVER]}, "waivers", True, id="of all modes"
+        ),
         pytest.param({}, {"score": {"k": [1, 20]}}, "score.k", True, id="cut-offs that are gone"),
         pytest.param({}, {"score": {"k": [1, 3, 5, 10, 20]}}, "score.k", False, id="one cut-off more"),
         pytest.param({}, {"ask": {"modes": ["dense"]}}, "ask.modes", True, id="a mode that is gone"),
@@ -123,17 +140,23 @@ def composite(*metrics: str) -> dict[str, Any]:
         ),
         pytest.param({}, {"ask": {"k": 5}}, "ask.k", False, id="not of the gate"),
         pytest.param(seen(["work"]), seen(["work", "home"]), f"{ANNA}.sees", True, id="a principal sees more"),
-        pytest.param(seen(["work"]), seen(["work/In"]), f"{ANNA}.sees", True, id="a principal sees something else"),
+        pytest.param(seen(["work/In"]), seen(["home"]), f"{ANNA}.sees", True, id="a principal sees something else"),
+        pytest.param(seen(["work/In"]), seen(["work"]), f"{ANNA}.sees", True, id="a principal sees all around it"),
+        pytest.param(seen(["work"]), seen(["work/In"]), f"{ANNA}.sees", False, id="a principal sees a part of it"),
         pytest.param(seen(["work", "home"]), seen(["work"]), f"{ANNA}.sees", False, id="a principal sees less"),
         pytest.param(seen(["work"]), {}, f"{ANNA}.sees", True, id="a principal that is gone"),
         pytest.param({}, seen(["work"]), f"{ANNA}.sees", False, id="a principal more"),
         pytest.param({}, sampled(4), "ask.probes.sample", True, id="fewer probes"),
         pytest.param({}, sampled(6), "ask.probes.sample", False, id="more probes"),
         pytest.param({"private": {"tags": ["a"]}}, {}, "private.tags", True, id="a private tag less"),
+        pytest.param({"private": {"tags": ["#A/b"]}}, {"private": {"tags": ["a"]}}, "private.tags", False, id="wider"),
+        pytest.param(kept("work/Diary"), kept("work"), "private.places", False, id="all around a private place"),
+        pytest.param(kept("work"), kept("work/Diary"), "private.places", True, id="a part of a private place"),
         pytest.param({}, {"private": {"tags": ["a"]}}, "private.tags", False, id="a private tag more"),
         pytest.param(marking([True]), marking(["yes"]), MARK, True, id="another mark"),
         pytest.param(marking([]), marking([True]), MARK, True, id="marked by one value in place of any"),
         pytest.param(marking([True]), marking([]), MARK, False, id="marked by any value"),
+        pytest.param(marking([True]), marking(["TRUE", "yes"]), MARK, False, id="the same mark, spelled otherwise"),
         pytest.param(marking([True]), {}, MARK, True, id="no mark"),
         pytest.param(
             {},

@@ -57,6 +57,15 @@ def test_an_image_of_the_base_is_checked_on() -> None:
     assert Overrides(base_image="").apply(loaded(IMAGE)).recheck.base == "off"
 
 
+def test_judges_are_replayed_where_they_must_not_be_called() -> None:
+    """Judges are replayed whatever their mode, and a configuration without judges gets none by that."""
+    judges = b"judges: {mode: refresh, models: [{model: 'openai:gpt-4o-2024-08-06'}]}\n"
+    replayed = Overrides(replayed=True).apply(loaded(COMMAND + judges)).judges
+    assert replayed is not None
+    assert (replayed.mode, replayed.models) == ("replay", (loaded(COMMAND + judges).judges or replayed).models)
+    assert Overrides(replayed=True).apply(loaded(COMMAND)).judges is None
+
+
 @pytest.mark.parametrize(
     ("overrides", "data", "message"),
     [

@@ -9,6 +9,7 @@ import pytest
 from raggate.config.schema import load
 from raggate.errors import UsageError
 from raggate.text.jsonio import dumps
+from tables import each_row
 
 BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}
 ANNA = {"headers": {"X-User": "anna"}, "sees": ["work"]}
@@ -34,7 +35,7 @@ def test_what_is_taken(keys: dict[str, Any]) -> None:
     assert load(dumps({**BASE, **keys}), "raggate.yml").suite == "default"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "words"),
     [
         (principals(headers={}), "expected 'headers' or 'vaults', by which the API tells who asks"),

@@ -7,6 +7,7 @@ import pytest
 from raggate.config import schema
 from raggate.config.proof_settings import DeclaredFault
 from raggate.errors import UsageError
+from tables import each_row
 
 MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"
 
@@ -28,7 +29,7 @@ def test_a_fault_is_variables_or_a_patch() -> None:
     assert (first.env, first.patch, second.env, second.patch) == ({"X": "1"}, None, {}, "faults/b.patch")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("section", "message"),
     [
         ("  faults: [{name: a}]", "expected exactly one of 'env' and 'patch'"),

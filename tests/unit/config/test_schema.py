@@ -11,6 +11,7 @@ from raggate.config import schema as config
 from raggate.config.json_schema import json_schema
 from raggate.config.schema import DEFAULT_GATED, Config, Rule
 from raggate.errors import UsageError
+from tables import each_row
 
 MINIMAL = "vault: {notes: vault}\napi: {url: 'http://127.0.0.1:9000'}\n"
 """The smallest configuration: two lines, so that what a test appends begins in line 3."""
@@ -75,7 +76,7 @@ def test_command() -> None:
     assert loaded.api.url is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         pytest.param("zzzz: 1", "3: unknown key 'zzzz'; known here: version, suite, golden,", id="unknown, none near"),
@@ -137,7 +138,7 @@ def test_mistake(text: str, message: str) -> None:
     assert message in refused
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         pytest.param("", "raggate.yml: expected a mapping with at least 'vault' and 'api'", id="empty file"),
@@ -227,7 +228,7 @@ def slice_of(key: str, value: object) -> str:
     return f"{MINIMAL}{name}: {{{inner}: {value}}}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "least", "most", "below", "above"),
     [
         pytest.param("ask.k", 1, 1000, 0, 1001, id="ask.k"),
@@ -308,7 +309,7 @@ def test_invariant_levels(level: str) -> None:
 SCOPE = "scope_miss_rate"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gate", "metric", "expected"),
     [
         pytest.param("{}", "hit_at_5", Rule(tolerance=0.05), id="default"),
@@ -412,7 +413,7 @@ def test_waiver(text: str, expires: str) -> None:
     assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "message"),
     [
         pytest.param(f"{{{WAIVER}}}", "waivers[0]: expected exactly one of 'metric' and 'case'", id="neither"),

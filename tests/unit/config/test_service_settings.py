@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from raggate.config import schema
 from raggate.config.service_settings import Api, ContainerBackend, Service
 from raggate.errors import UsageError
+from tables import each_row
 
 
 def load(container: dict[str, Any]) -> ContainerBackend:
@@ -58,7 +59,7 @@ def test_names_of_images(name: str) -> None:
     assert load({"image": name, "port": 9000}).image == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     ["privileged", "volumes", "mounts", "pid", "ipc", "network", "network_mode", "devices", "security_opt", "socket"],
 )
@@ -68,7 +69,7 @@ def test_what_cannot_be_said(key: str) -> None:
     assert f"unknown key 'api.container.services.db.{key}'" in refusal({"services": {"db": {"image": "x", key: "a"}}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"build": {}}, "expected exactly one of 'image' and 'build'"),
@@ -163,7 +164,7 @@ def test_what_is_withheld_in_any_spelling(name: str) -> None:
         Service.model_validate({"image": "x", "pass_env": [name]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://169.254.169.254/latest",

@@ -15,6 +15,7 @@ from raggate.gate import baseline
 from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
+from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
 PROVENANCE = {"run_id": "run-1", "measured": "2026-01-02T03:04:05Z", "checkout": {"commit": "abc", "branch": "main"}}
@@ -92,10 +93,10 @@ class TestStored:
 
     def test_what_other_questions_lowered(self) -> None:
         """A best value that other questions lowered is kept with its record; files without one have no such key."""
-        moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", rebased=MOVED)}}
+        moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
         data = baseline.write(SCORECARD, PROVENANCE, moved)
         once = read(data)
-        assert once.accepted["hybrid"]["hit_at_5"].rebased == replace(MOVED, after=0.333333333333)
+        assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
         assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
         assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
         value = json.loads(data)
@@ -256,7 +257,7 @@ def damaged(*path: str | int, value: object) -> Any:
 NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics file with 'by_retriever'"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "message"),
     [
         pytest.param(b"", "not valid JSON: ", id="empty"),

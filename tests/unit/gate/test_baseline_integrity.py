@@ -13,6 +13,7 @@ from builders import make_case_score, make_scorecard
 from raggate.errors import ExitCode, UsageError
 from raggate.gate import baseline
 from raggate.models.scorecard import OVERALL, Direction
+from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "wrong_rate": "lower"}
 CASES = [
@@ -85,7 +86,7 @@ def test_means_are_those_of_the_cases(name: str) -> None:
     assert "take the whole file of one side, then promote" in error.hint
 
 
-@pytest.mark.parametrize(
+@each_row(
     "edit",
     [
         *(edit for edit, _ in EDITS.values()),

@@ -63,7 +63,7 @@ def test_a_second_call_that_fails_is_told() -> None:
     """It is no failed call of the run, and not hidden either."""
     found = told(comparison({"asked": 10, "failed": 2, "differ": 0, "questions": []}))
     assert found == {
-        "repeat-failed": "2 of 10 questions got no answer when asked a second time, which counts for nothing else"
+        "repeat-failed": "2 of 10 questions got no answer when asked a second time, which no metric counts"
     }
 
 

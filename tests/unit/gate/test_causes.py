@@ -18,12 +18,14 @@ from builders import (
     make_result,
     make_support as support,
 )
+from raggate.gate.asked import Asked
 from raggate.gate.cause_wording import sentence as in_words
-from raggate.gate.causes import Asked, find_cause
+from raggate.gate.causes import find_cause
 from raggate.models.cause import Cause, CauseEvidence, ListEvidence
 from raggate.models.run import Chunk, LabelledResult, Reference
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.list_entries import short_hash
+from tables import each_row
 
 OTHERS = make_chunks(*(f"other{number}.md" for number in range(1, 11)))
 IN_WORK = tuple(replace(chunk, rel_path=f"mail/{chunk.rel_path}", vault="work") for chunk in OTHERS[:3])
@@ -56,7 +58,7 @@ def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...
     return in_words(find_cause(Asked(item=item, metric=metric, before=before, after=None, evidence=evidence)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "sentence"),
     [
         pytest.param(failed(message="HTTP 500"), "the call failed: HTTP 500", id="failed"),
@@ -346,13 +348,13 @@ def test_metrics_of_the_answer_are_not_explained_by_ranks() -> None:
         pytest.param(OTHERS[0], "folder selection left it out (selected: work/mail)", id="left-out"),
         pytest.param(
             make_chunk(rel_path="docs/a.md", vault="work"),
-            "every expected passage is among the 1 chunk returned, the first at rank 1",
+            "its folder is not among the selected ones (selected: work/mail)",
             id="came-back-all-the-same",
         ),
     ],
 )
 def test_the_metric_of_folder_selection(chunk: Chunk, sentence: str) -> None:
-    """Where the metric of folder selection is red, selection is the cause only if it decided what came back."""
+    """Where the metric of folder selection is red, selection is the cause, also where it limits nothing."""
     chunk = replace(chunk, rel_path=chunk.rel_path.replace("other", "mail/other"), vault="work")
     folders = {"available_folders": ("work/mail", "work/docs"), "selected_folders": ("work/mail",)}
     item = answer({**GOLD_IN_DOCS, "vaults": ("work",)}, chunk, **folders)
@@ -408,6 +410,7 @@ def scored(name: str, final: float | None, vector: float | None = None, lexical:
 
 STEADY = {"rescored": {"final": False}}
 RESCORED = {"rescored": {"final": True}}
+REWEIGHTED = {"rescored": {"final": True, "vector": False}}
 GOLD = scored("gold", 0.8, 0.5, 0.9)
 
 
@@ -430,21 +433,35 @@ class TestNotes:
         assert explained(answer(case, OTHERS[0]), GOLD, notes=("work/a.md",)).code == "not-listed"
 
     @pytest.mark.parametrize(
-        ("documents", "retrieved", "code"),
+        ("documents", "gone", "code"),
         [
-            pytest.param((9, 7), {"hybrid": {"b.md": {"# B"}}}, "note-not-indexed", id="fewer-and-never-seen"),
-            pytest.param((9, 7), {"hybrid": {"a.md": {"# A"}}}, "not-listed", id="seen-in-another-answer"),
-            pytest.param((9, 9), {"hybrid": {"b.md": {"# B"}}}, "not-listed", id="as-many"),
-            pytest.param(None, {"hybrid": {"b.md": {"# B"}}}, "not-listed", id="not-told"),
+            pytest.param((9, 7), {"a.md"}, "note-not-indexed", id="fewer-and-never-seen"),
+            pytest.param((9, 7), {"a.md", "b.md"}, "note-not-indexed", id="as-many-notes-as-documents"),
+            pytest.param((9, 7), {"a.md", "b.md", "c.md"}, "not-listed", id="more-notes-than-documents"),
+            pytest.param((9, 7), {"b.md"}, "not-listed", id="seen-in-another-answer"),
+            pytest.param((9, 9), {"a.md"}, "not-listed", id="as-many"),
+            pytest.param((7, 9), {"a.md"}, "not-listed", id="more"),
+            pytest.param(None, {"a.md"}, "not-listed", id="not-told"),
         ],
     )
-    def test_not_in_the_index(self, documents: Any, retrieved: Any, code: str) -> None:
-        """A note is missed in the index where documents are gone and no answer at all holds anything of it."""
-        cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, retrieved=retrieved)
+    def test_not_in_the_index(self, documents: Any, gone: set[str], code: str) -> None:
+        """A note is missed in the index where no answer holds anything of it, and no fewer documents are gone."""
+        cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, gone=gone)
         assert cause.code == code
         if code == "note-not-indexed":
             words = "no answer holds a chunk of the note, and the index holds 7 documents, 9 in the baseline's run"
             assert in_words(cause) == words
+
+    def test_a_passage_that_others_outrank_is_not_missed_in_the_index(self) -> None:
+        """Where the passage's own score does not reach the list any more, no lost document is needed to explain it."""
+        lost = {"documents": (9, 7), "gone": {"a.md"}}
+        assert explained(answer({}, scored("x", 0.9)), GOLD, lists=STEADY, **lost).code == "demoted"
+        assert explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY, **lost).code == "note-not-indexed"
+
+    def test_a_passage_that_is_known_by_an_id_alone(self) -> None:
+        """Of a passage without a path it is not known whether anything of its note came back."""
+        case = {"gold_supports": (support("", None, chunk_id="gold"),)}
+        assert explained(answer(case, OTHERS[0]), GOLD, documents=(9, 7), gone=set()).code == "not-listed"
 
     @pytest.mark.parametrize(
         ("headings", "recut", "code"),
@@ -457,11 +474,18 @@ class TestNotes:
     )
     def test_anchor_gone(self, headings: set[str], *, recut: bool, code: str) -> None:
         """A heading is gone where an index that was cut anew gives only others of its note, in all answers."""
-        cause = explained(answer({}, OTHERS[0]), GOLD, retrieved={"hybrid": {"a.md": headings}}, recut=recut)
+        cause = explained(answer({}, OTHERS[0]), GOLD, retrieved={"a.md": headings}, recut=recut)
         assert cause.code == code
         if code == "anchor-gone":
-            words = "no answer holds a chunk under # A any more; the nearest heading of its note is # Ab"
+            words = "no answer holds a chunk under # A any more; of its note the nearest heading that came back is # Ab"
             assert in_words(cause) == words
+
+    def test_headings_of_several_notes(self) -> None:
+        """Of headings that may be those of another vault's note of the same path, nothing is concluded."""
+        seen = {"retrieved": {"a.md": {"# Z"}}, "recut": True}
+        both = ("work/a.md", "home/a.md")
+        assert explained(answer({}, OTHERS[0]), GOLD, notes=both[:1], **seen).code == "anchor-gone"
+        assert explained(answer({}, OTHERS[0]), GOLD, notes=both, **seen).code == "not-listed"
 
 
 class TestPieces:
@@ -499,10 +523,16 @@ class TestScores:
         words = "fell among the 2 chunks returned; score 0.8 → 0.5 (vector 0.5 as before, lexical 0.9 → none)"
         assert (cause.code, in_words(cause)) == ("demoted", words)
 
+    def test_scores_that_tell_nothing_are_not_told(self) -> None:
+        """Where scores follow from the rank they are no more than that, and none is written."""
+        now = scored("gold", 1 / 62)
+        cause = explained(answer({}, scored("x", 1 / 61), now), GOLD, after=2, lists={"scored": False})
+        assert in_words(cause) == "fell among the 2 chunks returned"
+
     def test_another_chunk_of_it(self) -> None:
-        """Where another chunk of the passage stands now, its score is not said to be the same chunk's."""
+        """Where another chunk of the passage stands now, or one that is not known, no score is said to have changed."""
         now = replace(scored("gold", 0.5), chunk_id="new")
-        words = "fell among the 2 chunks returned; as another chunk, of score 0.5 (0.8 before)"
+        words = "fell among the 2 chunks returned; it scores 0.5 there (0.8 in the baseline)"
         assert in_words(explained(answer({}, scored("x", 0.6), now), GOLD, after=2)) == words
 
     @pytest.mark.parametrize(
@@ -529,16 +559,24 @@ class TestScores:
             pytest.param(0.3, {}, "not-listed", id="not-known"),
             pytest.param(
                 0.6,
-                {**RESCORED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
+                {**REWEIGHTED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
                 "demoted",
                 id="by-the-weights",
             ),
             pytest.param(
                 0.4,
-                {**RESCORED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
+                {**REWEIGHTED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
                 "not-listed",
                 id="weights-do-not-do-it",
             ),
+            pytest.param(
+                0.6,
+                {**RESCORED, "weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0})},
+                "not-listed",
+                id="the-parts-may-be-others",
+            ),
+            pytest.param(0.3, {**STEADY, "unordered": True}, "not-listed", id="rank-is-not-by-score-and-less"),
+            pytest.param(0.9, {**STEADY, "unordered": True}, "not-listed", id="rank-is-not-by-score-and-more"),
         ],
     )
     def test_a_passage_that_is_not_listed(self, last: float, lists: Any, code: str) -> None:
@@ -550,12 +588,36 @@ class TestScores:
         outranked = explained(answer({}, scored("x", 0.9)), GOLD, lists=STEADY)
         words = "fell below the 1 chunk returned, of which the last scores 0.9 (in the baseline it scored 0.8)"
         assert in_words(outranked) == words
+        weights = {"weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0}), **REWEIGHTED}
+        words = "scores 0.6 (in the baseline it scored 0.8; its parts make 0.5 by the weights of now)"
+        assert in_words(explained(answer({}, scored("x", 0.6)), GOLD, lists=weights)).endswith(words)
         unsearched = explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY)
         assert in_words(unsearched) == (
             "the chunk of rank 1 in the baseline, of score 0.8, did not come back, though others did down to 0.3 and "
             "scores are as before: it is not in the index as it was, was not searched, or was left out of the list "
             "afterwards"
         )
+
+    @pytest.mark.parametrize(
+        ("now", "code"),
+        [
+            pytest.param(("x", "y"), "list-cut", id="the-first-part"),
+            pytest.param(("y", "x"), "list-cut", id="in-another-order"),
+            pytest.param(("x", "z"), "not-listed", id="with-a-new-chunk"),
+            pytest.param(("x", "y", "z"), "not-listed", id="no-shorter-than-its-place"),
+            pytest.param((), "nothing-retrieved", id="empty"),
+        ],
+    )
+    def test_a_list_that_is_cut(self, now: tuple[str, ...], code: str) -> None:
+        """A passage that stood below where the list ends now is cut off, if what is left stood above it before."""
+        before = [scored(name, None) for name in ("x", "y", "gold", "z")]
+        cause = explained(answer({}, *(scored(name, None) for name in now)), *before, at=3)
+        assert cause.code == code
+        if code == "list-cut":
+            words = (
+                "the list ends before rank 3, where it stood: its 2 chunks are those that stood first in the baseline"
+            )
+            assert in_words(cause) == words
 
     def test_a_shorter_list_outranks_nothing(self) -> None:
         """Where fewer chunks came back, something else than rank keeps the passage away."""
@@ -569,9 +631,9 @@ class TestScores:
         assert (cause.code, in_words(cause)) == ("below-threshold", words)
         assert explained(answer({}), GOLD, lists=lists).code == "below-threshold"
         assert explained(answer({}), GOLD, lists={**lists, **RESCORED}).code == "nothing-retrieved"
-        # a list as long as any may have been cut there
+        # a list as long as any may have been cut there, whatever the scores
         full = explained(answer({}, scored("x", 0.9)), scored("x", 0.9), GOLD, at=2, lists={**lists, "longest": 1})
-        assert full.code == "not-listed"
+        assert full.code == "list-cut"
 
 
 class TestAbstention:
@@ -582,7 +644,9 @@ class TestAbstention:
         item = answer({}, scored("gold", 0.4), abstained=True, abstain_reason="weak")
         asked = {"metric": "false_abstention_rate", "after": 1}
         cause = explained(item, GOLD, **asked, lists={"thresholds": ((0.1, 0.2), (0.45, 0.5))})
-        head = "the API abstained (weak): its best score, 0.4, is below its threshold, which is between 0.45 and 0.5"
+        head = (
+            "the API abstained (weak): its best score, 0.4, does not pass its threshold, which is between 0.45 and 0.5"
+        )
         assert (cause.code, in_words(cause)) == ("below-threshold", f"{head} (between 0.1 and 0.2 in the baseline)")
         same = explained(item, GOLD, **asked, lists={"thresholds": ((0.3, 0.48), (0.45, 0.5))})
         assert in_words(same) == head

@@ -38,6 +38,14 @@ def test_score_is_the_mean_of_the_metrics() -> None:
     assert (pair.before, pair.after, pair.fell) == (pytest.approx(2.5 / 3), pytest.approx(0.4), "mrr_at_10")
 
 
+def test_points_count_as_shares_of_the_highest() -> None:
+    """A judge's 4 and 1 of 5 points weigh as 0.8 and 0.2, and not more than everything else together."""
+    old = make_case_score(values={"hit_at_5": 1.0, "groundedness": 4.0})
+    new = make_case_score(values={"hit_at_5": 1.0, "groundedness": 1.0})
+    (pair,) = paired_scores(compared(old, new), "hybrid", ("hit_at_5", "groundedness"))
+    assert (pair.before, pair.after) == (pytest.approx(0.9), pytest.approx(0.6))
+
+
 def test_a_metric_without_a_past_counts_on_neither_side() -> None:
     """What did not apply in the baseline is left out of both scores."""
     pair = pair_of({"hit_at_5": 1.0, "mrr_at_10": None}, {"hit_at_5": 1.0, "mrr_at_10": 0.0})
@@ -96,3 +104,11 @@ def test_names_are_checked() -> None:
         check_names(Gate(composite=["hit_at_1", "hit_at_5"]), known, [1], "raggate.yml")
     assert caught.value.message == "raggate.yml: gate.composite[1]: no metric 'hit_at_5' at the cut-offs [1]"
     assert caught.value.hint == "Known: hit_at_1, mrr_at_1."
+
+
+def test_grades_are_no_part_of_it() -> None:
+    """What judges give has another scale, and is refused with a word on what to do instead."""
+    with pytest.raises(UsageError) as caught:
+        check_names(Gate(composite=["hit_at_1", "groundedness"]), ["hit_at_1", "groundedness"], [1], "raggate.yml")
+    assert caught.value.message.startswith("raggate.yml: gate.composite[1]: groundedness is given by judges")
+    assert caught.value.hint == "Gate it by a tolerance of its own in gate.metrics."

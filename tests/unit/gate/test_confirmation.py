@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -16,15 +17,26 @@ from raggate.models.baseline import Baseline
 from raggate.models.recheck import Recheck
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Verdict
+from raggate.scoring.noise import KEY as NOISE, Band, Noise
 from raggate.scoring.repeats import KEY, Repeated
 
 HIT = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05})
 NAMES = tuple(f"q{number}" for number in range(10))
 RUN = make_run(*(make_labelled(make_case(name)) for name in NAMES))
-NOISY = {KEY: Repeated(asked=10, failed=0, differ=3).stored()}
 QUIET = {KEY: Repeated(asked=10, failed=0, differ=0).stored()}
+OTHER_RANKS = {KEY: Repeated(asked=10, failed=0, differ=3).stored()}
 LOST = {"q0": 0.0, "q1": 0.0}
 WON = {"q0": 1.0, "q1": 1.0}
+
+
+def moving(flips: int, of: int = 10, *, metric: str = "hit_at_5", mode: str = "hybrid") -> dict[str, Any]:
+    """Give the fingerprint of a run in which all rankings differed that were asked twice, and so many hits flipped."""
+    band = Band(low=1 - flips / of, high=1.0, differ=flips, cases=of, moved=flips)
+    repeated = Repeated(asked=of, failed=0, differ=of, bands={mode: {metric: band}})
+    return {KEY: repeated.stored()}
+
+
+NOISY = moving(6)
 
 
 def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ...]:
@@ -46,12 +58,13 @@ def judge(
     *,
     base: Sequence[tuple[CaseScore, ...]] = (),
     before: Mapping[str, float] | None = None,
+    before_scores: tuple[CaseScore, ...] = (),
     then: Mapping[str, object] = NOISY,
-    noise: Mapping[str, object] = NOISY,
+    noise: Mapping[str, object] = OTHER_RANKS,
     gate: Gate = HIT,
 ) -> tuple[Verdict, Verdict]:
     """Decide on ten questions, then once more with what asking again gave; `then` is the baseline's own noise."""
-    stored = make_baseline(make_scorecard(*scores(before or {}), fingerprint=then))
+    stored = make_baseline(make_scorecard(*(before_scores or scores(before or {})), fingerprint=then))
     comparison = compare.compare(RUN, make_scorecard(*now, fingerprint=noise), stored, flip_at=5)
     first = decide(comparison, (), gate)
     told = Recheck(
@@ -70,8 +83,8 @@ def test_a_loss_that_does_not_repeat_is_dismissed_loudly() -> None:
     assert judged.outcome == "pass"
     assert judged.sentences[0] == "Worse than allowed when first asked, and not confirmed."
     assert judged.sentences[1] == (
-        "This API is known to be noisy, so what flipped was asked again 2 times in a process of its own, on the "
-        "change's build alone, as no base build was asked: 0 of 2 questions that count against the change did not come "
+        "This API is known to be noisy, so what flipped was asked again twice in a process of its own, on the "
+        "change's build alone: 0 of 2 questions that count against the change did not come "
         "back as good as before each time."
     )
     told = [reason.message for reason in judged.warnings if reason.code == "not-confirmed"]
@@ -103,31 +116,93 @@ def test_a_call_that_fails_when_asked_again_is_lost() -> None:
     assert judge(scores(LOST), (scores(WON), failed))[1].outcome == "regression"
 
 
+@pytest.mark.parametrize(
+    ("stored", "outcome"),
+    [pytest.param(0.0, "regression", id="answered-then"), pytest.param(1.0, "pass", id="not-then")],
+)
+def test_an_api_that_abstains_when_asked_again(stored: float, outcome: str) -> None:
+    """Attack: a question that is refused when it is asked again is lost, whatever chunks come with the refusal."""
+
+    def abstaining(values: Mapping[str, float], rate: float) -> tuple[CaseScore, ...]:
+        told = {"false_abstention_rate": rate}
+        return tuple(replace(score, values={**score.values, **told}) for score in scores(values))
+
+    _, judged = judge(
+        abstaining(LOST, stored),
+        (abstaining(WON, stored), abstaining(WON, 1.0)),
+        before_scores=abstaining({}, stored),
+    )
+    assert judged.outcome == outcome
+
+
 def test_an_answer_that_is_missing_is_lost() -> None:
     """Attack: a question without a score of each time stays as it was measured."""
     assert judge(scores(LOST), (scores(WON), ()))[1].outcome == "regression"
 
 
-@pytest.mark.parametrize("then", [QUIET, {}])
-def test_noise_that_only_this_run_shows_makes_no_pass(then: dict[str, object]) -> None:
-    """Attack: a change that makes its API noisy is no pass, as the baseline's own run knows of no noise."""
+def test_a_call_that_failed_is_no_noise_of_rankings() -> None:
+    """Attack: a question that got no answer when first asked stays lost, however well it is answered again."""
+    now = tuple(replace(score, failure=None if score.values["hit_at_5"] else "timeout") for score in scores(LOST))
+    assert judge(now, (scores(WON), scores(WON)))[1].outcome == "regression"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param({}, id="nothing was asked twice"),
+        pytest.param(QUIET, id="all ranked alike"),
+        pytest.param(OTHER_RANKS, id="rankings differed, and how far the metric moved is not stored"),
+        pytest.param(moving(6, mode="vector"), id="another mode is noisy"),
+        pytest.param(moving(6, metric="mrr_at_10"), id="another metric is noisy"),
+    ],
+)
+def test_noise_that_the_baseline_does_not_know_makes_no_pass(then: dict[str, Any]) -> None:
+    """Attack: only noise of the baseline's own run in the same metric and mode explains what did not repeat."""
     _, judged = judge(scores(LOST), (scores(WON), scores(WON)), then=then)
     assert judged.outcome == "cannot tell"
     assert judged.reasons[0].code == "not-confirmed"
-    assert confirmation.UNKNOWN in judged.headline
+    assert "the baseline knows of no noise in hit_at_5 (hybrid)" in judged.headline
+
+
+def test_noise_in_other_ranks_explains_no_lost_hit() -> None:
+    """Attack: where the baseline's rankings differed and no hit flipped, not one lost hit is dismissed."""
+    _, judged = judge(scores(LOST), (scores(WON), scores(WON)), then=moving(0))
+    assert judged.outcome == "cannot tell"
+    assert judged.headline == (
+        "No verdict is possible: this API is known to be noisy, so what flipped was asked again twice in a process "
+        "of its own, on the change's build alone: 0 of 2 questions that count against the "
+        "change did not come back as good as before each time; that is no pass, as asking again took back 2 of 10 in "
+        "hit_at_5 (hybrid), and noise as in the baseline's run, where none of 10 questions asked twice differed, "
+        "explains at most 0."
+    )
 
 
 def test_more_flips_than_the_known_noise_explains_make_no_pass() -> None:
-    """Attack: a change that makes its API noisier than it was, so that eight of ten flip, is no pass.
-
-    One of a hundred came out otherwise in the baseline's run; by Wilson's interval that is at most 5.45 %, of ten
-    questions not one.
-    """
+    """Attack: a change that makes its API noisier than it was, so that eight of ten flip, is no pass."""
     lost = dict.fromkeys(NAMES[:8], 0.0)
-    then = {KEY: Repeated(asked=100, failed=0, differ=1).stored()}
-    _, judged = judge(scores(lost), (scores({}), scores({})), then=then)
+    _, judged = judge(scores(lost), (scores({}), scores({})), then=moving(2))
     assert judged.outcome == "cannot tell"
-    assert "(1 of 100) explains at most 0" in judged.headline
+    assert "took back 8 of 10 in hit_at_5 (hybrid)" in judged.headline
+    assert "where 2 of 10 questions asked twice differed, explains at most 3" in judged.headline
+
+
+@pytest.mark.parametrize(("flips", "outcome"), [(6, "pass"), (0, "cannot tell")])
+def test_a_calibration_tells_more_than_a_sample(flips: int, outcome: str) -> None:
+    """Where the baseline was calibrated, that noise counts, whatever the sample of its run shows."""
+    band = Band(low=0.4, high=1.0, differ=flips, cases=10, moved=flips)
+    calibrated = Noise(runs=5, measured="", bands={"hybrid": {"hit_at_5": band}})
+    then = moving(6 - flips) | {NOISE: calibrated.stored()}
+    _, judged = judge(scores(LOST), (scores(WON), scores(WON)), then=then)
+    assert judged.outcome == outcome
+
+
+def test_half_of_a_loss_that_was_taken_back_counts_too() -> None:
+    """Attack: what the base's answers take off a loss is dismissed as well, and counts as half a question each."""
+    gate = Gate(metrics={"hit_at_5": 0.15})
+    now, rounds = scores({**LOST, "q2": 0}), (scores(LOST), scores(WON))
+    _, judged = judge(now, rounds, base=(scores(WON), scores(LOST)), gate=gate, then=moving(0))
+    assert judged.outcome == "cannot tell"
+    assert "took back 2 of 10 in hit_at_5 (hybrid)" in judged.headline
 
 
 def test_a_must_pass_question_must_pass_each_time() -> None:
@@ -188,3 +263,29 @@ def test_no_answers_make_a_pass_without_known_noise(now: list[float], rounds: li
     first, judged = judge(scores(dict(zip(NAMES, now, strict=True))), asked, then=QUIET)
     assume(first.outcome == "regression")
     assert judged.outcome in {"regression", "cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("lost_again", "outcome", "told"),
+    [
+        pytest.param({"q0": 0.0}, "cannot tell", "1 of 3", id="only-what-the-base-fails"),
+        pytest.param({"q0": 0.0, "q1": 0.0}, "regression", "2 of 3", id="another-too"),
+        pytest.param({"q0": 0.0, "q1": 0.0, "q2": 0.0}, "regression", "3 of 3", id="all"),
+    ],
+)
+def test_what_the_base_fails_too_confirms_nothing(lost_again: dict[str, float], outcome: str, told: str) -> None:
+    """Of three lost questions the base fails one each time: red is confirmed by the others alone, and counts both."""
+    stored = make_baseline(make_scorecard(*scores({}), fingerprint=NOISY))
+    lost = scores({"q0": 0.0, "q1": 0.0, "q2": 0.0})
+    comparison = compare.compare(RUN, make_scorecard(*lost, fingerprint=OTHER_RANKS), stored, flip_at=5)
+    first = decide(comparison, (), HIT)
+    asked = Recheck(
+        asked=tuple(sorted(recheck.against(first))), base=(scores({"q0": 0.0}),) * 2, again=(scores(lost_again),) * 2
+    )
+    judged = confirmation.rejudged(first, asked, comparison, HIT, again)
+    assert judged.outcome == outcome
+    assert any(
+        f"{told} questions that count against the change did not come back as good as before each time, 1 of which the "
+        "base build fails too" in reason.message
+        for reason in judged.reasons
+    )

@@ -6,12 +6,28 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from builders import make_baseline, make_ranked_run, make_run
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_comparison,
+    make_labelled,
+    make_ranked_run,
+    make_response,
+    make_result,
+    make_run,
+    make_scorecard,
+)
+from raggate.config.schema import Gate
 from raggate.gate.compare import compare
-from raggate.gate.evidence import change_interval, composite_tests, holm, significant
+from raggate.gate.evidence import composite_tests, holm, large, metric_chances, significant
+from raggate.gate.statistics.mcnemar import unconditional
+from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison
+from raggate.models.run import Run
+from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import CompositeTest
 from raggate.scoring.score import score
 
@@ -118,6 +134,34 @@ def test_modes_are_adjusted_together() -> None:
     ]
 
 
+def test_metrics_alone_are_adjusted_for_all_of_them() -> None:
+    """A test of one metric by itself pays for every metric of every mode that is tested so."""
+    lexical = make_ranked_run(*[1] * 40, mode="lexical").results
+    old, new = (make_run(*lexical, *make_ranked_run(*ranks).results) for ranks in ([1] * 40, [6] * 3 + [1] * 37))
+    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))), flip_at=5)
+    metrics = ("hit_at_5", "hit_at_10")
+    chances = metric_chances(comparison, dict.fromkeys(("lexical", "hybrid"), metrics))
+    assert chances.pop(("hybrid", "hit_at_5")) == pytest.approx(4 * 0.0498, abs=4e-4)
+    assert set(chances.values()) == {1.0}
+    left_out = frozenset({("hybrid", "q000")})
+    assert metric_chances(comparison, {"hybrid": metrics[:1]}, left_out) == {
+        ("hybrid", "hit_at_5"): pytest.approx(unconditional(39, 2, 0))
+    }
+
+
+def test_a_metric_alone_is_tested_where_it_has_values() -> None:
+    """A question whose value is gone is no loss of the metric itself; where less is better, a rise is one."""
+
+    def card(graded: float | None, missed: float) -> Scorecard:
+        return make_scorecard(
+            *(make_case_score(f"q{n}", {"graded": graded if n < 6 else 4.0, "miss_rate": missed}) for n in range(12))
+        )
+
+    comparison = make_comparison(baseline=make_baseline(card(4.0, 0.0)), scorecard=card(None, 1.0))
+    chances = metric_chances(comparison, {"hybrid": ("graded", "miss_rate")})
+    assert chances == {("hybrid", "graded"): 1.0, ("hybrid", "miss_rate"): pytest.approx(2 * unconditional(12, 12, 0))}
+
+
 def test_holm() -> None:
     """The smallest is multiplied by their number, the next by one less, and none comes out below one before it."""
     assert holm([]) == []
@@ -133,36 +177,9 @@ def test_no_test_without_pairs() -> None:
     assert composite_tests(comparison, {"hybrid": ()}) == ()
 
 
-def test_interval_of_counts() -> None:
-    """Of questions that are 0 or 1 it is Tango's, which knows that none of 40 moved is no proof that none will."""
-    assert change_interval([0.0] * 40, [None] * 40, binary=True) == pytest.approx((-0.0876, 0.0876), abs=1e-4)
-    assert change_interval([], [], binary=True) is None
-
-
-def test_interval_of_values() -> None:
-    """Of other values it is that of the t distribution, and there is none where nothing moved."""
-    changes = [-0.5, 0.0, 0.0, 0.0]
-    # mean -0.125, standard error 0.125, t of 3 degrees of freedom 3.1824
-    expected = (-0.125 - 3.1824 * 0.125, -0.125 + 3.1824 * 0.125)
-    assert change_interval(changes, [None] * 4, binary=False) == pytest.approx(expected, abs=1e-4)
-    assert change_interval([0.0] * 4, [None] * 4, binary=False) is None
-
-
-def test_interval_of_groups() -> None:
-    """Questions of one group are one unit, also where they are counted; a group of one question changes nothing."""
-    changes = [-1.0, -1.0, 0.0, 0.0]
-    alone = change_interval(changes, ["a", "b", "c", "d"], binary=True)
-    together = change_interval(changes, ["a", "a", "b", "b"], binary=True)
-    assert alone == change_interval(changes, [None] * 4, binary=True)
-    assert together is not None
-    assert alone is not None
-    assert together[0] < alone[0] < 0
-
-
 RANKS = st.lists(st.tuples(*[st.sampled_from([None, 1, 2, 5, 6])] * 2), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(RANKS)
 def test_it_depends_on_nothing_but_the_data(ranks: list[tuple[int | None, int | None]]) -> None:
     """The order of the questions does not count, and the same data give the same test."""
@@ -174,10 +191,99 @@ def test_it_depends_on_nothing_but_the_data(ranks: list[tuple[int | None, int | 
     assert 0.0 <= test.p <= 1.0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(5, 40), st.data())
 def test_one_more_loss_is_never_less_evidence(cases: int, data: st.DataObject) -> None:
     """Of equal losses p falls with every one that is added."""
     lost = data.draw(st.integers(0, cases - 1))
     chances = [composite_test([1] * cases, [None] * count + [1] * (cases - count)).p for count in (lost, lost + 1)]
     assert chances[1] <= chances[0] + 1e-9
+
+
+def with_refusals(abstained: int, ranks: Ranks) -> Run:
+    """Build a run of questions by their ranks, and of five that have no answer, of which so many are refused."""
+    refusals = [
+        make_labelled(
+            make_case(f"n{number}", answerable=False, gold_supports=()),
+            make_result(f"n{number}", response=make_response(abstained=number < abstained)),
+        )
+        for number in range(5)
+    ]
+    return make_run(*make_ranked_run(*ranks).results, *refusals)
+
+
+def parts_of(old: Run, new: Run) -> CompositeTest:
+    """Test the questions of two runs that hold refusals."""
+    comparison = compare(new, score(new, (1, 5, 10)), make_baseline(score(old, (1, 5, 10))), flip_at=5)
+    (test,) = composite_tests(comparison, METRICS)
+    return test
+
+
+def test_what_carried_it() -> None:
+    """By part it is counted how many of the questions that got worse did so in it, refusals among them."""
+    test = parts_of(with_refusals(5, [1] * 20), with_refusals(2, [1] * 18 + [2, None]))
+    assert test.parts == {"hit_at_5": 1, "mrr_at_10": 2, "ndcg_at_10": 2, "abstention_accuracy": 3}
+    assert test.moves == (
+        "5 of 25 questions worse (abstention_accuracy in 3, mrr_at_10 in 2, ndcg_at_10 in 2, hit_at_5 in 1), 0 better"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moves"),
+    [
+        ([1] * 4, [None, None, 1, 1], "2 of 4 questions worse, 0 better"),
+        ([1] * 4, [2, 1, 1, 1], "1 of 4 questions worse (mrr_at_10 in 1, ndcg_at_10 in 1), 0 better"),
+        ([2, 2], [1, 1], "0 of 2 questions worse, 2 better"),
+        ([1], [None], "1 of 1 question worse, 0 better"),
+    ],
+)
+def test_parts_are_named_where_they_differ(before: Ranks, after: Ranks, moves: str) -> None:
+    """Where all parts fell in every question that got worse, no part is named, and what applies to none never is."""
+    test = composite_test(before, after)
+    assert (test.moves, set(test.parts)) == (moves, set(METRICS["hybrid"]))
+
+
+BIG = ["one note"] * 36 + [None] * 167
+
+
+def test_a_group_that_holds_many_questions_hides_a_large_loss() -> None:
+    """36 of 203 questions are one unit: that all of them are lost is no evidence, and the visible drop says so."""
+    test = composite_test([1] * 203, [None] * 36 + [1] * 167, groups=BIG)
+    assert (test.units, test.largest, test.lost, test.lost_units) == (168, 36, 36, 1)
+    assert test.adjusted > 0.2
+    assert test.visible_if_alike < 0.04 < test.before - test.after < test.visible_drop
+    assert large(test)
+
+
+@pytest.mark.parametrize(
+    ("after", "groups"),
+    [
+        pytest.param([None] * 36 + [1] * 167, None, id="shown-by-the-test"),
+        pytest.param([None] * 2 + [1] * 201, BIG, id="small"),
+        pytest.param([1] * 203, BIG, id="none"),
+    ],
+)
+def test_a_loss_that_is_small_or_shown_is_not_called_large(after: Ranks, groups: list[str | None] | None) -> None:
+    """What the test shows, and what is less than is usually seen, is no large loss without evidence."""
+    assert not large(composite_test([1] * 203, after, **({"groups": groups} if groups else {})))
+
+
+@pytest.mark.parametrize("policy", ["either", "evidence"])
+def test_a_large_loss_that_is_not_red_is_in_the_first_sentence(policy: str) -> None:
+    """A group lost whole is not red by evidence, and the first sentence names the loss and why no test shows it."""
+    comparison = compared([1] * 203, [None] * 36 + [1] * 167, groups=BIG)
+    gate = Gate(policy=policy, tolerance=0.3 if policy == "either" else 0.05)
+    verdict = decide(comparison, (), gate)
+    (warning,) = [item for item in verdict.warnings if item.code == "large-loss"]
+    assert verdict.outcome == "pass"
+    assert warning.message in verdict.headline
+    assert warning.message.startswith(
+        "the questions together (hybrid) went from 1.0000 to 0.8227, and no test shows it, as the 36 that got worse "
+        "are of 1 group, which counts as a single question does: p = 0."
+    )
+
+
+def test_a_large_loss_that_is_red_is_no_warning() -> None:
+    """Where a tolerance makes the loss red, nothing is said of what no test shows."""
+    verdict = decide(compared([1] * 203, [None] * 36 + [1] * 167, groups=BIG), (), Gate())
+    assert verdict.outcome == "regression"
+    assert "large-loss" not in {item.code for item in verdict.warnings}

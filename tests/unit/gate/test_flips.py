@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from builders import (
+    make_baseline,
     make_case,
     make_case_score,
     make_chunk,
     make_chunks,
+    make_comparison,
     make_failure,
     make_labelled,
     make_response,
     make_result,
     make_run,
+    make_scorecard,
     make_support,
 )
-from raggate.gate.flips import find_flips
-from raggate.models.comparison import Flip
+from raggate.gate.flips import find_fallen, find_flips
+from raggate.models.comparison import Flip, GoldenChanges
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult
+from raggate.models.verdict import Verdict
 from raggate.scoring.score import score
 
 GOLD = make_chunk("gold")
@@ -139,7 +144,11 @@ class TestGroups:
         found = broke(
             answered(self.CASE, self.FIRST, *OTHERS[:5], self.SECOND), answered(self.CASE, self.FIRST, self.SECOND)
         )
-        assert (found.before, found.after, found.why) == (2, 7, "fell among the 7 chunks returned")
+        assert (found.before, found.after, found.why) == (
+            2,
+            7,
+            "b.md › # A: fell from rank 2 among the 7 chunks returned",
+        )
 
     def test_first_passage_lost_as_well(self) -> None:
         """When no passage is found any more the case flips once, by its first hit."""
@@ -191,7 +200,7 @@ class TestAbstention:
 
 
 class TestDisplacedBy:
-    """What stands now where the gold chunk stood."""
+    """What rose to where the gold chunk stood, or above it."""
 
     def test_names_vault_note_and_section(self) -> None:
         """The chunk at the old rank is named with vault, note and section, as far as the API tells them."""
@@ -204,6 +213,29 @@ class TestDisplacedBy:
         now = answered(None, OTHERS[0], OTHERS[0], OTHERS[1])
         found = broke(now, before)
         assert (found.displaced_by, found.why) == ("other2.md › # A", "not among the 2 chunks returned")
+
+    @pytest.mark.parametrize(
+        ("now", "risen"),
+        [
+            pytest.param([OTHERS[5], *OTHERS[:5]], "other6.md › # A", id="new-at-the-top"),
+            pytest.param([OTHERS[0], OTHERS[2], OTHERS[1], OTHERS[3]], "other3.md › # A", id="from-below"),
+            pytest.param([OTHERS[1], OTHERS[0], OTHERS[2], OTHERS[3]], "other3.md › # A", id="not-what-stood-above"),
+        ],
+    )
+    def test_only_what_rose(self, now: list[Chunk], risen: str) -> None:
+        """A chunk that stood above the passage before displaced nothing, also where it stands at its rank now."""
+        assert broke(answered(None, *now), answered(None, *at(3))).displaced_by == risen
+
+    def test_another_piece_of_a_note_that_stood_above(self) -> None:
+        """A chunk that the baseline did not list is not known to have risen where its note stood above."""
+        piece = make_chunk("piece", rel_path="other1.md")
+        assert broke(answered(None, OTHERS[0], piece, OTHERS[1]), answered(None, *at(3))).displaced_by is None
+
+    def test_a_baseline_without_lists(self) -> None:
+        """Nothing is named where it is not known what stood above."""
+        old, new = (make_case_score(rank=rank) for rank in (1, None))
+        (found,) = find_flips(make_run(answered(None, *OTHERS[:5])), [(old, new)], 5)
+        assert found.displaced_by is None
 
     def test_shorter_list(self) -> None:
         """Nothing is named when the list now ends above the old rank."""
@@ -311,3 +343,20 @@ def test_lost_and_refused() -> None:
     """A question whose passage is lost flips by its rank, whether it is refused as well or not."""
     lost = make_response(*OTHERS[:2], abstained=True)
     assert broke(answered(None, response=lost)).metric == "hit_at_5"
+
+
+def test_ranks_of_other_labels_explain_nothing() -> None:
+    """A relabelled question shows the rank it had, but is not said to have fallen from it."""
+    now = answered(None, *at(3))
+    old, new = (score(make_run(item), (5,)).cases[0] for item in (answered(None, *at(1)), now))
+    golden = GoldenChanges(relabelled=(now.case.id,))
+    found = {}
+    for name, before, changes in (("same", old, GoldenChanges()), ("relabelled", replace(old, hash="other"), golden)):
+        comparison = make_comparison(
+            baseline=make_baseline(make_scorecard(before)), scorecard=make_scorecard(new), golden=changes
+        )
+        decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", now.case.id): "mrr_at_10"})
+        (found[name],) = find_fallen(make_run(now), comparison, decided, 5)
+    assert (found["same"].before, found["same"].why) == (1, "fell among the 10 chunks returned")
+    assert (found["relabelled"].before, found["relabelled"].since) == (1, "relabelled")
+    assert found["relabelled"].why == "every expected passage is among the 10 chunks returned, the first at rank 3"

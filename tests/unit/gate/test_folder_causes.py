@@ -8,22 +8,25 @@ import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
 from raggate.gate.cause_wording import sentence
-from raggate.gate.folder_causes import first_is_skipped, unsearched_folder
-from raggate.gate.passages import ranked
+from raggate.gate.folder_causes import beyond, first_is_skipped, folder_cause, unsearched_folder
 from raggate.models.cause import Cause, CauseEvidence
+from raggate.models.run import LabelledResult
 
 NOTES = ("work/docs/a.md", "work/mail/b.md", "work/c.md")
 SKIPPED = {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 0})}
 MAIL = make_chunk("m", rel_path="mail/b.md", vault="work")
 
 
+def answer(*chunks: Any, **folders: Any) -> LabelledResult:
+    """Label an answer to a question whose passage is in work/docs."""
+    case = make_case(gold_supports=(make_support("docs/a.md"),), vaults=("work",))
+    return make_labelled(case, make_result("q1", response=make_response(*chunks, **folders)))
+
+
 def cause(*folders: str, chunks: Any = (MAIL,), outscored: bool = True, **evidence: Any) -> Cause | None:
     """Find the cause for a passage in work/docs after this selection."""
-    case = make_case(gold_supports=(make_support("docs/a.md"),), vaults=("work",))
-    response = make_response(*chunks, selected_folders=folders)
-    item = make_labelled(case, make_result("q1", response=response))
-    known = CauseEvidence(notes=NOTES, **evidence)
-    return unsearched_folder(item, case.gold_supports, ranked(item), known, outscored=outscored)
+    item = answer(*chunks, selected_folders=folders)
+    return unsearched_folder(item, item.case.gold_supports, CauseEvidence(notes=NOTES, **evidence), outscored=outscored)
 
 
 def test_selected_and_nothing_came_from_it() -> None:
@@ -42,6 +45,11 @@ def test_selected_and_nothing_came_from_it() -> None:
         pytest.param(("work/mail", "home/docs"), {}, id="another-vault"),
         pytest.param(("docs", "mail"), {}, id="not-written-as-the-notes-are"),
         pytest.param(("work/other", "work/docs"), {}, id="a-chunk-from-outside"),
+        pytest.param(
+            ("work/mail", "work/docs"),
+            {"beyond": {"hybrid": {"selected"}}},
+            id="another-answer-has-a-chunk-from-outside",
+        ),
         pytest.param(
             ("work/mail", "work/docs"),
             {"chunks": (MAIL, make_chunk("d", rel_path="docs/other.md", vault="work"))},
@@ -79,3 +87,58 @@ def test_skipped_in_enough_answers(before: dict[str, int], now: dict[str, int], 
     """The first folder counts as skipped where enough answers say so, and at least half of the baseline's had it."""
     assert first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "hybrid") is skipped
     assert not first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "vector")
+
+
+@pytest.mark.parametrize(
+    ("folders", "kinds"),
+    [
+        pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work/mail",)}, ["selected"], id="one"),
+        pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work",)}, ["selected"], id="inside"),
+        pytest.param(
+            {"selected_folders": ("home/mail",), "available_folders": ("home",)}, ["available", "selected"], id="both"
+        ),
+        pytest.param({"selected_folders": (), "available_folders": None}, [], id="none-told"),
+        pytest.param({"selected_folders": ("work/mail", "work/docs")}, [], id="a-limit"),
+    ],
+)
+def test_folders_that_are_no_limit(folders: dict[str, Any], kinds: list[str]) -> None:
+    """Folders that a chunk came from outside of are no limit; without folders there is none to begin with."""
+    response = answer(MAIL, **folders).result.response
+    assert response is not None
+    assert beyond(response) == kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        pytest.param("selected", "folder-left-out", id="selected"),
+        pytest.param("available", "folder-not-indexed", id="available"),
+    ],
+)
+def test_a_hint_is_no_cause(kind: str, code: str) -> None:
+    """Folders are not blamed where some answer of the mode has chunks from outside of its own: they are a hint."""
+    item = answer(MAIL, **{f"{kind}_folders": ("work/mail",)})
+
+    def blamed(**evidence: Any) -> str | None:
+        found = folder_cause(item, item.case.gold_supports, CauseEvidence(notes=NOTES, **evidence))
+        return found and found.code
+
+    assert blamed() == code
+    assert blamed(beyond={"vector": {kind}}) == code
+    assert blamed(beyond={"hybrid": {kind}}) is None
+
+
+def test_a_folder_of_which_something_came_back_is_in_the_index() -> None:
+    """A folder that is not among the available ones is not called missing where an answer holds a chunk of the note."""
+    item = answer(MAIL, available_folders=("work/mail",))
+    seen = CauseEvidence(notes=NOTES, retrieved={"docs/a.md": {"# B"}})
+    assert folder_cause(item, item.case.gold_supports, seen) is None
+
+
+@pytest.mark.parametrize(("available", "other"), [(("work/mail", "work/docs"), "index"), (("work/x",), "")])
+def test_left_out_of_what_is_there(available: tuple[str, ...], other: str) -> None:
+    """Selection is said to have left a folder out only where that is among those available, and they are known."""
+    item = answer(MAIL, available_folders=available, selected_folders=("work/mail",))
+    found = folder_cause(item, item.case.gold_supports, CauseEvidence(notes=NOTES))
+    assert found is not None
+    assert (found.code, found.other) == ("folder-left-out", other)

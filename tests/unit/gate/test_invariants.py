@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -23,12 +24,15 @@ from builders import (
     make_run,
     make_scorecard,
 )
+from probed import make_probe
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
+from raggate.config.schema import Gate
 from raggate.gate.invariants import SHOWN_EXAMPLES, check_answers, comparable
 from raggate.models.comparison import Finding
 from raggate.models.provenance import Provenance
-from raggate.models.run import Chunk, LabelledResult, Reference
+from raggate.models.run import Chunk, LabelledResult, Probing, Reference
 from raggate.pipeline import run_directory
+from tables import each_row
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
 THREE = make_chunks("a.md", "b.md", "c.md")
@@ -49,7 +53,7 @@ def judged(case_id: str = "q1", **labels: Any) -> LabelledResult:
 
 def found(name: str, *items: LabelledResult, level: str = "error", **run: Any) -> tuple[Finding, ...]:
     """Check one invariant of a run and no other."""
-    return check_answers(make_run(*items, **run), OFF.model_copy(update={name: level}))
+    return check_answers(make_run(*items, **run), OFF.model_copy(update={name: level}), Gate())
 
 
 def ranked(*ranks: int | None) -> LabelledResult:
@@ -133,7 +137,7 @@ HOLDS = [
     pytest.param("list_deep_enough", [answer()], TO_DEPTH_3, id="empty-list"),
     pytest.param("list_deep_enough", [answer(*THREE[:1])], {}, id="not-scored"),
     pytest.param("must_be_deterministic", [answer()], repeated(10, differ=0), id="the-same-twice"),
-    pytest.param("must_be_deterministic", [answer()], repeated(10, failed=9, differ=0), id="some-answered-twice"),
+    pytest.param("must_be_deterministic", [answer()], repeated(50, failed=1, differ=0), id="as-many-fail-as-may"),
     pytest.param("must_be_deterministic", [answer()], {"stopped": "it died"}, id="not-come-to"),
     pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5, 0.5)], {}, id="tie-elsewhere"),
     pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5)], TO_DEPTH_3, id="list-ends-at-cut-off"),
@@ -234,6 +238,13 @@ BROKEN = [
         id="text-of-no-note",
     ),
     pytest.param(
+        "text_in_note",
+        [judged()],
+        {"probes": Probing(answers=(replace(make_probe("nonsense", *THREE), strange_texts=(1,)),))},
+        "'Question q1?' (hybrid): the text at rank 2 is not in b.md",
+        id="text-of-no-note-for-a-probe",
+    ),
+    pytest.param(
         "chunks_have_text",
         [judged(empty=(1, 2))],
         {},
@@ -295,24 +306,10 @@ BROKEN = [
     pytest.param(
         "must_be_deterministic",
         [answer()],
-        repeated(10, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
-        "asked twice, 2 of 9 questions came back with other chunks or in another order (rank-biased overlap 0.75, "
+        repeated(50, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
+        "asked twice, 2 of 49 questions came back with other chunks or in another order (rank-biased overlap 0.75, "
         "2 flip hit_at_1): q1 (hybrid)",
         id="another-ranking",
-    ),
-    pytest.param(
-        "must_be_deterministic",
-        [answer()],
-        repeated(10, failed=10, differ=0),
-        "no question was answered twice, so nothing tells",
-        id="never-answered-twice",
-    ),
-    pytest.param(
-        "must_be_deterministic",
-        [answer()],
-        {},
-        "no question was answered twice, so nothing tells",
-        id="never-asked-twice",
     ),
     pytest.param(
         "ties_at_cutoff", [scored(1, 1, 0.5)], TO_DEPTH_3, "q1 (hybrid): ranks 1 and 2 tie at 1", id="tie-at-cut-off"
@@ -320,13 +317,13 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "items", "run"), HOLDS)
+@each_row(("name", "items", "run"), HOLDS)
 def test_holds(name: str, items: list[LabelledResult], run: dict[str, Any]) -> None:
     """An invariant that holds, or that the API tells too little to check, is no finding."""
     assert found(name, *items, **run) == ()
 
 
-@pytest.mark.parametrize(("name", "items", "run", "example"), BROKEN)
+@each_row(("name", "items", "run", "example"), BROKEN)
 def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], example: str) -> None:
     """An invariant that does not hold is found, with its rule in words and where it broke."""
     (finding,) = found(name, *items, **run)
@@ -335,14 +332,15 @@ def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], exa
     assert finding.message == Invariants.model_fields[name].description
 
 
-@pytest.mark.parametrize(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])
+@each_row(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])
 @pytest.mark.parametrize("padding", ["", "x" * 300], ids=["short", "long"])
-def test_from_disk(tmp_path: Path, name: str, items: list[LabelledResult], run: dict[str, Any], padding: str) -> None:
+def test_from_disk(name: str, items: list[LabelledResult], run: dict[str, Any], padding: str) -> None:
     """An invariant finds in a stored run what it found in the live one, wherever in the texts the reason stands."""
     padded = [_padded(item, padding) for item in items]
-    run_directory.write(tmp_path, make_run(*padded, **run))
     levels = OFF.model_copy(update={name: "error"})
-    assert check_answers(run_directory.read(tmp_path), levels) == found(name, *padded, **run)
+    with TemporaryDirectory() as directory:
+        run_directory.write(Path(directory), make_run(*padded, **run))
+        assert check_answers(run_directory.read(Path(directory)), levels, Gate()) == found(name, *padded, **run)
 
 
 def _padded(item: LabelledResult, padding: str) -> LabelledResult:
@@ -370,7 +368,7 @@ def test_every_invariant_is_covered_here() -> None:
 def test_failed_calls_are_not_checked() -> None:
     """A failed call has no answer, so it breaks no invariant."""
     failed = make_labelled(make_case(), make_result(failure=make_failure()))
-    assert check_answers(make_run(failed), Invariants(ties_at_cutoff="error")) == ()
+    assert check_answers(make_run(failed), Invariants(ties_at_cutoff="error"), Gate()) == ()
 
 
 @pytest.mark.parametrize("level", ["error", "warn"])
@@ -389,7 +387,8 @@ def test_errors_come_first() -> None:
     """Findings that break the gate stand before those that warn."""
     levels = OFF.model_copy(update={"ranks_contiguous": "warn", "scores_ordered": "error"})
     items = answer(make_chunk("a", rank=2, score_final=1.0), make_chunk("b", rank=1, score_final=2.0))
-    assert [item.invariant for item in check_answers(make_run(items), levels)] == ["scores_ordered", "ranks_contiguous"]
+    findings = check_answers(make_run(items), levels, Gate())
+    assert [finding.invariant for finding in findings] == ["scores_ordered", "ranks_contiguous"]
 
 
 def test_examples_are_few_and_short_ones_first() -> None:
@@ -410,7 +409,7 @@ FINGERPRINT = {"metrics_version": 1, "adapter": "ask", "k": 5, "retrieval_only":
 NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "reason"),
     [
         pytest.param({}, None, id="same"),

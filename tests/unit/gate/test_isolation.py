@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from builders import make_chunk
+from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from probed import examples, make_probe, probed
-from raggate.models.run import Chunk, Reference
+from raggate.models.run import Chunk, Leak, Reference
 
 PRIVATE: dict[str, Any] = {"private": ("home/diary.md",), "config": {"private": {"places": ["home/diary.md"]}}}
 DIARY = make_chunk(rel_path="diary.md")
@@ -37,6 +38,38 @@ def test_a_private_note_is_told_wherever_it_comes_back() -> None:
         "'Wavu?' (hybrid): cited place 1 is home/diary.md",
         "q1 (hybrid): rank 1 is home/diary.md",
     ]
+
+
+def test_a_private_text_is_told_in_whatever_place() -> None:
+    """A chunk that names a public note, and an answer, are told by their text; other notes are not private."""
+    kept, other = Leak(rank=2, note="home/diary.md"), Leak(rank=1, note="work/b.md")
+    suite = make_labelled(make_case(), make_result(response=make_response(OPEN, OPEN)), leaks=(other, kept))
+    answer = make_probe("principal", OPEN, principal="anna", response__answer="So it is.")
+    run = replace(
+        probed(
+            replace(answer, leaks=(other, replace(kept, rank=0))),
+            replace(answer, leaks=(replace(kept, rank=0, part="available_folders"),)),
+            replace(answer, leaks=(replace(kept, rank=1, part="chunk_id"),)),
+            **PRIVATE,
+        ),
+        results=(suite, replace(suite, labels=replace(suite.labels, leaks=(other,)))),
+    )
+    assert sorted(examples("private_withheld", run)) == [
+        "'Question q1?' (hybrid as anna): available_folders holds text of home/diary.md",
+        "'Question q1?' (hybrid as anna): rank 1, a.md, holds text of home/diary.md in its chunk_id",
+        "'Question q1?' (hybrid as anna): the answer holds text of home/diary.md",
+        "q1 (hybrid): rank 2, a.md, holds text of home/diary.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [("home/diary.md", []), ("work/b.md", ["q1 (hybrid) as anna: rank 1, a.md, holds text of work/b.md"])],
+)
+def test_a_text_that_a_principal_may_not_see(note: str, expected: list[str]) -> None:
+    """A chunk of a note that they may see is told where its text is of another."""
+    answer = replace(make_probe("principal", OPEN, principal="anna"), leaks=(Leak(rank=1, note=note),))
+    assert examples("principals_isolated", probed(answer, **seen_by("home"))) == expected
 
 
 @pytest.mark.parametrize("path", ["dia\u0301ry.md", "/vault/home/diary.md"])

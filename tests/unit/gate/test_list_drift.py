@@ -54,8 +54,47 @@ def test_lists_that_differ_are_told_the_worst_first() -> None:
         "rank-biased overlap 0.48 on average of 3 questions",
         "q3 (hybrid): overlap 0.00",
         "q2 (hybrid): overlap 0.55",
-        "q1 (hybrid): overlap 0.90",
     )
+
+
+def test_lists_that_are_cut_are_told_as_shorter() -> None:
+    """Lists that are the first half of those before are no other ranking, but half as long, and are told by that."""
+    long, short = entries("abcdefghij"), entries("abcde")
+    (finding,) = drift(listed(long, long, entries("xy")), listed(short, long[:3], entries("xy")))
+    assert finding.count == 2
+    assert finding.examples == (
+        "lists of 3.3 chunks on average, 7.3 in the baseline's run",
+        "q2 (hybrid): 3 chunks came back, 10 in the baseline's run",
+        "q1 (hybrid): 5 chunks came back, 10 in the baseline's run",
+    )
+
+
+def test_a_list_that_is_a_little_shorter_is_not_told() -> None:
+    """Where lists as a whole have four fifths of their length, single short ones are no drift, nor are longer ones."""
+    long = entries("abcdefghij")
+    assert drift(listed(*[long] * 5), listed(*[long] * 4, long[:1])) == ()
+    assert drift(listed(entries("abcde")), listed(long)) == ()
+
+
+def test_lists_that_are_other_and_shorter() -> None:
+    """Both are told, and a question by how its list differs."""
+    (finding,) = drift(listed(entries("abcd"), entries("efgh")), listed(entries("xy"), entries("ef")))
+    assert finding.examples[:2] == (
+        "rank-biased overlap 0.50 on average of 2 questions",
+        "lists of 2.0 chunks on average, 4.0 in the baseline's run",
+    )
+    assert finding.examples[2:] == (
+        "q1 (hybrid): overlap 0.00",
+        "q2 (hybrid): 2 chunks came back, 4 in the baseline's run",
+    )
+
+
+def test_lists_are_looked_at_equally_far_down() -> None:
+    """Where fewer places are scored than before, the others are not missed."""
+    long = entries("abcdefghij")
+    before = replace(listed(long), fingerprint={"cutoffs": [5, 10]})
+    assert drift(before, replace(listed(long[:5]), fingerprint={"cutoffs": [5]})) == ()
+    assert drift(before, replace(listed(long[:5]), fingerprint={"cutoffs": [10]})) != ()
 
 
 def test_a_list_that_is_empty_now_is_told_by_itself() -> None:
@@ -86,6 +125,14 @@ def test_other_ids_of_the_same_notes() -> None:
     before, now = entries("abc", notes="mnm"), entries("xyz", notes="mnn")
     assert drift(listed(before), listed(now)) == ()
     assert drift(listed(before, entries("q")), listed(now, entries("q"))) != ()
+
+
+def test_ids_that_are_numbered_anew() -> None:
+    """Where ids of the baseline stand for chunks of other notes, notes are compared, which is said if they differ."""
+    before, now = entries("abcd", notes="mnop"), entries("dcba", notes="mnop")
+    assert drift(listed(before), listed(now)) == ()
+    (finding,) = drift(listed(before), listed(entries("dcxy", notes="mxyz")))
+    assert finding.examples[0].endswith(" on average of 1 question, by notes, as chunks have other ids")
 
 
 def test_ids_that_are_not_told_are_no_places() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import make_comparison
 from raggate.gate.merge_effects import foreseen
-from raggate.models.verdict import Preview, Reason, Verdict, VerdictKind
+from raggate.models.comparison import GoldenChanges
+from raggate.models.outcome import VerdictKind
+from raggate.models.verdict import Preview, Reason, Verdict
 
 BROKEN = Preview(breaks=("golden.jsonl:3: key 'id' is missing",))
 
@@ -43,17 +47,62 @@ def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     [
         (Preview(problems=("the API was killed by SIGKILL",)), "preview"),
         (Preview(baseline="removed"), "baseline-removed"),
+        (Preview(baseline="replaced", lowered=("hit_at_5",)), "baseline-replaced"),
+        (Preview(loosened=("gate.tolerance",)), "loosens-gate"),
+        (Preview(remeasured=("api.url",)), "measures-other"),
+        (Preview(regrouped=("q1",)), "edits-golden"),
+        (Preview(unmarked=("work/diary.md",)), "unmarks-notes"),
     ],
 )
 def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) -> None:
-    """What could not be looked at, and a baseline that is to go, are warnings of a pass that says so."""
+    """What could not be looked at, and what makes the gate weaker, are warnings of a pass that says so."""
     found = foreseen(verdict(), preview, make_comparison())
     assert (found.outcome, found.exit_code) == ("pass", 0)
     assert [reason.code for reason in found.warnings] == [code]
     assert "with 1 warning" in found.headline
 
 
+@pytest.mark.parametrize(
+    ("preview", "message"),
+    [
+        (
+            Preview(golden=GoldenChanges(removed=("q1", "q2"), relabelled=("q3",), added=("q5",)), limited=("q4",)),
+            "merging this change edits the questions that judge: 2 removed (q1, q2); 1 relabelled (q3); "
+            "1 for fewer modes (q4)",
+        ),
+        (
+            Preview(baseline="replaced", lowered=("hit_at_5", "1 question fewer")),
+            "merging this change replaces the baseline, which holds later changes to less: hit_at_5, 1 question fewer",
+        ),
+        (Preview(baseline="replaced"), "merging this change replaces the baseline"),
+        (
+            Preview(replies=(1, 2)),
+            "merging this change edits the replies that judges grade by: 1 gone or edited, 2 new",
+        ),
+    ],
+)
+def test_what_is_edited_is_named(preview: Preview, message: str) -> None:
+    """Questions are named by what is done to them, and a baseline by what it is worse in."""
+    assert [reason.message for reason in foreseen(verdict(), preview, make_comparison()).warnings] == [message]
+
+
+def test_new_questions_are_no_warning() -> None:
+    """Questions that are added, or filed elsewhere, count for what they are."""
+    golden = GoldenChanges(added=("q1",), refiled=("q2",))
+    assert foreseen(verdict(), Preview(golden=golden), make_comparison()).warnings == ()
+
+
 def test_nothing_foreseen_changes_nothing() -> None:
     """Without a preview, or with one that finds nothing, a verdict says what it said."""
     assert foreseen(verdict(), None, make_comparison()) == verdict()
     assert foreseen(verdict(), Preview(), make_comparison()).outcome == "pass"
+
+
+def test_a_broken_gate_hides_no_waived_loss() -> None:
+    """Where the pass let a loss through, the sentence on the broken gate does not say that nothing is worse."""
+    waived = Reason("waived", "hit_at_5 fell; waived by ada", mode="hybrid", metric="hit_at_5", slice="overall")
+    found = foreseen(replace(verdict(), warnings=(waived,)), BROKEN, make_comparison())
+    assert found.sentences == (
+        "Merging this change would break the gate for everyone: golden.jsonl:3: key 'id' is missing.",
+        "What was decided.",
+    )

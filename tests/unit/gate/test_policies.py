@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from builders import (
     make_baseline,
@@ -32,6 +32,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.run import LabelledResult, Run
 from raggate.models.verdict import Verdict
 from raggate.scoring.score import score
+from tries import tried
 
 Policy = Literal["either", "evidence", "threshold"]
 POLICIES: tuple[Policy, ...] = ("either", "evidence", "threshold")
@@ -185,7 +186,10 @@ def test_a_metric_beside_the_composite_cannot_collapse(policy: Policy) -> None:
     for abstained in (False, True):
         response = make_response(make_chunk(), abstained=abstained)
         sides.append(make_run(*(make_labelled(case, make_result(case.id, response=response)) for case in cases)))
-    assert codes(judged(*sides, Gate(policy=policy)))[0] == ["worse"]
+    decided = judged(*sides, Gate(policy=policy))
+    assert codes(decided)[0] == ["worse"]
+    own = " and by a test of it alone not by chance: p < 0.001"
+    assert decided.reasons[0].message.endswith(own) == (policy == "evidence")
 
 
 @pytest.mark.parametrize(("lost", "reasons"), [(2, []), (9, ["worse"])])
@@ -257,6 +261,47 @@ class TestAttacks:
         decided = judged(make_ranked_run(*[1] * 100), make_run(*items), Gate(max_error_rate=0.1))
         assert codes(decided)[0] == ["composite-worse"]
 
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_a_loss_in_one_mode_of_three(self, policy: Policy) -> None:
+        """What the other modes win does not excuse a mode that loses 6 of 40 questions."""
+        sides = []
+        for kept, rest in (([1] * 40, [3] * 40), ([None] * 6 + [1] * 34, [1] * 40)):
+            modes = {"hybrid": kept, "lexical": rest, "vector": rest}
+            runs = [make_ranked_run(*ranks, mode=mode) for mode, ranks in modes.items()]
+            sides.append(make_run(*(item for run in runs for item in run.results)))
+        decided = judged(*sides, Gate(policy=policy))
+        assert decided.outcome == "regression"
+        assert {reason.mode for reason in decided.reasons} == {"hybrid"}
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_all_questions_moved_to_one_group(self, policy: Policy) -> None:
+        """Where no unit is left to show anything by, tolerances decide."""
+        sides = (make_ranked_run(*ranks, groups=["all"] * 40) for ranks in ([1] * 40, [None] * 4 + [1] * 36))
+        assert "worse" in codes(judged(*sides, Gate(policy=policy)))[0]
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_questions_under_other_names(self, policy: Policy) -> None:
+        """Questions that are not there any more under their names make no verdict green, whatever replaces them."""
+        old, new = make_ranked_run(*[1] * 40), make_ranked_run(*[1] * 40)
+        items = [replace(item, case=replace(item.case, id=f"new-{item.case.id}")) for item in new.results[:10]]
+        renamed = make_run(*items, *new.results[10:])
+        assert judged(old, renamed, Gate(policy=policy)).outcome == "cannot tell"
+
+    @pytest.mark.parametrize("policy", POLICIES)
+    def test_easy_questions_beside_a_loss(self, policy: Policy) -> None:
+        """Questions that are added and answered right do not dilute what the others lost."""
+        old, lost = make_ranked_run(*[1] * 40), make_ranked_run(*[None] * 6, *[1] * 34)
+        easy = [replace(item, case=replace(item.case, id=f"easy-{item.case.id}")) for item in old.results]
+        assert judged(old, make_run(*lost.results, *easy), Gate(policy=policy)).outcome == "regression"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_as_many_gains_as_losses_are_no_loss_on_the_whole(policy: Policy) -> None:
+    """Means and tests weigh gains against losses under every policy; must-pass is what lets nothing be made up for."""
+    before, after = [None] * 5 + [1] * 35, [1] * 35 + [None] * 5
+    assert verdict(before, after, policy).outcome == "pass"
+    assert [flip.kind for flip in compared(tuple(before), tuple(after)).flips].count("broke") == 5
+
 
 WAIVED = {"owner": "ada", "reason": "reindexing", "expires": "2026-12-31"}
 
@@ -312,7 +357,7 @@ PAIRS = st.lists(st.tuples(RANK, RANK), min_size=10, max_size=20)
 _ORDER = {"pass": 0, "regression": 1}
 
 
-@settings(max_examples=40, deadline=None)
+@tried(15)
 @given(PAIRS)
 def test_either_is_never_greener_than_another(pairs: list[tuple[int | None, int | None]]) -> None:
     """What `threshold` or `evidence` makes red, of metrics with enough questions, is red under `either`."""
@@ -321,19 +366,29 @@ def test_either_is_never_greener_than_another(pairs: list[tuple[int | None, int 
     assert _ORDER[outcomes["either"]] == max(map(_ORDER.__getitem__, outcomes.values()))
 
 
-@settings(max_examples=40, deadline=None)
+@tried(15)
 @given(PAIRS, st.sampled_from(POLICIES), st.data())
 def test_one_more_loss_makes_nothing_green(
     pairs: list[tuple[int | None, int | None]], policy: Policy, data: st.DataObject
 ) -> None:
-    """A red run stays red when one more question is lost whole."""
+    """A red run stays red when one more question is lost whole; where p decides it may become a warning, never less."""
     before, after = zip(*pairs, strict=True)
     index = data.draw(st.integers(0, len(pairs) - 1))
-    worse = [*after[:index], None, *after[index + 1 :]]
-    assert _ORDER[verdict(before, worse, policy).outcome] >= _ORDER[verdict(before, after, policy).outcome]
+    worse = verdict(before, [*after[:index], None, *after[index + 1 :]], policy)
+    if verdict(before, after, policy).outcome == "regression" and worse.outcome != "regression":
+        assert policy != "threshold"
+        assert {"no-evidence", "perhaps-worse"} & {*codes(worse)[1]}
 
 
-@settings(max_examples=30, deadline=None)
+def test_a_larger_loss_may_raise_p() -> None:
+    """Where 12 of 25 questions slip by a rank and one more is lost whole, a test by spread is less sure: it warns."""
+    slipped = verdict([4] * 25, [5] * 12 + [4] * 13)
+    lost_too = verdict([4] * 25, [5] * 12 + [None] + [4] * 12)
+    assert codes(slipped) == (["composite-worse"], [])
+    assert codes(lost_too) == ([], ["perhaps-worse"])
+
+
+@tried(12)
 @given(PAIRS, st.sampled_from(POLICIES))
 def test_the_verdict_is_pure(pairs: list[tuple[int | None, int | None]], policy: Policy) -> None:
     """The same data give the same verdict, to the last field."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,17 @@ import pytest
 from builders import make_case, make_case_score, make_golden, make_metric, make_scorecard
 from raggate.config.schema import Config
 from raggate.gate import baseline, preview
-from raggate.inputs.trusted import BaselineFile, Inputs
+from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.verdict import Preview, ReportContext
 from raggate.pipeline import run_directory
 from raggate.scoring import score
+from tables import each_row
 
 DIRECTIONS = score.directions((1, 3, 5, 10))
 BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}}
+GATES_PRECISION: dict[str, Any] = {"gate": {"metrics": {"precision_at_1": 0.1}}}
 WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
 
 
@@ -30,7 +33,7 @@ def inputs(
         config=Config.model_validate({**BASE, **(config or {})}),
         golden=make_golden(*cases),
         vault=Vault(directories={"work": Path("w")}, texts={}, notes=notes or {}, hash=str(notes)),
-        baseline=BaselineFile(name="baselines/default.json", data=stored) if stored else None,
+        baseline=StoredFile(name="baselines/default.json", data=stored) if stored else None,
         against="0" * 40,
     )
 
@@ -65,7 +68,7 @@ def test_settings(before: dict[str, Any], now: dict[str, Any], expected: list[tu
     assert list(preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS).settings) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "loosened"),
     [
         pytest.param({}, {"gate": {"tolerance": 0.1}}, "gate.tolerance", id="gate tolerance"),
@@ -131,13 +134,16 @@ def test_what_loosens_survives_the_run_directory(tmp_path: Path) -> None:
 
 
 def test_golden_changes() -> None:
-    """Cases are added, removed, relabelled (another hash), refiled (another slice) or released from must-pass."""
+    """Cases are added, removed, relabelled, refiled, released from must-pass, put into another group, or limited."""
     before = make_golden(
         make_case("gone", hash="1"),
         make_case("kept", hash="2"),
         make_case("other", hash="3"),
         make_case("moved", hash="4", difficulty="easy"),
         make_case("free", hash="5", must_pass=True),
+        make_case("alone", hash="7"),
+        make_case("everywhere", hash="8"),
+        make_case("vector", hash="9", modes=("vector",)),
     )
     now = make_golden(
         make_case("kept", hash="2"),
@@ -145,10 +151,19 @@ def test_golden_changes() -> None:
         make_case("moved", hash="4", difficulty="hard"),
         make_case("free", hash="5"),
         make_case("new", hash="6"),
+        make_case("alone", hash="7", group="all"),
+        make_case("everywhere", hash="8", modes=("vector",)),
+        make_case("vector", hash="9"),
     )
     assert preview.golden_changes(before, now) == GoldenChanges(
-        added=("new",), removed=("gone",), relabelled=("other",), refiled=("free", "moved"), released=("free",)
+        added=("new",),
+        removed=("gone",),
+        relabelled=("other",),
+        refiled=("alone", "everywhere", "free", "moved", "vector"),
+        released=("free",),
     )
+    found = preview.changes(inputs(*before.cases), inputs(*now.cases), DIRECTIONS)
+    assert (found.regrouped, found.limited) == (("alone",), ("everywhere",))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +180,71 @@ def test_baseline(before: bytes | None, now: bytes | None, state: str, values: t
     """The baseline file is told with what it would change."""
     found = preview.changes(inputs(stored=before), inputs(stored=now), DIRECTIONS)
     assert (found.baseline, found.values) == (state, values)
+    assert found.lowered == (("hit_at_1",) if values else ())
+
+
+def test_a_baseline_that_holds_to_less() -> None:
+    """Metrics that are lower, gated beside the default too, and questions that are gone are named; gains are not."""
+    old = make_scorecard(*(make_case_score(name, {"hit_at_5": 0.0, "precision_at_1": 1.0}) for name in ("q1", "q2")))
+    new = make_scorecard(make_case_score("q1", {"hit_at_5": 1.0, "precision_at_1": 0.5}))
+    before, now = (inputs(stored=baseline.write(side, {}), config=GATES_PRECISION) for side in (old, new))
+    assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1", "1 question fewer")
+    assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
+
+
+def test_a_key_that_is_longer_than_what_is_shown() -> None:
+    """What loosens is named however long its key is."""
+    name = "x" * 200
+    there = preview.changes(inputs(config={"private": {"front_matter": {name: [True]}}}), inputs(config={}), DIRECTIONS)
+    ((key, _, _),) = there.settings
+    assert there.loosened == (key,)
+    assert len(key) < len(name)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param(None, None, (0, 0), id="no-judges"),
+        pytest.param(b"a\nb\n", b"a\nb\n", (0, 0), id="the-same"),
+        pytest.param(b"a\nb\n", b"b\na\n", (0, 0), id="in-another-order"),
+        pytest.param(b"a\nb\n", b"a\nB\nc\n", (1, 2), id="one-edited-and-one-new"),
+        pytest.param(b"a\nb\n", None, (2, 0), id="all-gone"),
+    ],
+)
+def test_replies_of_judges(before: bytes | None, now: bytes | None, expected: tuple[int, int]) -> None:
+    """Stored replies that a change edits, takes away or brings are counted: later answers are graded by them."""
+    sides = [
+        replace(inputs(), cassette=None if data is None else StoredFile(name="golden/judge_cassette.jsonl", data=data))
+        for data in (before, now)
+    ]
+    assert preview.changes(sides[0], sides[1], DIRECTIONS).replies == expected
+
+
+def test_a_private_note_that_loses_its_mark() -> None:
+    """A note that is private no more is named; one that is gone, or marked otherwise, is none."""
+    texts = {name: f"---\nprivate: true\n---\n{name}" for name in ("kept.md", "open.md", "gone.md", "tagged.md")}
+    later = {"kept.md": texts["kept.md"], "open.md": "open", "tagged.md": "#secret"}
+    marks = {"private": {"front_matter": {"private": [True]}, "tags": ["secret"]}}
+
+    def side(notes: dict[str, str]) -> Inputs:
+        vault = Vault(
+            directories={"work": Path("w")},
+            texts={("work", name): text for name, text in notes.items()},
+            notes={f"work/{name}": text for name, text in notes.items()},
+            hash=str(notes),
+        )
+        return replace(inputs(config=marks), vault=vault)
+
+    assert preview.changes(side(texts), side(later), DIRECTIONS).unmarked == ("work/open.md",)
+    assert preview.changes(side(later), side(texts), DIRECTIONS).unmarked == ()
+
+
+def test_what_measures_something_else() -> None:
+    """A key by which something else is measured is told as that, and one that loosens as nothing but that."""
+    container = {"image": "api:1", "port": 80}
+    before, now = ({"api": {"container": {**container, **more}}} for more in ({}, {"env": {"A": "b"}, "egress": True}))
+    there = preview.changes(inputs(config=before), inputs(config=now), DIRECTIONS)
+    assert (there.loosened, there.remeasured) == (("api.container.egress",), ("api.container.env.A",))
 
 
 def test_an_unreadable_baseline_is_a_problem() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Comparison, GoldenChanges
-from raggate.models.run import Run
+from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Review
 from raggate.pipeline import check
@@ -89,10 +90,10 @@ def test_other_questions_lower_the_best_only_with_a_record() -> None:
         on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada"
     )
     after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
-    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", rebased=moved)
+    assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", moved=moved)
     assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
     assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
-    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").rebased
+    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").moved
     assert less is not None
     assert (less.before, less.after, less.reason) == (0.1, pytest.approx(0.2), "other questions")
 
@@ -101,7 +102,7 @@ def test_other_questions_do_not_hide_small_drops() -> None:
     """Small drops over the shared questions are added, whatever the new ones do to the mean."""
     entry = RatchetEntry(best=0.8, drops=0.0, since="2026-01-01")
     after = onto(entry, (0.8, 0.8), (0.77, 1.0))
-    assert (after.best, after.drops, after.since, after.rebased) == (0.8, pytest.approx(0.03), "2026-01-01", None)
+    assert (after.best, after.drops, after.since, after.moved) == (0.8, pytest.approx(0.03), "2026-01-01", None)
 
 
 def test_large_drop_among_other_questions() -> None:
@@ -109,13 +110,13 @@ def test_large_drop_among_other_questions() -> None:
     after = onto(RatchetEntry(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.9))
     assert after.lowered is not None
     assert (after.best, after.lowered.before, after.lowered.after) == (pytest.approx(0.8), 0.8, 0.7)
-    assert after.rebased is None
+    assert after.moved is None
     after = onto(RatchetEntry(best=0.8, drops=0.0, since="2026-01-01"), (0.8, 0.8), (0.7, 0.1))
     assert after.lowered is not None
-    assert after.rebased is not None
+    assert after.moved is not None
     assert (after.lowered.before, after.lowered.after) == (0.8, 0.7)
-    assert (after.rebased.before, after.rebased.after) == (0.7, pytest.approx(0.4))
-    assert after.best == after.rebased.after
+    assert (after.moved.before, after.moved.after) == (0.7, pytest.approx(0.4))
+    assert after.best == after.moved.after
 
 
 @pytest.mark.parametrize(
@@ -291,18 +292,22 @@ CONFIG = {
 FOUND, LOST = make_chunk(), make_chunk("c2", rel_path="b.md")
 
 
+@cache
+def answered(number: int, *, lost: bool) -> LabelledResult:
+    """Make a question whose passage is found, or not any more."""
+    case = make_case(f"q{number:02}")
+    return make_labelled(case, make_result(case.id, LOST if lost else FOUND))
+
+
 def run_of(step: int, gate: dict[str, Any]) -> Run:
     """Measure 50 questions of which the first `step` are not found any more: hit_at_5 is 1 - step / 50."""
-    cases = [make_case(f"q{number:02}") for number in range(50)]
-    items = [
-        make_labelled(case, make_result(case.id, LOST if number < step else FOUND)) for number, case in enumerate(cases)
-    ]
+    items = [answered(number, lost=number < step) for number in range(50)]
     config = Config.model_validate({**CONFIG, "gate": gate})
     return make_run(
         *items,
         run_id=f"run-{step}",
         started=f"2026-01-{step + 1:02}T00:00:00Z",
-        golden=make_golden(*cases),
+        golden=make_golden(*(item.case for item in items)),
         config=config,
         fingerprint={"modes": ["hybrid"]},
     )

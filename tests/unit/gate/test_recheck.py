@@ -17,6 +17,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Verdict
+from raggate.scoring.repeats import KEY, Repeated
 
 HIT = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05})
 NAMES = tuple(f"q{number}" for number in range(10))
@@ -96,6 +97,18 @@ def test_what_the_base_fails_too_is_not_blamed_on_the_change() -> None:
         "No verdict is possible: the base build (commit 0123), asked in the same job, fails 3 of the 3 questions that "
         "count against the change: the baseline is stale or the environment changed."
     )
+
+
+def test_noise_can_be_why_the_base_fails_too() -> None:
+    """Of an API that is known to be noisy it is not said that baseline or environment must be why."""
+    lost = {"q0": 0, "q1": 0, "q2": 0}
+    fingerprint = {KEY: Repeated(asked=10, failed=0, differ=1).stored()}
+    noisy = make_baseline(make_scorecard(*scores({}), fingerprint=fingerprint))
+    comparison = compare.compare(RUN, make_scorecard(*scores(lost)), noisy, flip_at=5)
+    first = decide(comparison, (), HIT)
+    asked = tuple(sorted(recheck.against(first)))
+    judged = recheck.judged(first, Recheck(asked=asked, base=(base(lost),)), comparison, HIT, again)
+    assert judged.headline.endswith("the baseline is stale or the environment changed, or it is the API's noise.")
 
 
 @pytest.mark.parametrize(("shared", "outcome"), [(0, "regression"), (1, "regression"), (2, "cannot tell")])

@@ -13,9 +13,10 @@ from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied
 from raggate.config.schema import Gate, Rule
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("delta", "gate", "status"),
     [
         pytest.param(make_delta(0.8, 0.8), PLAIN, "same", id="same"),

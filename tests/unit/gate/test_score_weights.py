@@ -9,6 +9,7 @@ from hypothesis import assume, given, strategies as st
 
 from raggate.gate.score_weights import FEWEST, fitted_weights
 from raggate.models.scorecard import ListEntry
+from tables import each_row
 
 # neither part can be had from the other
 PAIRS = [(0.9, 0.1), (0.8, 0.5), (0.7, 0.2), (0.6, 0.9), (0.5, 0.4), (0.4, 0.8), (0.3, 0.0), (0.2, 0.7)] * 2
@@ -45,7 +46,7 @@ def test_rounded_scores_still_agree() -> None:
     assert fitted_weights(rounded) == pytest.approx({"vector": 0.7, "lexical": 0.3}, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "entries",
     [
         pytest.param([], id="nothing-listed"),

@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 
 from builders import make_baseline, make_ranked_run
-from raggate.config.schema import Gate
+from raggate.config.schema import DEFAULT_GATED, Gate
+from raggate.gate import simulated_changes
+from raggate.gate.compare import compare
 from raggate.gate.simulated_changes import POLICIES, policy_odds
+from raggate.gate.verdict import decide
 from raggate.models.outlook import PolicyOdds
 from raggate.scoring.score import score
 
+CUTOFFS = (1, 3, 5, 10)
+RANKED = ("hit_at_1", "hit_at_3", "hit_at_5", "hit_at_10", "mrr_at_10", "ndcg_at_10")
 SUITE = (1, 1, 1, 1, 2, 1, 3, None, 1, 1, 1, 2, 8, 1, 1, 1, 4, 1, 1, None)
 
 
@@ -19,7 +24,7 @@ def odds(*ranks: int | None, groups: tuple[str | None, ...] | None = None, **gat
     """Play changes through on questions of such ranks."""
     run = make_ranked_run(*ranks, groups=groups or (None,) * len(ranks))
     by_case = {case.id: case.group for case in run.golden.cases}
-    played = policy_odds(make_baseline(score(run, (1, 3, 5, 10))), by_case, Gate(**gate))
+    played = policy_odds(make_baseline(score(run, CUTOFFS)), by_case, Gate(**gate))
     assert [policy.policy for policy in played] == list(POLICIES)
     return {policy.policy: policy for policy in played}
 
@@ -51,12 +56,41 @@ def test_level_of_the_test() -> None:
     assert played["evidence"].harmful > 0.25
 
 
+@pytest.mark.parametrize("per_note", [1, 3])
+@pytest.mark.parametrize("settings", [{}, {"tolerance": 1}, {"min_cases": 7}, {"composite": ["hit_at_10"]}])
+@pytest.mark.parametrize("lost", [1, 2, 3, 4, 6, 12])
+def test_what_is_played_through_is_decided_as_a_verdict_is(
+    monkeypatch: pytest.MonkeyPatch, lost: int, settings: dict[str, Any], per_note: int
+) -> None:
+    """Where every question that could be lost is, a policy is red by the odds if and only if its verdict is."""
+    monkeypatch.setattr(simulated_changes, "LOST", 1.0)
+    monkeypatch.setattr(simulated_changes, "RERANKED", 0.0)
+    # with nothing left to chance one change is like any other, and the fewest are played through
+    monkeypatch.setattr(simulated_changes, "_WORK", 1)
+    groups = tuple(f"note {n // per_note}" for n in range(lost))
+    # a lost question has the worst value of every metric, which no run of this API gives of the others
+    gate = {**settings, "metrics": dict.fromkeys(set(DEFAULT_GATED) - set(RANKED), "off")}
+    played = odds(*[1] * lost, groups=groups, **gate)
+    old, new = (make_ranked_run(*[rank] * lost, groups=groups) for rank in (1, None))
+    comparison = compare(new, score(new, CUTOFFS), make_baseline(score(old, CUTOFFS)), flip_at=5)
+    for policy, expected in played.items():
+        red = decide(comparison, (), Gate(policy=policy, **gate)).outcome == "regression"
+        assert (expected.harmful, expected.neutral) == (float(red), 0.0)
+
+
 def test_metrics_of_few_questions() -> None:
     """What is not judged alone makes nothing red; where all metrics are of few questions they are judged."""
     few = odds(*SUITE, min_cases=21)
     enough = odds(*SUITE, min_cases=20)
     assert few == enough
     assert odds(*SUITE[:5])["either"].neutral > 0
+
+
+def test_a_metric_beside_the_composite_has_its_own_test() -> None:
+    """What no question's score shows is red by the metric's own test, and rarely where nothing is lost."""
+    played = odds(*[1, 2] * 40, composite=["hit_at_10"], tolerance=0)
+    assert 0.0 < played["evidence"].neutral <= 0.05
+    assert played["either"].neutral > 0.25
 
 
 def test_groups_move_together() -> None:

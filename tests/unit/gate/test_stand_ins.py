@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import comb
 
 import pytest
@@ -14,6 +15,7 @@ from raggate.config.schema import Gate
 from raggate.gate import compare
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
+from raggate.models.run import LabelledResult
 from raggate.models.scorecard import OVERALL, CaseScore
 
 HARD = (OVERALL, "difficulty=hard")
@@ -21,12 +23,18 @@ HARD = (OVERALL, "difficulty=hard")
 
 def row(before: Sequence[CaseScore], now: Sequence[CaseScore], metric: str = "hit_at_5", min_slice: int = 10) -> Delta:
     """Hold cases against those of a baseline, and give the row of a metric over all of them."""
-    asked = make_run(*(make_labelled(make_case(case.case_id), make_result(case.case_id)) for case in now))
+    asked = make_run(*(unanswered(case.case_id) for case in now))
     found = compare.compare(
         asked, make_scorecard(*now), make_baseline(make_scorecard(*before)), flip_at=5, min_slice=min_slice
     )
     (delta,) = [delta for delta in found.deltas if (delta.metric, delta.slice) == (metric, OVERALL)]
     return delta
+
+
+@cache
+def unanswered(case_id: str) -> LabelledResult:
+    """Make a case to which nothing was returned: a row is of scores alone."""
+    return make_labelled(make_case(case_id), make_result(case_id))
 
 
 def scores(values: Sequence[float], name: str = "q", metric: str = "hit_at_5", mark: str = "") -> list[CaseScore]:
@@ -37,13 +45,13 @@ def scores(values: Sequence[float], name: str = "q", metric: str = "hit_at_5", m
     ]
 
 
-def proven(size: int, found: int, relabelled: int, lost: int) -> bool:
-    """Say whether chance is ruled out where of some relabelled questions, all found before, some are lost."""
-    before = [1.0] * found + [0.0] * (size - found)
-    now = scores([0.0] * lost + [1.0] * (relabelled - lost), mark="!") + scores(before)[relabelled:]
-    others = row(scores(before), now).uncompared
+def proven(size: int, found: int, relabelled: int, lost: int, *, metric: str = "hit_at_5", most: float = 1.0) -> bool:
+    """Say whether chance is ruled out where of some relabelled questions, all the best before, some are the worst."""
+    before = scores([most] * found + [0.0] * (size - found), metric=metric)
+    now = scores([0.0] * lost + [most] * (relabelled - lost), metric=metric, mark="!") + before[relabelled:]
+    others = row(before, now, metric).uncompared
     assert others is not None
-    assert others.drop == pytest.approx(lost / size)
+    assert others.drop == pytest.approx(most * lost / size)
     assert others.proven in {0.0, others.drop}
     return others.proven > 0
 
@@ -64,6 +72,7 @@ def proven(size: int, found: int, relabelled: int, lost: int) -> bool:
 def test_what_chance_explains(size: int, relabelled: int, lost: int, *, expected: bool) -> None:
     """A loss among relabelled questions that were all found counts from the number on that luck does not reach."""
     assert proven(size, size, relabelled, lost) is expected
+    assert proven(size, size, relabelled, lost, metric="groundedness", most=5.0) is expected
 
 
 def test_relabelled_case_is_held_to_its_own_value() -> None:

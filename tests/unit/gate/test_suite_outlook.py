@@ -84,3 +84,13 @@ def test_recommendation(odds: dict[str, tuple[float, float]], expected: str) -> 
     """Recommended is what catches most at few false alarms; never a gate that is hardly ever red."""
     policies = [PolicyOdds(policy=name, neutral=shares[0], harmful=shares[1]) for name, shares in odds.items()]
     assert recommended(policies) == expected
+
+
+def test_a_group_that_holds_many_questions() -> None:
+    """A group whose loss no test shows is named by its size; groups that are alike are not."""
+    groups = ["one note"] * 36 + [None] * 167
+    cases = make_ranked_run(*[1] * 203, groups=groups).golden.cases
+    (mode,) = suite_outlook(make_config(), make_golden(*cases), None).modes
+    assert (mode.units, mode.heavy) == (168, 36)
+    (alike,) = suite_outlook(make_config(), golden(200, per_note=4), None).modes
+    assert (alike.units, alike.heavy) == (50, 0)

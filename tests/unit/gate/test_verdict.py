@@ -27,6 +27,7 @@ from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.scorecard import OVERALL
 from raggate.reports.parts import formatting
+from tables import each_row
 
 TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
 
@@ -133,7 +134,7 @@ BARE = make_baseline(make_scorecard(counts={"hybrid": {OVERALL: 10}}))
 SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("comparison", "gate", "expected"),
     [
         pytest.param(with_gated(), PLAIN, [], id="pass"),
@@ -299,7 +300,7 @@ def test_no_baseline_and_nothing_to_make_one_of() -> None:
     assert "promote" not in verdict.reasons[1].message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("comparison", "gate", "expected"),
     [
         pytest.param(with_gated(), PLAIN, [], id="none"),
@@ -509,7 +510,7 @@ def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
     assert decide(comparison, (), gate).headline == headline
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("comparison", "gate", "message"),
     [
         pytest.param(WORSE, PLAIN, "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)", id="worse"),

@@ -16,6 +16,7 @@ from builders import (
     make_delta,
     make_golden,
     make_labelled,
+    make_metric,
     make_result,
     make_run,
     make_scorecard,
@@ -31,6 +32,7 @@ from raggate.models.waiver import WaiverStatus
 from raggate.pipeline import check
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
+from tables import each_row
 
 DAY = "2026-06-10T12:00:00Z"
 WORSE = make_delta(0.8, 0.7)
@@ -90,7 +92,7 @@ def slice_row(now: float = 0.7) -> Delta:
 FLOOR = Gate(metrics={"hit_at_5": Rule(tolerance=0.5, floor=0.75)})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "given", "gate", "expected"),
     [
         pytest.param([WORSE], [waiver()], Gate(), ("pass", [], ["waived"]), id="worse"),
@@ -396,3 +398,18 @@ def test_stale_sentence() -> None:
         "the baseline was measured on 2026-01-01, 120 days before this run, and counts as stale after 90: promote a "
         "newer run"
     )
+
+
+def test_the_first_sentence_tells_what_is_waived() -> None:
+    """A pass by waivers never says that nothing is worse: it counts the metrics that are waived."""
+    other = make_delta(0.8, 0.6, metric="mrr_at_10")
+    verdict = decided(make_comparison(WORSE, other), waiver(), waiver(metric="mrr_at_10"))
+    assert codes(verdict) == ("pass", [], ["waived"] * 2)
+    assert verdict.headline == "No regression, but 2 gated metrics are worse than allowed, waived."
+
+
+def test_waived_losses_are_told_before_slices() -> None:
+    """Slices that got worse, however many, do not push what is waived out of a list that is cut."""
+    rows = [replace(make_delta(0.8, 0.7), current=make_metric(0.7, 100)), slice_row()]
+    verdict = decided(make_comparison(*rows), waiver())
+    assert codes(verdict) == ("pass", [], ["waived", "slice-worse"])

@@ -11,18 +11,27 @@ from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
 from raggate.gate.row_status import classify_row
 from raggate.models.verdict import Reason
+from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=0.9), "wrong_rate": Rule(tolerance=0.05, ceiling=0.2)})
 WORSE = make_delta(0.8, 0.7)
 LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="overall")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sentence", "expected"),
     [
         (
             wording.change(classify_row(WORSE, GATE)),
             "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+        ),
+        (
+            wording.change(classify_row(make_delta(0.8, 0.74996), GATE)),
+            "hit_at_5 (hybrid) went from 0.8000 to 0.7500 (-0.05004, allowed 0.05)",
+        ),
+        (
+            wording.beyond(classify_row(make_delta(0.9, 0.899996), GATE)),
+            "hit_at_5 (hybrid) is 0.899996, beyond its floor 0.9",
         ),
         (wording.beyond(classify_row(WORSE, GATE)), "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.9"),
         (wording.beyond(classify_row(LOWER, GATE)), "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.2"),
@@ -118,4 +127,21 @@ def test_a_limit_is_for_all_cases() -> None:
     whole = replace(WORSE, full_run=make_metric(0.6, 12))
     assert wording.beyond(classify_row(whole, GATE)) == (
         "hit_at_5 (hybrid) is 0.6000 over all 12 cases, compared or not, beyond its floor 0.9"
+    )
+
+
+def test_what_a_pass_let_through() -> None:
+    """Metrics, questions and the questions together are told apart, and why none of them is red."""
+    warnings = [
+        Reason.of_row("waived", "fell", WORSE),
+        Reason.of_row("waived", "crept", WORSE),
+        Reason.of_row("no-evidence", "fell", LOWER),
+        Reason("waived", "missed", case_id="q1", mode="hybrid", metric="hit_at_5"),
+        Reason("waived", "got worse", case_id="q2", mode="hybrid"),
+        Reason("waived", "together", mode="hybrid"),
+        Reason("stale", "old"),
+    ]
+    assert wording.headline("pass", (), make_comparison(), warnings) == (
+        "No regression, but 2 gated metrics are worse than allowed, waived or without evidence; the questions together "
+        "got worse, waived; 2 questions that got worse or fail are waived.",
     )

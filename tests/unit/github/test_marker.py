@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from raggate.github import marker
 from raggate.github.marker import State
 from raggate.models.publication import Push
+from tables import each_row
 
 HEAD = "a" * 40
 PUSH = Push(head=HEAD, verdict="pass", run=5)
@@ -86,7 +87,7 @@ def test_any_json_can_be_looked_at(value: Any) -> None:
         assert found is None or found.pushes[0].verdict == "pass"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"version": 2},

@@ -24,7 +24,8 @@ from raggate.github import untrusted_run
 from raggate.inputs import probe_plan
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Vault
-from raggate.models.run import ProbeAnswer, Probing, Run
+from raggate.models.judging import Judgement, Judging, Spending
+from raggate.models.run import Leak, ProbeAnswer, Probing, Run
 
 VALUE = st.none() | st.integers() | st.text(max_size=20) | st.lists(st.text(max_size=20), max_size=3)
 CLAIM = st.fixed_dictionaries(
@@ -82,6 +83,17 @@ def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     assert second.result.failure is not None
 
 
+def test_a_leak_names_a_note_that_there_is() -> None:
+    """What an artifact says of texts is believed of the notes of the base alone: other names are words of its own."""
+    _, inputs = claimed()
+    heading, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+    leak = Leak(rank=1, note="work/diary.md")
+    result = make_result(response=make_response(make_chunk()))
+    said = ProbeAnswer(probe=heading, result=result, leaks=(Leak(rank=1, note="believe me"), leak))
+    run, inputs = claimed(said)
+    assert untrusted_run.accepted(run, inputs, reproduce="").probes.answers[0].leaks == (leak,)
+
+
 def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
     """What an artifact says of a failed call of a probe stands in no sentence of raggate's."""
     _, inputs = claimed()
@@ -89,6 +101,19 @@ def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
     said = make_result(failure=make_failure(message="::error::believe me"))
     run, inputs = claimed(ProbeAnswer(probe=heading, result=said))
     accepted = untrusted_run.accepted(run, inputs, reproduce="")
-    findings = check_answers(accepted, SETTINGS.invariants)
+    findings = check_answers(accepted, SETTINGS.invariants, SETTINGS.gate)
     assert {finding.invariant for finding in findings if finding.unseen} == {"headings_findable", "private_withheld"}
     assert "believe me" not in str(findings)
+
+
+def test_no_grade_of_an_artifact_is_believed() -> None:
+    """What a fork's run says that judges said is nothing: no score, nobody who gave it, and nothing that it cost."""
+    run, inputs = claimed()
+    graded = tuple(replace(item, judgements=(Judgement(score="correctness", value=5.0),)) for item in run.results)
+    fingerprint = {**run.fingerprint, "judges": {"scores": ["correctness"]}, "judging": {"min_coverage": 0}}
+    judging = Judging(mode="auto", spending=Spending(calls=1))
+    said = replace(run, results=graded, repeats=graded, fingerprint=fingerprint, judging=judging)
+    accepted = untrusted_run.accepted(said, inputs, reproduce="")
+    assert [item.judgements for item in (*accepted.results, *accepted.repeats)] == [(), ()]
+    assert not {"judges", "judging"} & accepted.fingerprint.keys()
+    assert accepted.judging is None

@@ -16,6 +16,7 @@ from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.case_hash import with_hash
 from raggate.models.golden import Case, Support, Vault
+from tables import each_row
 
 GOLD = {"rel_path": "a.md", "heading_path": "# A"}
 ROW: dict[str, Any] = {"id": "q1", "question": "Why?", "answerable": True, "gold_supports": [GOLD]}
@@ -86,8 +87,8 @@ def test_every_key() -> None:
     assert (case.group, case.modes, case.must_pass, case.k, case.detail) == ("g", ("hybrid",), True, 7, "brief")
 
 
-@pytest.mark.parametrize("nothing", [None, [], ...], ids=["null", "empty", "missing"])
-@pytest.mark.parametrize(
+@each_row("nothing", [None, [], ...], ids=["null", "empty", "missing"])
+@each_row(
     ("key", "field", "expected"),
     [
         ("tags", "tags", ()),
@@ -119,7 +120,7 @@ def test_nothing_in_snippets(nothing: object) -> None:
 TWO = [GOLD, {"rel_path": "b.md"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "message"),
     [
         pytest.param({"id": ...}, "key 'id' is missing", id="no id"),
@@ -214,7 +215,7 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
     assert "case 'q1'" in refused or "id" in changes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "message"),
     [
         pytest.param(b"", "g.jsonl: the golden set holds no case", id="empty"),
@@ -339,7 +340,7 @@ def test_case_hash_ignores(changes: dict[str, Any]) -> None:
     assert load_one(**changes).hash == load_one().hash
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         pytest.param({"question": "Why not?"}, id="question"),
@@ -493,7 +494,7 @@ def test_anchor_stands(support: Support) -> None:
     golden.check_anchors(make_golden(make_case(gold_supports=(support,), line=3)), vault(a=NOTE))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("support", "vaults", "message"),
     [
         pytest.param(
@@ -551,7 +552,7 @@ SECTIONS = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("heading", "snippet", "elsewhere"),
     [
         pytest.param("# Costs > ## Per month", "one euro", None, id="in-the-section"),
@@ -567,7 +568,7 @@ SECTIONS = (
         pytest.param("# Rooms", "forty euro", 0, id="nowhere"),
     ],
 )
-@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@each_row("ending", ["\n", "\r\n", "\r"])
 def test_snippets_stand_in_their_section(heading: str | None, snippet: str, elsewhere: int | None, ending: str) -> None:
     """A snippet is looked for in its own section; where it stands elsewhere in the note, the line is told."""
     support = make_support("a.md", heading, snippets=(snippet,))

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs import headings
+from tables import each_row
 
 Paths = set[tuple[str, ...]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param(

@@ -6,10 +6,9 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pytest
-
 from raggate.inputs.headings import heading_paths
 from raggate.text.anchors import Elements, elements, fold
+from tables import each_row
 
 NOTES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "data" / "helloworld_headings.json").read_text(encoding="utf-8")
@@ -30,14 +29,14 @@ DIFFERENCES: dict[str, tuple[str, set[Elements]]] = {
 }
 
 
-@pytest.mark.parametrize("note", NOTES, ids=lambda note: note["filename"])
+@each_row("note", NOTES, ids=lambda note: note["filename"])
 def test_every_path_of_the_chunker_is_known(note: dict[str, Any]) -> None:
     """A gold support may name every heading path that the chunker gives a chunk."""
     paths = heading_paths(note["input"], note["filename"])
     assert {elements(path) for path in note["heading_paths"]} <= paths
 
 
-@pytest.mark.parametrize("note", NOTES, ids=lambda note: note["filename"])
+@each_row("note", NOTES, ids=lambda note: note["filename"])
 def test_what_only_raggate_knows_is_listed(note: dict[str, Any]) -> None:
     """Beyond the chunker's paths, raggate knows the file's name, as it is and capitalised, and what is listed here."""
     stem = PurePosixPath(note["filename"]).stem

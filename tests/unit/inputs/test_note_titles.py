@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.note_titles import NoteTitles
+from tables import each_row
 
 NOTE = """---
 title: House matters
@@ -73,7 +74,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("path", KNOWN.values(), ids=KNOWN)
+@each_row("path", KNOWN.values(), ids=KNOWN)
 def test_headings_of_the_note(path: str) -> None:
     """However it is written, a path of headings that stand below each other in the note is known."""
     assert TITLES.holds(path)

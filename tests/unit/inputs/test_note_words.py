@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.note_words import ENOUGH, MAX_NOTE_CHARACTERS, NoteWords, has_text
+from tables import each_row
 
 NOTE = """---
 title: Boiler room
@@ -62,7 +63,7 @@ INVENTED = {
 }
 
 
-@pytest.mark.parametrize("text", STANDS.values(), ids=STANDS)
+@each_row("text", STANDS.values(), ids=STANDS)
 def test_what_chunkers_make_of_a_note_stands_in_it(text: str) -> None:
     """Markup, joined lines, cuts, prefixes and marks of a search do not make a text one that the note does not say."""
     assert WORDS.holds(text)

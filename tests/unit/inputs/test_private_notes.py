@@ -10,6 +10,7 @@ import pytest
 from raggate.config.probe_settings import Private
 from raggate.inputs.private_notes import private_notes
 from raggate.models.golden import Vault
+from tables import each_row
 
 
 def marked(text: str, path: str = "In/a.md", **private: Any) -> bool:
@@ -18,7 +19,7 @@ def marked(text: str, path: str = "In/a.md", **private: Any) -> bool:
     return private_notes(vault, Private.model_validate(private, strict=True)) == (f"work/{path}",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("front_matter", "values", "private"),
     [
         ("private: true", [True], True),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_result, make_support
 from raggate.errors import UsageError
@@ -23,6 +23,7 @@ from raggate.interop.trec_beir.golden_graded import Graded
 from raggate.models.golden import Case, Support
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
+from tries import tried
 
 TOKEN = st.text("abcdef-_.ä0129", min_size=1, max_size=8)
 WORDS = st.text("ab >:#'\"{}äß😀\u202e%", min_size=1, max_size=20).map(str.strip).filter(bool)
@@ -135,7 +136,7 @@ def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Conve
 
 
 @given(originals=st.lists(cases(), min_size=1, max_size=3).map(unique), name=st.sampled_from(sorted(FORMATS)))
-@settings(max_examples=100, deadline=None)
+@tried(30)
 def test_every_key_of_a_case_comes_back_or_is_named(originals: tuple[Case, ...], name: str) -> None:
     """What raggate says of a case is the same after a way through any format, but for the keys that the notes name."""
     with TemporaryDirectory() as directory:
@@ -160,7 +161,7 @@ def test_every_key_of_a_case_comes_back_or_is_named(originals: tuple[Case, ...],
 
 @pytest.mark.parametrize("name", sorted(NATIVE))
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@tried(8)
 def test_a_format_comes_back_equal_where_nothing_was_reported(name: str, data: st.DataObject) -> None:
     """A -> raggate -> A says the same of every case that neither conversion has a note about."""
     native = data.draw(NATIVE[name])

@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop.convert import through
 from raggate.interop.golden_formats import FORMATS, Options
 from raggate.models.golden import Case, Support
+from tables import each_row
 
 PAGE = Path(__file__).parents[3] / "docs" / "convert.md"
 PLAIN = Case(id="q1", question="What?", answerable=True, expected_doc_ids=("d1",))
@@ -92,7 +91,7 @@ def test_the_table_says_what_the_code_does() -> None:
     assert "\n".join(table()) in PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("key", [key for key in Case.__dataclass_fields__ if key not in {"hash", "line"}])
+@each_row("key", [key for key in Case.__dataclass_fields__ if key not in {"hash", "line"}])
 def test_the_table_has_every_key(key: str) -> None:
     """No key of a case is missing from the table."""
     named: Any = {"modes": "retriever_types"}.get(key, key)

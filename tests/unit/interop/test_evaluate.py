@@ -24,6 +24,7 @@ from raggate.interop.trec_beir.evaluation_files import Files
 from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking, iter_lists
 from raggate.scoring.metrics import retrieval
+from tables import each_row
 
 D2, D3, D4 = 1 / log2(3), 1 / 2, 1 / log2(5)
 """Discounts of ranks 2 to 4; that of rank 1 is 1."""
@@ -76,7 +77,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("doc_ids", "grades", "k", "expected"), TABLE)
+@each_row(("doc_ids", "grades", "k", "expected"), TABLE)
 def test_measures(doc_ids: str, grades: dict[str, int], k: int, expected: tuple[float, ...]) -> None:
     """Every metric has the value computed by hand."""
     names = ("hit", "recall", "precision", "mrr", "ndcg", "ndcg_exp", "map", "seen")

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from raggate.cli.main import cli
 from raggate.interop.options import FiniteRange
+from tables import each_row
 
 
 def fractions(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
@@ -32,8 +33,8 @@ def test_there_are_such_options() -> None:
     assert len(OPTIONS) >= 9
 
 
-@pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "inf", "-inf", "1e999"])
-@pytest.mark.parametrize("words", OPTIONS, ids=" ".join)
+@each_row("text", ["nan", "NaN", "-nan", "inf", "-inf", "1e999"])
+@each_row("words", OPTIONS, ids=" ".join)
 def test_not_a_number_is_refused(words: tuple[str, ...], text: str) -> None:
     """A limit that is no finite number ends with 2 and names the option, before anything is read."""
     done = CliRunner().invoke(cli, [*words[:-1], f"{words[-1]}={text}"])

@@ -28,6 +28,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Reference
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
+from tables import each_row
 
 
 class Watched:
@@ -101,7 +102,7 @@ CHANGED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("key", sorted(CHANGED))
+@each_row("key", sorted(CHANGED))
 def test_hash_changes_with(key: str) -> None:
     """A case that says something else under a key of the hash has another hash, and so has one that says less."""
     case = make_case(expected_key_facts=("fact", "less"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from builders import make_chunk
 from probed import make_probe
 from raggate.errors import UsageError
+from raggate.models.run import Leak
 from raggate.pipeline import probe_rows
 from raggate.service.answer_limits import MAX_NAME
 
@@ -17,11 +19,12 @@ def test_what_is_written_is_read() -> None:
     """Probes, answers and failures come back as they were, whatever letters they hold; each on a line of its own."""
     answers = (
         make_probe("spelling", make_chunk(), question="WHAT\x1b[31m\u2028?", variant="capitals"),
+        replace(make_probe("heading", make_chunk()), strange_texts=(0,), leaks=(Leak(rank=1, note="work/b.md"),)),
         make_probe("principal", failed=True, principal="anna"),
     )
     stored = probe_rows.write(answers, full_text=False)
     assert probe_rows.read(stored, "probes.jsonl") == answers
-    assert len(stored.splitlines()) == 2
+    assert len(stored.splitlines()) == 3
     assert b"\x1b" not in stored
 
 
@@ -42,6 +45,8 @@ def test_long_texts_are_cut_as_those_of_the_suite() -> None:
         (b'"mode":"hybrid"', b'"mode":7', "probes.jsonl:1: not a probe: probe.mode"),
         (b'"failure":null', b'"failure":{"kind":"status","message":"no"}', "expected either a response or a failure"),
         (b'"chunk_id":"c1"', b'"chunk_id":"' + b"c" * (MAX_NAME + 1) + b'"', "chunk_id of chunk 1: expected at most"),
+        (b'"strange_texts":[]', b'"strange_texts":[1]', "probes.jsonl:1: the labels do not fit the retrieved chunks"),
+        (b'"leaks":[]', b'"leaks":[{"rank":2,"note":"a"}]', "probes.jsonl:1: the labels do not fit"),
         (b"{", b"[", "probes.jsonl:1"),
     ],
 )
@@ -52,6 +57,14 @@ def test_what_is_no_probe_is_refused(old: bytes, new: bytes, words: str) -> None
     with pytest.raises(UsageError) as caught:
         probe_rows.read(stored.replace(old, new, 1), "probes.jsonl")
     assert words in caught.value.message
+
+
+def test_a_row_from_before_texts_were_looked_up() -> None:
+    """A run directory of an earlier version is read; nothing is known of its texts."""
+    answers = (make_probe("heading", make_chunk()),)
+    row = json.loads(probe_rows.write(answers, full_text=True))
+    del row["strange_texts"], row["leaks"]
+    assert probe_rows.read(json.dumps(row).encode(), "probes.jsonl") == answers
 
 
 def test_neither_a_response_nor_a_failure_is_none() -> None:

@@ -30,8 +30,9 @@ from raggate.config.schema import Config, Score
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.comparison import NoteChange, to_stored
+from raggate.models.judging import Judgement, Judging, Spending, Usage
 from raggate.models.provenance import Checkout, Provenance
-from raggate.models.recheck import Recheck
+from raggate.models.recheck import LatencyCheck, Recheck
 from raggate.models.run import Reference, Run
 from raggate.models.verdict import Preview, ReportContext, SourceLine
 from raggate.pipeline import run_directory
@@ -298,6 +299,7 @@ INCOMPLETE = "not a complete run configuration "
         pytest.param(1, ("labels", "bodiless"), MISSING, "not a result row: bodiless: ", id="bodiless-missing"),
         pytest.param(1, ("labels", "duplicates"), [3], NO_FIT, id="duplicate-beyond-list"),
         pytest.param(1, ("labels", "duplicates"), [-1], NO_FIT, id="duplicate-negative"),
+        pytest.param(1, ("labels", "leaks"), [{"rank": 4, "note": "a"}], NO_FIT, id="leak-beyond-list"),
         pytest.param(
             1,
             ("labels", "matches"),
@@ -423,14 +425,32 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
         first_run=True,
         expired_waivers_resolved=True,
         recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=((make_case_score(),),)),
+        latency=LatencyCheck(allowed=1.5, build="commit 0123", base=((10.5,), (11.0,)), change=(12.0,)),
     )
     run_directory.write_context(tmp_path, context)
     stored = json.loads((tmp_path / run_directory.CONTEXT_FILE).read_text())
-    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck"}
+    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck", "latency"}
     assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
     assert stored["preview"]["rows"][0]["whole"]["n"] == 12
     assert stored["preview"]["vault"] == ["added work/a b.md"]
     assert run_directory.read_context(tmp_path) == context
+
+
+@pytest.mark.parametrize(
+    "latency",
+    [
+        pytest.param({"base": [], "change": [1.0]}, id="no base"),
+        pytest.param({"base": [[1.0, 2.0]], "change": [1.0]}, id="other questions"),
+        pytest.param({"base": [[0.0]], "change": [1.0]}, id="no time at all"),
+        pytest.param({"base": [[1.0]], "change": [1.0], "problem": "the API died"}, id="a problem and times"),
+    ],
+)
+def test_damaged_latencies(tmp_path: Path, latency: dict[str, object]) -> None:
+    """Stored times that cannot be, or not of the same questions, are a usage error that names the file."""
+    stored = {"latency": {"allowed": 1.5, **latency}}
+    (tmp_path / run_directory.CONTEXT_FILE).write_text(json.dumps(stored))
+    with pytest.raises(UsageError, match=r"aside\.json: latency"):
+        run_directory.read_context(tmp_path)
 
 
 @pytest.mark.parametrize("notes", [["moved work/a.md"], ["added"], [None], [{"added": "work/a.md"}], {"a.md": "added"}])
@@ -496,6 +516,63 @@ def test_file_is_missing(tmp_path: Path, name: str) -> None:
         run_directory.read(tmp_path)
     assert caught.value.message == f"{tmp_path}/{name}: No such file or directory"
     assert caught.value.hint == "Is this a run directory?"
+
+
+VOTE = Judgement(score="groundedness", value=3.0, judge="small")
+JUDGED = Judgement(
+    score="groundedness",
+    value=3.0,
+    reasoning="as [1] says",
+    supported=("a",),
+    unsupported=("b", "c"),
+    keys=("0" * 64,),
+    usage=Usage(replies=1, input_tokens=9, output_tokens=2, usd=None),
+    votes=(VOTE, replace(VOTE, value=None, reason="timeout", detail="no reply within 1 s")),
+    samples=(VOTE, replace(VOTE, value=4.0)),
+)
+
+
+def judged_run() -> Run:
+    """Build a run whose first answer has a score and one that was not judged."""
+    run = stored_run()
+    missing = Judgement(
+        score="correctness", value=None, reason="budget", detail="judges.budget.calls: 1 calls are made"
+    )
+    first, *others = run.results
+    judging = Judging(mode="auto", spending=Spending(calls=2, retries=1, tokens=11, usd=None), recorded=1)
+    return replace(run, results=(replace(first, judgements=(JUDGED, missing)), *others), judging=judging)
+
+
+def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
+    """Scores, reasons, claims, votes and costs of judges are those that were written; other rows have none."""
+    run = judged_run()
+    run_directory.write(tmp_path, run, full_text=True)
+    read = run_directory.read(tmp_path)
+    assert (read.results, read.judging) == (run.results, run.judging)
+    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert ["judgements" in row for row in rows] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ((), [5], "not a result row: judgements.0: "),
+        ((0, "value"), "high", "not a result row: judgements.0.value: "),
+        ((0, "value"), 5.5, "judgements: expected 'groundedness' from 0 to 5, found 5.5"),
+        ((0, "value"), -1, "judgements: expected 'groundedness' from 0 to 5, found -1"),
+        ((0, "score"), "abstention", "judgements: expected 'abstention' from 0 to 1, found 3"),
+        ((0, "value"), None, "judgements: expected either a value or a reason for 'groundedness'"),
+        ((1, "value"), 4, "judgements: expected either a value or a reason for 'correctness'"),
+        ((1, "reason"), "boredom", "not a result row: judgements.1.reason: "),
+    ],
+)
+def test_hostile_judgements(tmp_path: Path, path: tuple[str | int, ...], value: object, message: str) -> None:
+    """A judgement that has both or neither of value and reason, or a value beyond its scale, is refused by line."""
+    run_directory.write(tmp_path, judged_run())
+    rewritten(tmp_path, "results.jsonl", 1, "judgements", *path, value=value)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:1: {message}")
 
 
 def test_later_answers_are_kept_beside_the_first(tmp_path: Path) -> None:

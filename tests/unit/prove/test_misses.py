@@ -11,16 +11,47 @@ import pytest
 from builders import make_case, make_metric, make_support
 from raggate.models.gate_proof import Trial, Watch
 from raggate.models.golden import Vault
-from raggate.models.verdict import Reason
+from raggate.models.verdict import CompositeEvidence, CompositeTest, Reason
 from raggate.prove.misses import alarm_limit, explanation, unasked_notes, watch
 
 WATCH = Watch(metric="hit_at_5", value=0.9, n=174, tolerance=0.05, visible=0.0351)
 UNASKED = ("work/a.md", "work/b.md")
+CHANCE = CompositeTest(
+    mode="hybrid",
+    metrics=("hit_at_5", "mrr_at_10"),
+    parts={"hit_at_5": 9, "mrr_at_10": 9},
+    cases=203,
+    lost=9,
+    gained=2,
+    units=203,
+    before=0.9,
+    after=0.88,
+    drop=0.0287,
+    p=0.12,
+    adjusted=0.12,
+    test="paired t",
+    visible_drop=0.0351,
+    fewest_losses=3,
+    supports=True,
+)
+
+
+def evidence(policy: str = "either", **fields: Any) -> CompositeEvidence:
+    """Build what one mode shows: a loss that may be chance."""
+    return CompositeEvidence(policy=policy, tests=(replace(CHANCE, **fields),))
 
 
 def missed(**fields: Any) -> Trial:
     """Build a trial that the gate let through: a fault that changed 7 answers."""
-    return Trial(**{"name": "fault", "size": "5%", "kind": "answers", "outcome": "pass", "changed": 7, **fields})
+    given = {"name": "fault", "size": "5%", "kind": "answers", "outcome": "pass", "changed": 7, "evidence": evidence()}
+    return Trial(**{**given, **fields})
+
+
+MOVED = (
+    "the mean of hit_at_5 and mrr_at_10 (hybrid) went from 0.9000 to 0.8800, 9 of 203 questions worse, 2 better; "
+    "p = 0.12 (paired t)"
+)
+SEEN = "a loss of 4 points is seen four times out of five"
 
 
 @pytest.mark.parametrize(
@@ -28,16 +59,22 @@ def missed(**fields: Any) -> Trial:
     [
         (
             {"drop": 0.0287},
-            "hit_at_5 fell by 0.0287, and up to 0.05 is allowed; with 174 questions a test sees a drop of 0.0351 four "
-            "times out of five",
+            f"hit_at_5 fell by 0.0287, and up to 0.05 is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}",
         ),
         (
             {"drop": 0.0287, "notes": ("work/a.md", "work/c.md")},
-            "hit_at_5 fell by 0.0287, and up to 0.05 is allowed; with 174 questions a test sees a drop of 0.0351 four "
-            "times out of five; 1 of its 2 notes have no question: work/a.md",
+            f"hit_at_5 fell by 0.0287, and up to 0.05 is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}; "
+            "1 of its 2 notes have no question: work/a.md",
         ),
-        ({"drop": 0.0}, "7 answers changed, and hit_at_5 did not fall"),
-        ({"drop": -0.1}, "7 answers changed, and hit_at_5 did not fall"),
+        (
+            {"drop": 0.0, "evidence": evidence(drop=0.02)},
+            f"7 answers changed, and hit_at_5 did not fall; {MOVED}, and to be red it takes p < 0.05 and a drop of "
+            f"more than 2 points; {SEEN}",
+        ),
+        (
+            {"drop": -0.1, "evidence": evidence(lost=0)},
+            "7 answers changed, and hit_at_5 did not fall; no question got worse in hit_at_5 and mrr_at_10",
+        ),
         (
             {"drop": 0.0, "changed": 0, "notes": ("work/a.md", "work/b.md")},
             "no question of the golden set brings up one of these 2 notes: work/a.md, work/b.md",
@@ -55,27 +92,59 @@ def test_a_miss_is_explained(fields: dict[str, Any], sentence: str) -> None:
     assert explanation(missed(**fields), WATCH, UNASKED) == sentence
 
 
+@pytest.mark.parametrize(
+    ("shown", "clause"),
+    [
+        pytest.param(evidence("threshold"), "no test decides beside the tolerances", id="threshold"),
+        pytest.param(replace(evidence(), tests=()), "no test decides beside the tolerances", id="no-test"),
+        pytest.param(None, "no test decides beside the tolerances", id="not-judged"),
+        pytest.param(
+            evidence(units=3, fewest_losses=None), "3 units are too few to tell a loss from chance", id="too-few"
+        ),
+        pytest.param(
+            evidence(adjusted=0.01, drop=0.015),
+            f"{MOVED.replace('0.12', '0.01')}, and to be red it takes a drop of more than 2 points; {SEEN}",
+            id="certain-and-small",
+        ),
+        pytest.param(
+            CompositeEvidence(policy="evidence", tests=(replace(CHANCE, mode="vector", adjusted=0.4), CHANCE)),
+            f"{MOVED}, and to be red it takes p < 0.05; {SEEN}",
+            id="the-mode-that-shows-most",
+        ),
+    ],
+)
+def test_the_rule_that_decided_explains(shown: CompositeEvidence | None, clause: str) -> None:
+    """What the test of all questions gave, and what it takes, is told as the policy has it."""
+    fell = "hit_at_5 fell by 0.0150, and up to 0.05 is allowed"
+    assert explanation(missed(drop=0.015, evidence=shown), WATCH, ()) == f"{fell}; {clause}"
+
+
 def test_a_miss_that_should_have_been_seen_is_not_explained_away() -> None:
     """A drop of more than is allowed that the gate let through is called unexplained."""
     assert explanation(missed(drop=0.0501), WATCH, ()).startswith("not explained: hit_at_5 fell by 0.0501")
     assert not explanation(missed(drop=0.05), WATCH, ()).startswith("not explained")
 
 
-def test_what_the_policy_makes_a_warning_is_explained_by_it() -> None:
+def test_what_only_warns_is_explained_by_its_warning() -> None:
     """A waiver, or evidence that is missing, lets a larger drop pass; what a slice warns of does not explain it."""
     warning = Reason(code="waived", message="hit_at_5 went down; waived by A", metric="hit_at_5", slice="overall")
-    assert explanation(missed(drop=0.2, warnings=(warning,)), WATCH, ()) == (
-        "hit_at_5 fell by 0.2000, and the policy makes that a warning: hit_at_5 went down; waived by A"
+    other = replace(warning, code="few-cases", message="hit_at_1 got worse", metric="hit_at_1")
+    assert explanation(missed(drop=0.2, warnings=(other, warning)), WATCH, ()) == (
+        "hit_at_5 fell by 0.2000; a loss that only warns: hit_at_5 went down; waived by A"
     )
-    of_slice = replace(warning, slice="tag=x")
+    assert explanation(missed(drop=0.0, warnings=(other,)), WATCH, ()) == (
+        "7 answers changed, and hit_at_5 did not fall; a loss that only warns: hit_at_1 got worse"
+    )
+    of_slice = replace(warning, code="slice-worse", slice="tag=x")
     assert explanation(missed(drop=0.2, warnings=(of_slice,)), WATCH, ()).startswith("not explained")
 
 
 def test_a_metric_that_is_not_gated_says_so() -> None:
-    """Where no tolerance holds, what a test could see is the measure."""
-    free = Watch(metric="hit_at_5", value=0.9, n=174, tolerance=None, visible=0.0351)
-    assert "hit_at_5 is not gated" in explanation(missed(drop=0.02), free, ())
-    assert explanation(missed(drop=0.04), free, ()).startswith("not explained")
+    """Where no tolerance holds, the test alone decides."""
+    free = replace(WATCH, tolerance=None)
+    assert explanation(missed(drop=0.2), free, ()).startswith(
+        "hit_at_5 fell by 0.2000, and it is not gated; the mean of"
+    )
 
 
 def test_many_notes_are_named_in_part() -> None:
@@ -101,13 +170,21 @@ def test_notes_without_a_question_are_those_of_no_gold_support() -> None:
 def test_the_watched_metric_is_told_in_its_worst_mode() -> None:
     """The mode with the lowest value counts, and what moves without a fault raises what can be seen."""
     values = {"hybrid": make_metric(0.9, 100), "vector": make_metric(0.7, 50)}
-    still = watch("hit_at_5", values, 0.05, [missed(moved=0.0)])
+    still = watch("hit_at_5", values, 0.05, [missed()])
     assert still is not None
-    assert (still.value, still.n, still.tolerance) == (0.7, 50, 0.05)
-    noisy = watch("hit_at_5", values, 0.05, [missed(moved=0.1), missed(moved=0.3)])
+    assert (still.value, still.n, still.tolerance, still.visible) == (0.7, 50, 0.05, 0.0351)
+    noisy = watch("hit_at_5", values, 0.05, [missed(), missed(evidence=evidence(visible_drop=0.06))])
     assert noisy is not None
-    assert noisy.visible > still.visible
+    assert noisy.visible == 0.06
     assert watch("hit_at_5", {}, 0.05, []) is None
+
+
+@pytest.mark.parametrize("shown", [evidence("threshold"), evidence(fewest_losses=None), None])
+def test_where_no_test_decides_no_drop_is_promised(shown: CompositeEvidence | None) -> None:
+    """Nothing is said of what a test sees where the policy asks for none, or none could see anything."""
+    watched = watch("hit_at_5", {"hybrid": make_metric(0.9, 100)}, 0.05, [missed(evidence=shown)])
+    assert watched is not None
+    assert watched.visible is None
 
 
 @pytest.mark.parametrize(("alarms", "runs", "limit"), [(0, 50, 0.0582), (0, 3, 0.6316), (1, 50, 0.0914), (3, 3, 1.0)])

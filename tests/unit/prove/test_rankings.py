@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from builders import make_chunk, make_chunks, make_response
 from raggate.models.run import Reference, Response
 from raggate.prove import rankings
+from tables import each_row
 
 FIVE = make_response(*make_chunks("a.md", "b.md", "c.md", "d.md", "e.md"))
 """Five chunks with the ranks 1 to 5 and the scores 1, 1/2, 1/3, 1/4 and 1/5."""
@@ -20,7 +21,7 @@ def paths(response: Response) -> str:
     return "".join(chunk.rel_path[0] for chunk in response.chunks)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("response", "order"),
     [
         (rankings.reversed_list(FIVE), "edcba"),

@@ -18,7 +18,7 @@ from raggate.prove.wire import FAULTS, Damage, Proxy, WireFault, proxy
 from raggate.service import ask
 from raggate.service.adapters.ask import AskAdapter
 
-QUESTIONS = [(Case(id=f"c{number}", question=f"q{number}", answerable=True), "hybrid") for number in range(40)]
+QUESTIONS = [(Case(id=f"c{number}", question=f"q{number}", answerable=True), "hybrid") for number in range(20)]
 SETTINGS = Ask(concurrency=8, give_up_after=100)
 
 
@@ -62,7 +62,7 @@ def test_nothing_is_spoilt_without_a_fault() -> None:
         through = asked(running)
         assert [result.response for result in direct] == [result.response for result in through]
         assert all(result.response is not None for result in through)
-        first, last = api.asked[-80], api.asked[-1]
+        first, last = api.asked[-40], api.asked[-1]
         assert (first.path, first.query) == (last.path, last.query)
         assert last.headers["user-agent"] == "raggate"
         assert last.headers["accept-encoding"] == "identity"
@@ -74,14 +74,14 @@ def test_nothing_is_spoilt_without_a_fault() -> None:
     ("damage", "kind", "status"), [("status", "status", 500), ("half", "schema", 200), ("reset", "connection", None)]
 )
 def test_so_many_calls_fail_and_always_the_same(damage: Damage, kind: str, status: int | None) -> None:
-    """A tenth of forty questions are four, the same ones each time, and they fail in the way that the fault says."""
+    """A tenth of twenty questions are two, the same ones each time, and they fail in the way that the fault says."""
     with FakeAskApi() as api, between(api) as running:
         running.spoil(fault(damage))
         first, second = asked(running), asked(running)
         failed = [result for result in first if result.failure]
         assert [(result.failure.kind, result.failure.status) for result in failed if result.failure] == [
             (kind, status)
-        ] * 4
+        ] * 2
         assert [result.case_id for result in failed] == [result.case_id for result in second if result.failure]
 
 
@@ -91,7 +91,7 @@ def test_a_busy_api_answers_at_the_second_attempt() -> None:
         running.spoil(fault("busy"))
         results = asked(running)
         assert all(result.response is not None for result in results)
-        assert sum(result.retries for result in results) == 4
+        assert sum(result.retries for result in results) == 2
 
 
 def test_late_answers_are_late_and_whole() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_flip
@@ -18,6 +18,8 @@ from raggate.reports.parts.formatting import rank_change
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
+from tables import each_row
+from tries import tried
 
 OURS = "https://forge.example/team/notes-api/"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -118,19 +120,19 @@ def test_page(name: str, page: SnapshotAssertion) -> None:
     assert page_of(name) == page
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each_row("name", KINDS)
 def test_nothing_is_live(name: str) -> None:
     """No comment of an ordinary review links anywhere but into the repository."""
     assert list(problems(page_of(name), links=(OURS,))) == []
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each_row("name", KINDS)
 def test_same_input_same_bytes(name: str) -> None:
     """Two renderings of the same input are the same."""
     assert page_of(name) == KINDS[name]()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each_row("name", KINDS)
 def test_begins_with_the_verdict(name: str) -> None:
     """The first words of a notification say which tool speaks and what it found."""
     assert "raggate" in page_of(name).splitlines()[0]
@@ -275,7 +277,7 @@ FRAGMENTS = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=60), st.lists(FRAGMENTS, min_size=1, max_size=8).map(" ".join), FRAGMENTS)
 
 
-@settings(max_examples=25)
+@tried(8)
 @given(text=TEXTS)
 def test_foreign_text_is_only_text(text: str) -> None:
     """No text of a case, note, answer or setting becomes anything but text, in any of the comments."""

@@ -37,8 +37,8 @@ def test_everything() -> None:
         "with 50 questions a drop under 12 points can pass unseen",
         "warning: the tolerance of 4 gated metrics is finer than that, and chance alone can exceed it: "
         "hit_at_1, hit_at_3, hit_at_5, …",
-        "warning: of fewer questions than gate.min_cases, so no more than a warning alone: abstention_accuracy (4) and "
-        "recall_all_at_10 (6)",
+        "warning: of fewer questions than gate.min_cases, so a loss warns unless a test of the metric itself shows it: "
+        "abstention_accuracy (4) and recall_all_at_10 (6)",
         "6 gated metrics at 0.05: red on neutral changes, which rank every fifth question anew: `either` 22%, "
         "`evidence` 11%, `threshold` 22%",
         "red on changes that lose every twentieth question besides: `either` 66%, `evidence` 50%, `threshold` 65%",
@@ -53,13 +53,32 @@ def test_suite_that_fits() -> None:
     assert render(fitting).endswith("gate.policy `evidence` suits this suite\n")
 
 
+def test_slices_that_are_red_too() -> None:
+    """Where slices are judged, it is said that the odds are without them."""
+    told = "slices, which gate.slices makes red too, are not played through: no policy is red less often"
+    assert told in render(replace(OUTLOOK, slices_fail=True)).splitlines()
+    assert "slices" not in render(OUTLOOK)
+
+
 def test_small_suite_without_a_baseline() -> None:
     """Where no loss can be told from chance that is a warning, and of several modes each is named."""
     blind = replace(MODE, questions=8, units=4, visible_drop=None, fine=(), small=())
     outlook = Outlook(suite="x", policy="either", questions=8, modes=(blind, replace(blind, mode="lexical")))
-    blindness = "with 8 questions in 4 groups no loss can be told from chance, so tolerances alone decide"
+    blindness = "with 8 questions in 4 groups no loss can be told from chance, so it takes a tolerance that is exceeded"
     assert render(outlook).splitlines()[1:] == [
         f"warning: mode hybrid: {blindness}",
         f"warning: mode lexical: {blindness}",
         "how often the gate is red by chance is not known without a baseline that holds single questions",
     ]
+
+
+def test_a_group_that_holds_many_questions() -> None:
+    """A group whose loss is no evidence is named with its share."""
+    heavy = Outlook(
+        suite="x", policy="either", questions=203, modes=(replace(MODE, questions=203, units=168, heavy=36),)
+    )
+    told = (
+        "warning: 36 of 203 questions (18%) are of one group, which counts as a single question does: that all of them "
+        "are lost is no evidence; ask more of other groups"
+    )
+    assert told in render(heavy).splitlines()

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from raggate.reports.progress import Progress
+from tables import each_row
 
 
 class Terminal(io.StringIO):
@@ -43,7 +44,7 @@ def test_lines_come_every_tenth() -> None:
     assert len(shown) == 10
 
 
-@pytest.mark.parametrize("total", [1, 2, 3, 9, 10, 11, 12, 99, 101, 10_000])
+@each_row("total", [1, 2, 3, 9, 10, 11, 12, 99, 101, 10_000])
 def test_never_more_than_a_dozen_lines(total: int) -> None:
     """Whatever the number of questions, there are few lines and the last one is complete."""
     shown = lines(total, failed=1)

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_delta, make_flip, make_labelled
@@ -28,6 +28,7 @@ from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_un
 from raggate.scoring.score import directions, score
 from rendered import problems, visible
 from reviews import CUTOFFS, HOSTILE, QUESTIONS, answer, baseline_of, case_of, good, others, run_of, worse
+from tables import each_row
 
 OURS = "https://forge.example/team/notes-api/"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -163,7 +164,7 @@ def around(text: str) -> promotion.PromotionContext:
         target=text,
         evidence=replace(EARLIER, event=text, commit=text, url=text, artifact=text, digest=text, image=text),
         hashes={text: text},
-        accepted={text: {text: RatchetEntry(best=1.0, drops=0.1, since=text, lowered=low, rebased=low)}, "other": {}},
+        accepted={text: {text: RatchetEntry(best=1.0, drops=0.1, since=text, lowered=low, moved=low)}, "other": {}},
         unsigned=text,
     )
 
@@ -193,13 +194,12 @@ def test_page(name: str, page: SnapshotAssertion) -> None:
     assert KINDS[name]() == page
 
 
-@pytest.mark.parametrize("name", KINDS)
+@each_row("name", KINDS)
 def test_nothing_is_live(name: str) -> None:
     """No text links anywhere but into the repository, mentions anybody, or holds HTML that is not its own."""
     assert list(problems(KINDS[name](), links=(OURS,))) == []
 
 
-@settings(max_examples=60, deadline=None)
 @given(text=st.text(max_size=60))
 def test_any_foreign_text_is_text(text: str) -> None:
     """Whatever the reason, questions, names and hashes are, they are only ever text."""

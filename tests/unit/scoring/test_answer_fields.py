@@ -9,6 +9,7 @@ import pytest
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.answer_fields import counts, lost
+from tables import each_row
 
 ALLOWED = 0.02
 
@@ -45,7 +46,7 @@ TOLD = {
 NOTHING = answer(make_chunk("", heading_path="", text=""), labels={"empty": (0,)})
 
 
-@pytest.mark.parametrize(("field", "item"), TOLD.items(), ids=TOLD)
+@each_row(("field", "item"), TOLD.items(), ids=TOLD)
 def test_each_field(field: str, item: LabelledResult) -> None:
     """A field counts as told with the first value it has, zero and empty lists included, and is missed when it goes."""
     assert counts([item])["hybrid"][field] == [1, 1]

@@ -8,6 +8,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_result, make_support
 from raggate.models.run import Chunk, Labels
+from tables import each_row
 
 GOLD = "The valve of the boiler is turned to the left until it clicks, then the pump is started by hand."
 SNIPPET = make_support(heading_path="# A > ## Valve", snippets=("turned to the left",))
@@ -20,7 +21,7 @@ def labels(support: Any, *chunks: Chunk, **case: Any) -> Labels:
     return make_labelled(asked, make_result(asked.id, *chunks)).labels
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("support", "chunk", "case", "positions"),
     [
         pytest.param(SNIPPET, make_chunk(text=GOLD), {}, (0,), id="merged-into-the-section-above"),

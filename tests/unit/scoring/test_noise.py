@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -22,13 +24,16 @@ def answers(case_id: str, *hits: float | None, mode: str = "hybrid") -> list[Cas
 
 
 def test_the_band_of_a_metric() -> None:
-    """Three runs of four questions, means 3/4, 2/4 and 2/4: a spread of 0.25, and two questions that differ."""
+    """Three runs of four questions, means 3/4, 2/4 and 2/4: a spread of 0.25, and two questions that differ.
+
+    Each of these flips between two of its three pairs of runs, so that 4/3 flips are expected between two runs.
+    """
     noise = measure(
         [answers("q1", 1, 1, 1), answers("q2", 1, 0, 1), answers("q3", 1, 1, 0), answers("q4", 0, 0, 0)], ""
     )
     assert noise is not None
     assert noise.runs == 3
-    assert noise.bands == {"hybrid": {"hit_at_1": Band(low=0.5, high=0.75, differ=2, cases=4)}}
+    assert noise.bands == {"hybrid": {"hit_at_1": Band(low=0.5, high=0.75, differ=2, cases=4, moved=4 / 3)}}
     assert noise.bands["hybrid"]["hit_at_1"].spread == 0.25
 
 
@@ -36,14 +41,29 @@ def test_questions_may_differ_where_means_do_not() -> None:
     """Two questions that change places leave the mean where it is, and are counted."""
     noise = measure([answers("q1", 1, 0), answers("q2", 0, 1)], "")
     assert noise is not None
-    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=0.5, differ=2, cases=2)
+    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=0.5, differ=2, cases=2, moved=2)
 
 
 def test_what_does_not_apply_is_no_value() -> None:
     """A question to which a metric never applies is left out; one to which it does now and then differs."""
     noise = measure([answers("q1", 1, 1), answers("q2", None, None), answers("q3", 0, None)], "")
     assert noise is not None
-    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=1.0, differ=1, cases=2)
+    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=1.0, differ=1, cases=2, moved=0)
+
+
+def test_graded_values_move_by_their_mean_difference() -> None:
+    """Between answers of 1, 1/2, 1/4 and 1/4 the six differences sum to 5/2, so that the question moves by 5/12."""
+    noise = measure([answers("q1", 1, 0.25, 0.5, 0.25)], "")
+    assert noise is not None
+    assert noise.bands["hybrid"]["hit_at_1"].moved == pytest.approx(5 / 12)
+
+
+def test_a_call_that_failed_is_no_movement() -> None:
+    """A failed call counts as a miss and not as a ranking that came out otherwise."""
+    (score,) = answers("q1", 0)
+    noise = measure([[*answers("q1", 1), replace(score, failure="timeout")]], "")
+    assert noise is not None
+    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0, high=1, differ=1, cases=1, moved=0)
 
 
 def test_modes_have_bands_of_their_own() -> None:
@@ -70,13 +90,22 @@ def test_a_promoted_run_keeps_the_noise_there_is() -> None:
 
 def measured(spread: float) -> Noise:
     """Build the noise of three runs."""
-    band = Band(low=0.5, high=0.5 + spread, differ=2, cases=10)
+    band = Band(low=0.5, high=0.5 + spread, differ=2, cases=10, moved=1.5)
     return Noise(runs=3, measured="2026-01-02T03:04:05Z", bands={"hybrid": {"hit_at_1": band}})
 
 
 def test_it_is_read_as_it_was_stored() -> None:
     """A fingerprint gives back what was put into it."""
     assert Noise.of({KEY: measured(0.25).stored()}) == measured(0.25)
+
+
+def test_noise_from_before_it_kept_how_far_values_moved() -> None:
+    """Older files tell all else, and are stored again as they were read."""
+    stored = {"runs": 3, "measured": "", "bands": {"hybrid": {"hit_at_1": [0.5, 0.75, 2, 10]}}}
+    noise = Noise.of({KEY: stored})
+    assert noise is not None
+    assert noise.bands["hybrid"]["hit_at_1"] == Band(low=0.5, high=0.75, differ=2, cases=10)
+    assert noise.stored() == stored
 
 
 @given(JSON | st.fixed_dictionaries({KEY: JSON}) | st.fixed_dictionaries({"runs": st.just(3), "bands": JSON}))

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from builders import make_case_score, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.run import Chunk
+from raggate.scoring.noise import Band
 from raggate.scoring.repeats import KEY, Repeated, averaged, compare, sample, times_asked
 
 JSON = st.recursive(
@@ -130,6 +131,9 @@ def test_it_is_read_as_it_was_stored() -> None:
     repeated = Repeated(
         asked=10, failed=1, differ=2, questions=names, times=4, overlap=0.25, flips={"hit_at_1": 2, "hit_at_10": 0}
     )
+    assert Repeated.of({KEY: repeated.stored()}) == repeated
+    band = Band(low=0.5, high=0.75, differ=2, cases=9, moved=2)
+    repeated = replace(repeated, bands={"hybrid": {"hit_at_1": band}})
     assert Repeated.of({KEY: repeated.stored()}) == repeated
 
 

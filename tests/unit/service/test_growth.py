@@ -6,6 +6,7 @@ import pytest
 
 from raggate.models.service import IndexState
 from raggate.service.growth import Expected, Growth
+from tables import each_row
 
 SETTLE = 3.0
 FIVE = Expected(documents=5, chunks=9)
@@ -26,7 +27,7 @@ def final_at(expected: Expected, *states: IndexState | None) -> float | None:
     return None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expected", "states", "second"),
     [
         pytest.param(FIVE, [state(5, 9, 0)], 1, id="complete at the second look"),

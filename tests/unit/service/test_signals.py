@@ -94,15 +94,15 @@ def test_a_second_signal_during_the_exit(number: signal.Signals) -> None:
     """A second signal while an interrupted program ends changes neither its exit code nor what it says."""
     code = f"""
 import atexit, signal, sys
-from raggate.pipeline import check as pipeline
+from raggate.cli import init
 from raggate.__main__ import main
 
-def interrupted(_):
+def interrupted(*_):
     signal.raise_signal({int(number)})
 
-pipeline.check = interrupted
+init.write_example = interrupted
 atexit.register(signal.raise_signal, {int(number)})
-sys.argv[1:] = ["check"]
+sys.argv[1:] = ["init"]
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -61,6 +61,10 @@ func serve(health int) {
 	http.HandleFunc("/reach", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, reach(r.URL.Query().Get("address")))
 	})
+	http.HandleFunc("/resolve", func(w http.ResponseWriter, _ *http.Request) {
+		_, err := net.DefaultResolver.LookupHost(within(2*time.Second), "example.com")
+		fmt.Fprint(w, text(err))
+	})
 	http.HandleFunc("/lookup", func(w http.ResponseWriter, _ *http.Request) {
 		// as gRPC asks for settings of every name that it connects to
 		begun := time.Now()
@@ -92,14 +96,12 @@ func report() map[string]any {
 	status, _ := os.ReadFile("/proc/self/status")
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	_, socket := os.Stat("/var/run/docker.sock")
-	_, resolved := net.DefaultResolver.LookupHost(within(2*time.Second), "example.com")
 	return map[string]any{
 		"environment": os.Environ(),
 		"processes":   environ,
 		"status":      string(status),
 		"mounts":      string(mounts),
 		"socket":      text(socket),
-		"resolve":     text(resolved),
 		"write_root":  write("/pwned"),
 		"write_tmp":   write("/tmp/mine"),
 		"write_vault": write("/vaults/personal/pwned.md"),

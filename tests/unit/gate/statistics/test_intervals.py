@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import isclose, log, sqrt
 
 import pytest
-import scipy
 from hypothesis import given, strategies as st
+from scipy import special
 
+from chances import lowest
 from raggate.gate.statistics.intervals import t_interval, tango
 
 
@@ -29,7 +30,7 @@ def test_published_values(n: int, lost: int, gained: int, low: float, high: floa
 @pytest.mark.parametrize("n", [1, 10, 100, 10_000])
 def test_nothing_moved(n: int) -> None:
     """Where nothing moved the ends are z^2 / (n + z^2) both ways: n D^2 = z^2 D (1 - D), as no question is lost."""
-    square = scipy.stats.norm.ppf(0.975) ** 2
+    square = special.ndtri(0.975) ** 2
     end = square / (n + square)
     assert tango(n, 0, 0) == pytest.approx((-end, end))
 
@@ -42,7 +43,7 @@ def least_likely(n: int, lost: int, gained: int, change: float) -> float:
         return -sum(count * log(max(p, 1e-300)) for count, p in cells)
 
     low, high = max(0.0, -change), (1 - change) / 2
-    share = scipy.optimize.minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}).x
+    share = lowest(loss, low, high)
     return abs(gained - lost - n * change) / sqrt(n * (2 * share + change - change**2))
 
 
@@ -52,7 +53,7 @@ def test_the_ends_solve_the_equation(case: tuple[int, int, int]) -> None:
     n, lost, gained = case
     for end in tango(n, lost, gained):
         if abs(end) < 1 - 1e-6 and min(lost, gained) > 0:
-            assert least_likely(n, lost, gained, end) == pytest.approx(scipy.stats.norm.ppf(0.975), rel=1e-3)
+            assert least_likely(n, lost, gained, end) == pytest.approx(special.ndtri(0.975), rel=1e-3)
 
 
 @given(
@@ -104,7 +105,7 @@ def test_t_interval_of_scipy(changes: list[float], confidence: float) -> None:
     n = len(changes)
     mean = sum(changes) / n
     error = sqrt(sum((change - mean) ** 2 for change in changes) / (n - 1) / n)
-    half = scipy.stats.t.ppf((1 + confidence) / 2, n - 1) * error
+    half = special.stdtrit(n - 1, (1 + confidence) / 2) * error
     interval = t_interval(changes, confidence)
     assert interval is not None
     assert isclose(interval[0], mean - half, abs_tol=1e-7)

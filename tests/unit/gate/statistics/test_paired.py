@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.gate.statistics.mcnemar import unconditional
-from raggate.gate.statistics.paired import MCNEMAR, PAIRED_T, SIGN_FLIP_AND_T, PairedTest, paired_test, unit_changes
+from raggate.gate.statistics.paired import (
+    MCNEMAR,
+    PAIRED_T,
+    SIGN_FLIP_AND_T,
+    UNTESTED,
+    PairedTest,
+    count_units,
+    paired_test,
+    unit_changes,
+)
 from raggate.gate.statistics.sign_flip import sign_flip
 from raggate.gate.statistics.student import paired_t
 
@@ -56,6 +65,13 @@ def test_a_group_is_one_unit() -> None:
     assert paired_test(changes, groups) == PairedTest(unconditional(35, 1, 0), MCNEMAR, 35)
 
 
+def test_units_are_groups_and_those_that_stand_alone() -> None:
+    """A group counts once, however many questions it has, and a question without one counts by itself."""
+    groups = ["a", None, "b", "a", None]
+    assert count_units(groups) == len(unit_changes([0.0] * 5, groups)) == 4
+    assert count_units([]) == 0
+
+
 def test_a_note_that_gains_and_loses_has_not_moved() -> None:
     """Changes of a group that cancel out are no move."""
     assert paired_test([-1.0, 1.0, -1.0, 0.0], ["a", "a", "b", "b"]) == PairedTest(unconditional(2, 1, 0), MCNEMAR, 2)
@@ -101,11 +117,19 @@ def test_a_loss_made_good_never_looks_worse(changes: list[float], data: st.DataO
         assert paired_test(signs).p >= before - 1e-9
 
 
-@pytest.mark.parametrize("changes", [[], [0.0], [0.0] * 10_000, [1.0], [0.3, 0.7]])
+@pytest.mark.parametrize(
+    "changes", [[], [0.0], [0.0] * 10_000, [1.0], [0.3, 0.7], [-1.0, 1.0], [-0.3, 0.5], [-0.3, 0.5] * 20]
+)
 def test_nothing_got_worse(changes: list[float]) -> None:
-    """No questions, no changes, or gains alone: p is 1."""
-    assert paired_test(changes).p == 1
-    assert paired_test(changes).units == len(changes)
+    """No questions, no changes, or no fewer gains than losses: p is 1, and no test is said to have given it."""
+    assert paired_test(changes) == PairedTest(1.0, UNTESTED, len(changes))
+
+
+@given(CHANGES)
+def test_a_test_is_named_where_one_was_made(changes: list[float]) -> None:
+    """P is below 1 exactly where a test is named."""
+    result = paired_test(changes)
+    assert (result.p < 1) == (result.test != UNTESTED)
 
 
 def test_one_unit_proves_nothing() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
 import pytest
-import scipy
 from hypothesis import given, strategies as st
+from scipy import special
 
+from chances import multinomial
 from raggate.gate.statistics.mcnemar import unconditional
-from raggate.gate.statistics.power import visible_drop
+from raggate.gate.statistics.paired import paired_test
+from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,7 @@ def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, p
     drop = visible_drop(n, moving, alpha, power)
     if drop < 0.999:
         psi = moving + drop
-        root = scipy.stats.norm.ppf(1 - alpha) * sqrt(psi) + scipy.stats.norm.ppf(power) * sqrt(psi - drop * drop)
+        root = special.ndtri(1 - alpha) * sqrt(psi) + special.ndtri(power) * sqrt(psi - drop * drop)
         assert (root / drop) ** 2 == pytest.approx(n, rel=1e-6)
 
 
@@ -49,7 +52,7 @@ def test_the_drop_is_seen_four_times_out_of_five(n: int, moving: float) -> None:
     """The exact test of counts really sees the drop that is stated, in 79 to 95 % of all runs: every table added up."""
     lost = moving / 2 + visible_drop(n, moving)
     rows = [(b, c, n - b - c) for c in range(n // 2 + 1) for b in range(c + 1, n - c + 1)]
-    chances = scipy.stats.multinomial.pmf(rows, n, [lost, moving / 2, 1 - lost - moving / 2])
+    chances = multinomial(np.array(rows), np.array([[lost, moving / 2, 1 - lost - moving / 2]]))[:, 0]
     likely = [(b, c, chance) for (b, c, _), chance in zip(rows, chances, strict=True) if chance > 1e-6]
     seen = sum(chance for b, c, chance in likely if unconditional(n, b, c) < 0.05)
     assert 0.79 < seen < 0.95
@@ -68,3 +71,20 @@ def test_more_questions_see_more(n: int, moving: float) -> None:
 def test_too_few_to_see_anything(n: int) -> None:
     """With hardly a question no drop can be seen, and the answer is all of it."""
     assert visible_drop(n, 0.1) == 1
+
+
+@pytest.mark.parametrize("sizes", [[1] * 40, [4] * 10, [36] + [1] * 167, [8, 8, 5, 5] + [2] * 60, [5] * 30 + [4]])
+def test_a_drop_that_can_be_seen_is_no_loss_of_the_largest_groups_unseen(sizes: list[int]) -> None:
+    """Losing the largest groups whole, which a test does not show, is a drop below the visible one."""
+    drop = visible_drop_of_groups(sizes, 0.0)
+    for groups in range(1, len(sizes)):
+        lost = sorted(sizes, reverse=True)[:groups]
+        if paired_test([*(-float(size) for size in lost), *[0.0] * (len(sizes) - groups)]).p >= 0.05:
+            assert sum(lost) / sum(sizes) < drop
+
+
+def test_groups_of_one_size_are_units() -> None:
+    """Where groups are alike they count as so many questions; where they are not, as fewer."""
+    assert visible_drop_of_groups([4] * 50, 0.1) == visible_drop(50, 0.1)
+    assert visible_drop_of_groups([36] + [1] * 167, 0.0) == pytest.approx(60 / 203)
+    assert visible_drop(168, 0.0) < 0.04

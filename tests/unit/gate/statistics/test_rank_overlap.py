@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
+from tables import each_row
 
 TIED = [["a", "b"], ["c"]]
 
@@ -17,7 +18,7 @@ def ranked(letters: str) -> list[str]:
     return [*letters]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "p", "expected"),
     [
         pytest.param(ranked("abc"), ranked("abc"), 0.9, 1.0, id="the-same"),

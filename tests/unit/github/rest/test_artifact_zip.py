@@ -11,11 +11,12 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.errors import CannotTell
 from raggate.github.rest import artifacts
 from raggate.github.rest.artifacts import FILES, unpack, write_run
+from tries import tried
 
 GOOD = {"config.json": b"{}", "golden.jsonl": b"{}\n" * 50, "results.jsonl": b""}
 LIMIT = 1 << 20
@@ -177,7 +178,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
         write_run({"config.json": b""}, tmp_path)
 
 
-@settings(max_examples=300, deadline=2000)
+@tried(80, deadline=2000)
 @given(
     base=st.sampled_from([packed(GOOD), packed(GOOD, method=0), overlapping(), one("../x"), b"PK\x05\x06" + bytes(18)]),
     changes=st.lists(st.tuples(st.integers(0, 1000), st.binary(min_size=1, max_size=4)), max_size=6),

@@ -15,6 +15,7 @@ from raggate.github.rest import client as module
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError, permission
 from raggate.text.escape import plain
+from tables import each_row
 
 API = "https://api.example.org"
 TOKEN = "ghs_0123456789abcdefSECRET"  # noqa: S105
@@ -412,8 +413,8 @@ PERMISSIONS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "line"), PERMISSIONS)
-@pytest.mark.parametrize("status", [403, 404])
+@each_row(("method", "path", "line"), PERMISSIONS)
+@each_row("status", [403, 404])
 def test_a_refusal_names_the_missing_permission(method: str, path: str, line: str, status: int) -> None:
     """The hint of 403 and of 404 holds the very line that the workflow lacks."""
     assert permission(method, path) == line

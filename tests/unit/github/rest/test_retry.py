@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.github.rest.retry import FALLBACK_S, MOST_RETRIES, Attempt, GiveUp, Wait, ambiguous, decide
+from tables import each_row
 
 NOW = 1_700_000_000.0
 SECONDARY = '{"message": "You have exceeded a secondary rate limit. Please wait a few minutes"}'
@@ -39,8 +40,8 @@ def waits(
     raise AssertionError("it does not end")
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "PUT", "DELETE"])
-@pytest.mark.parametrize(
+@each_row("method", ["GET", "POST", "PATCH", "PUT", "DELETE"])
+@each_row(
     ("status", "expected"),
     [
         *((status, []) for status in (304, 400, 401, 403, 404, 410, 422, 451)),
@@ -52,8 +53,8 @@ def test_every_status(method: str, status: int | None, expected: list[float]) ->
     assert waits(method, status) == expected
 
 
-@pytest.mark.parametrize("status", [403, 429])
-@pytest.mark.parametrize(
+@each_row("status", [403, 429])
+@each_row(
     ("headers", "body", "expected"),
     [
         (RESET, "", 11),

@@ -78,6 +78,7 @@ def test_every_example_is_read(name: str, file: Path) -> None:
         assert (found.number, found.base, found.head) == (2, pull["base"]["sha"], pull["head"]["sha"])
         assert (found.base_ref, found.head_ref) == (pull["base"]["ref"], pull["head"]["ref"])
         assert found.comments is found.open is (content["action"] != "closed")
+        assert found.from_fork is (pull["head"]["repo"]["full_name"] != pull["base"]["repo"]["full_name"])
     elif group:
         assert (found.base, found.head) == (group["base_sha"], group["head_sha"])
         assert (found.base_ref, found.head_ref) == ("main", group["head_ref"].removeprefix("refs/heads/"))
@@ -85,6 +86,17 @@ def test_every_example_is_read(name: str, file: Path) -> None:
         assert (found.base, found.head, found.head_ref) == (None, SHA, "main")
     assert found.comments is (pull is not None and pull["state"] == "open")
     assert (found.source_run is not None) is (kind == "workflow_run")
+
+
+@pytest.mark.parametrize(
+    ("head", "from_fork"), [("octo/notes", False), ("mallory/notes", True), (None, True), ("", True)]
+)
+def test_a_fork_is_known_by_its_repository(file: Path, head: str | None, *, from_fork: bool) -> None:
+    """A head in another repository is a fork's, and so is one whose repository is gone."""
+    content = payload("pull_request/00-opened.json")
+    content["pull_request"]["base"]["repo"]["full_name"] = "octo/notes"
+    content["pull_request"]["head"]["repo"] = None if head is None else {"full_name": head}
+    assert read(file, "pull_request", content).from_fork is from_fork
 
 
 def test_a_run_that_another_run_started(file: Path) -> None:

@@ -36,6 +36,7 @@ from raggate.interop.kebab.run import to_run
 from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.run import Reference
 from raggate.scoring.score import score
+from tables import each_row
 
 YAML = b"""\
 # a comment
@@ -77,7 +78,7 @@ def test_golden() -> None:
     assert (second.lang, second.difficulty, second.answerable, second.must_contain) == ("", None, None, ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("", "the golden set holds no query"),

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 from label_builders import to_csv
 from raggate.errors import UsageError
 from raggate.interop.pragmata.records import CanonicalRecord, read_records
+from tables import each_row
 
 RECORD: dict[str, Any] = {
     "query": "What is it?",
@@ -87,7 +88,7 @@ def chunk(**changes: Any) -> bytes:
     return lines(chunks=[{**RECORD["chunks"][0], **changes}])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "data", "message"),
     [
         ("r.jsonl", lines(extra=1), "r.jsonl:1: unknown key 'extra'"),

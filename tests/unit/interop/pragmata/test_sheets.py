@@ -26,6 +26,7 @@ from raggate.labels.models import (
     Task,
 )
 from raggate.text.escape import plain
+from tables import each_row
 
 # two annotators; the second discarded the third chunk, which then only the first judged
 PANEL = [
@@ -90,8 +91,8 @@ def test_checklist_three_exports() -> None:
     assert (generation.task, generation.judgments[0].task) == ("generation", "generation")
 
 
-@pytest.mark.parametrize("yes", ["True", "true", "1", "TRUE", "1.0", " true "])
-@pytest.mark.parametrize("no", ["False", "false", "0", "0.0"])
+@each_row("yes", ["True", "true", "1", "TRUE", "1.0", " true "])
+@each_row("no", ["False", "false", "0", "0.0"])
 def test_checklist_booleans(yes: str, no: str) -> None:
     """Yes and no are read in every way that exports, score inputs and data frames write them."""
     (judgment,) = retrieval(scored(topically_relevant=yes, misleading=no))
@@ -230,7 +231,7 @@ def damaged(replace: bytes, by: bytes, task: Task = "retrieval") -> bytes:
     return data.replace(replace, by)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "message"),
     [
         (b"", "f.csv: the file is empty"),
@@ -341,7 +342,7 @@ def test_hostile_values(chunk: str, query: str) -> None:
         assert "is empty" in refusal(data)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         ({"extra": 1}, "s.json: unknown key 'extra'"),

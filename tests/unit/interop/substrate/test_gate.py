@@ -10,6 +10,7 @@ import pytest
 from raggate.errors import ExitCode
 from raggate.interop.substrate import floors, gate
 from raggate.interop.substrate.gate import Policy
+from tables import each_row
 
 
 def table(mode: str = "bm25", name: str = "easy", **metrics: float | None) -> dict[str, dict[str, dict[str, Any]]]:
@@ -26,7 +27,7 @@ def status(metric: str, before: float, now: float, policy: Policy | None = None)
     return row.status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "before", "now", "policy", "expected"),
     [
         pytest.param("hit_at_1", 0.80, 0.75, None, "OK", id="exactly the threshold, in spite of float error"),

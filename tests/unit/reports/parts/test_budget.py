@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from raggate.models.publication import Links, Publication
 from raggate.reports import comment, markdown
@@ -12,6 +12,7 @@ from raggate.reports.parts.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf
 from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign
+from tries import tried
 
 LINKS = Links(
     server="https://forge.example", repository="team/api", commit="a" * 40, run="https://forge.example/team/api/actions"
@@ -84,7 +85,7 @@ def test_sizes(text: str, units: int, size: int) -> None:
     assert utf16_units(text) == len(text) + sum(character > "\uffff" for character in text)
 
 
-@settings(max_examples=25)
+@tried(8)
 @given(
     text=TEXTS,
     flips=st.integers(0, 60),

@@ -17,7 +17,7 @@ from reviews import CUTOFFS, review, review_of
 
 LOST = ([1] * 40, [None] * 3 + [1] * 37)
 MOVED = (
-    "hit_at_5, mrr_at_10 and ndcg_at_10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better{certain}. That "
+    "hit_at_5, mrr_at_10 and ndcg_at_10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better{noise}. That "
     "questions like these got worse: p = 0.0498 (exact unconditional McNemar)."
 )
 UNSEEN = "With 40 questions a drop under 15 points can pass unseen, and the tolerance 0.05 is finer than that."
@@ -36,7 +36,7 @@ def sides(**fields: Any) -> tuple[Run, Run]:
 
 def test_what_moved_and_what_cannot_be_seen() -> None:
     """One sentence says how the questions moved and how likely that is by chance, one what is too small to be seen."""
-    assert evidence.sentences(compared(*sides())) == [MOVED.format(certain=""), UNSEEN]
+    assert evidence.sentences(compared(*sides())) == [MOVED.format(noise=""), UNSEEN]
 
 
 def test_nothing_moved() -> None:
@@ -46,14 +46,23 @@ def test_nothing_moved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("differ", "certain"),
-    [(0, "; for certain, as 9 of 9 ranked alike when asked twice"), (1, "")],
+    ("differ", "seen"),
+    [(0, "; no noise seen, as 9 of 40 questions asked twice ranked alike"), (1, "")],
 )
-def test_certain_and_likely_are_two_things(differ: int, certain: str) -> None:
-    """Of an API that ranked alike when asked twice it is certain that these questions got worse; p is about others."""
+def test_noise_and_chance_are_two_things(differ: int, seen: str) -> None:
+    """Of an API that ranked alike each time it is said of how many questions that was seen; p is about others."""
     old, new = sides()
     repeated = {"repeated": {"asked": 10, "failed": 1, "differ": differ, "questions": []}}
-    assert evidence.sentences(compared(old, replace(new, fingerprint=repeated)))[0] == MOVED.format(certain=certain)
+    assert evidence.sentences(compared(old, replace(new, fingerprint=repeated)))[0] == MOVED.format(noise=seen)
+
+
+def test_a_baseline_that_knows_of_noise() -> None:
+    """Where a calibration knows of values that moved, that the sample ranked alike is not told as no noise."""
+    old, new = sides()
+    repeated = {"repeated": {"asked": 10, "failed": 0, "differ": 0}}
+    noise = {"noise": {"runs": 5, "measured": "", "bands": {"hybrid": {"hit_at_5": [0.9, 1, 2, 40, 0.8]}}}}
+    sentence = evidence.sentences(compared(replace(old, fingerprint=noise), replace(new, fingerprint=repeated)))[0]
+    assert sentence == MOVED.format(noise="")
 
 
 def test_tolerance_that_can_be_seen() -> None:
@@ -70,6 +79,13 @@ def test_groups() -> None:
     assert sentence == "With 40 questions in 20 groups a drop under 28 points can pass unseen."
 
 
+def test_groups_of_unlike_sizes() -> None:
+    """A group that holds more questions than others is told with its size, as losing it whole can pass unseen."""
+    old, _ = sides(groups=["one note"] * 10 + [f"note {n}" for n in range(30)])
+    (sentence,) = evidence.sentences(compared(old, old, tolerance=1))
+    assert sentence == "With 40 questions in 31 groups, the largest of 10, a drop under 45 points can pass unseen."
+
+
 def test_several_modes() -> None:
     """Each mode that moved has its sentence, and p is said to be adjusted for their number."""
     old, new = sides()
@@ -81,10 +97,13 @@ def test_several_modes() -> None:
 
 
 def test_too_few_questions() -> None:
-    """Where no loss can be significant, that is said instead."""
+    """Where no loss can be significant, that is said instead; of several modes the smallest one is named."""
     old = make_ranked_run(1, 1, 1, 1)
     (sentence,) = evidence.sentences(compared(old, old))
-    assert sentence == "With 4 questions no loss can be told from chance, so tolerances alone decide."
+    assert sentence == "With 4 questions no loss can be told from chance, so it takes a tolerance that is exceeded."
+    both = make_run(*old.results, *make_ranked_run(*[1] * 40, mode="lexical").results)
+    (sentence,) = evidence.sentences(compared(both, both))
+    assert sentence.startswith("With 4 questions (hybrid) no loss can be told from chance")
 
 
 def test_without_single_questions() -> None:

@@ -16,6 +16,7 @@ from builders import (
     make_metric,
     make_operations,
     make_scorecard,
+    make_support,
 )
 from raggate.config.schema import Gate
 from raggate.gate.row_status import classify_row
@@ -24,6 +25,7 @@ from raggate.models.scorecard import MetricValue, Operations
 from raggate.models.verdict import GatedMetric, Reason, Status
 from raggate.reports.parts import formatting
 from reviews import regression
+from tables import each_row
 
 
 def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> GatedMetric:
@@ -102,7 +104,7 @@ def test_cases(lost: int | None, gained: int | None, written: str) -> None:
     assert formatting.cases(make_delta(regressed=lost, improved=gained)) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "written"),
     [
         pytest.param({"before": 1, "after": 7}, "rank 1 → 7", id="fell"),
@@ -132,10 +134,34 @@ def test_rank_change(fields: dict[str, Any], written: str) -> None:
     assert formatting.rank_change(make_flip(**fields)) == written
 
 
+@pytest.mark.parametrize(
+    ("fields", "written"),
+    [
+        pytest.param({"before": 1, "after": 7}, "hit_at_1 worse, rank 1 → 7", id="lower"),
+        pytest.param({"before": 7, "after": None}, "hit_at_1 worse, rank 7 → not found", id="lost"),
+        pytest.param({"before": 2, "after": 2}, "hit_at_1 worse, at the same rank", id="same-rank"),
+        pytest.param({"before": None, "after": None}, "hit_at_1 worse, not found, as in the baseline", id="in-neither"),
+        pytest.param(
+            {"metric": "recall_all_at_10", "before": 6, "after": None},
+            "recall_all_at_10 worse, complete at rank 6 → incomplete",
+            id="one-passage-of-several",
+        ),
+        pytest.param(
+            {"since": "added", "after": 9}, "hit_at_1 lower than usual, rank 9, added since the baseline", id="added"
+        ),
+        pytest.param({"support": None, "metric": "x"}, "x worse", id="without-passages"),
+    ],
+)
+def test_a_question_that_fell(fields: dict[str, Any], written: str) -> None:
+    """A question that got worse without breaking says by which metric, and where its passages stood and stand."""
+    flip = make_flip(**{"kind": "fell", "metric": "hit_at_1", "support": make_support(), **fields})
+    assert formatting.rank_change(flip) == written
+
+
 TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "p95": 9.0}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operations", "written"),
     [
         pytest.param(make_operations(1), "1 call, 0 failed, 0 retried", id="one-call"),
@@ -192,11 +218,18 @@ def test_operations_line(operations: Operations, written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("differ", "written"), [(0, "10 asked twice, none otherwise"), (4, "10 asked twice, 4 otherwise")]
+    ("failed", "differ", "written"),
+    [
+        (0, 0, "10 asked twice, none otherwise"),
+        (0, 4, "10 asked twice, 4 otherwise"),
+        (3, 0, "10 asked twice, 3 without a second answer, none of 7 otherwise"),
+        (3, 2, "10 asked twice, 3 without a second answer, 2 of 7 otherwise"),
+        (10, 0, "10 asked twice, 10 without a second answer, so none compared"),
+    ],
 )
-def test_operations_line_with_questions_asked_twice(differ: int, written: str) -> None:
-    """How many questions came out otherwise when asked twice stands in the line, also where none did."""
-    fingerprint = {"repeated": {"asked": 10, "failed": 0, "differ": differ, "questions": []}}
+def test_operations_line_with_questions_asked_twice(failed: int, differ: int, written: str) -> None:
+    """How many questions came out otherwise when asked twice stands in the line, of those that could be compared."""
+    fingerprint = {"repeated": {"asked": 10, "failed": failed, "differ": differ, "questions": []}}
     scorecard = make_scorecard(operations=make_operations(10), fingerprint=fingerprint)
     assert formatting.operations_line(scorecard) == f"10 calls, 0 failed, 0 retried · {written}"
 

@@ -10,7 +10,7 @@ from raggate.models.comparison import GoldenChanges
 from raggate.models.publication import Links
 from raggate.models.verdict import Preview, Reason
 from raggate.reports import markdown, terminal
-from raggate.reports.parts import metric_tables
+from raggate.reports.parts import changes, metric_tables
 from raggate.reports.parts.markup import commit_link, link
 from rendered import visible
 from reviews import beside, passing, review
@@ -31,6 +31,19 @@ def test_only_what_is_named_loosens() -> None:
     page = visible(markdown.render(beside(passing(), preview=Preview(settings=settings, loosened=("waivers",)))))
     assert page.count("(loosens the gate)") == 1
     assert page.index("waivers:") < page.index("(loosens the gate)") < page.index("gate.tolerance")
+
+
+@pytest.mark.parametrize(
+    ("preview", "counts"),
+    [
+        (Preview(replies=(0, 1)), "replies of judges"),
+        (Preview(settings=(("gate.tolerance", "0.05", "1"),), loosened=("gate.tolerance",)), "1 setting; 1 loosened"),
+    ],
+)
+def test_the_shortest_preview_names_each_kind(preview: Preview, counts: str) -> None:
+    """Where there is room for a line alone, it does not say that nothing changed, nor hide that a gate is loosened."""
+    least = changes.if_merged(beside(passing(), preview=preview)).variants[-1]
+    assert least.strip() == f"**If merged**: {counts}"
 
 
 def test_a_waived_row_is_no_cause() -> None:

@@ -8,12 +8,13 @@ import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.scoring.metrics import abstention
+from tables import each_row
 
 REFUSED = {"abstained": True, "answer": "I cannot tell."}
 ANSWERED = {"abstained": False, "answer": "Under the mat."}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answerable", "response", "accuracy", "hallucination", "false_abstention"),
     [
         pytest.param(False, REFUSED, 1, 0, None, id="unanswerable, refused"),

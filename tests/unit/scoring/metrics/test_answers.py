@@ -11,6 +11,7 @@ from builders import make_case, make_chunk, make_failure, make_labelled, make_re
 from raggate.models.golden import Support
 from raggate.models.run import LabelledResult, Reference
 from raggate.scoring.metrics import answers, citations
+from tables import each_row
 
 METRICS = (
     answers.attribution_hit_rate,
@@ -60,7 +61,7 @@ def test_labels_by_ids_alone_cannot_be_cited() -> None:
     assert answers.recency_conflict(item) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "references", "expected"),
     [
         pytest.param("x", (reference("n/a.md", "# T > ## A > ### B"),), 1, id="a section inside it"),

@@ -9,6 +9,7 @@ from builders import make_case, make_chunk, make_failure, make_labelled, make_re
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.metrics import documents
+from tables import each_row
 
 
 def ranked(*chunks: Chunk, supports: tuple[Support, ...] | None = None) -> LabelledResult:
@@ -74,7 +75,7 @@ def test_coverage_by_type() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("doc_id", "kind"),
     [
         ("n/a.md", "md"),

@@ -11,6 +11,7 @@ from builders import make_chunk, make_failure, make_metric, make_response, make_
 from raggate.models.run import Result
 from raggate.models.scorecard import MetricValue
 from raggate.scoring.metrics.operations import operations, percentile
+from tables import each_row
 
 
 def answered(answer: str | None = "yes", **fields: Any) -> Result:
@@ -34,7 +35,7 @@ def rate(count: int, total: int) -> MetricValue:
 UNKNOWN = make_metric(None, 0, direction="lower")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "results", "expected"),
     [
         # 2 of 4 calls failed, one of them in time

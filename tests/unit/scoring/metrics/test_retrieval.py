@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytrec_eval
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from builders import (
     make_case,
@@ -22,6 +22,8 @@ from builders import (
 from raggate.models.golden import Support
 from raggate.models.run import LabelledResult
 from raggate.scoring.metrics import METRICS, retrieval
+from tables import each_row
+from tries import tried
 
 CUTOFFS = (1, 3, 5, 10)
 # discounts 1 / log2(rank + 1) of the ranks used below
@@ -158,8 +160,8 @@ TABLE: list[tuple[str, LabelledResult, dict[str, tuple[float, ...]]]] = [
 ]
 
 
-@pytest.mark.parametrize("metric", ["hit", "mrr", "precision", "ndcg", "ndcg_exp"])
-@pytest.mark.parametrize(("item", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@each_row("metric", ["hit", "mrr", "precision", "ndcg", "ndcg_exp"])
+@each_row(("item", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_ranked_metric(item: LabelledResult, expected: dict[str, tuple[float, ...]], metric: str) -> None:
     """Every ranked metric has the value worked out by hand at 1, 3, 5 and 10."""
     values = [METRICS[metric].function(item, k=k) for k in CUTOFFS]
@@ -197,8 +199,8 @@ def test_recall_all_without_groups() -> None:
 RETRIEVAL = ["hit", "recall_all", "mrr", "precision", "ndcg", "ndcg_exp"]
 
 
-@pytest.mark.parametrize("metric", RETRIEVAL)
-@pytest.mark.parametrize("failed", [False, True], ids=["answered", "failed call"])
+@each_row("metric", RETRIEVAL)
+@each_row("failed", [False, True], ids=["answered", "failed call"])
 def test_unanswerable(metric: str, *, failed: bool) -> None:
     """No retrieval metric applies to an unanswerable case, whether the call failed or not."""
     case = make_case(answerable=False)
@@ -241,7 +243,7 @@ def _rankings(draw: st.DrawFn) -> tuple[list[int | None], list[int]]:
     return draw(st.permutations(ranks)), grades
 
 
-@settings(max_examples=200)
+@tried(60)
 @given(_rankings())
 def test_agrees_with_trec_eval(drawn: tuple[list[int | None], list[int]]) -> None:
     """On distinct documents with one support each, hit, precision, MRR and nDCG are trec_eval's."""
@@ -327,7 +329,7 @@ def in_folders(*rel_paths: str, vault: str | None = None) -> tuple[Support, ...]
     return tuple(make_support(path, vault=vault) for path in rel_paths)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("supports", "vaults", "selected", "expected"),
     [
         pytest.param(in_folders("docs/a.md"), ("work",), ("work/docs",), 0, id="in the folder"),

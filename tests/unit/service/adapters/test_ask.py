@@ -21,6 +21,7 @@ from raggate.models.service import IndexState
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.ask_index import UNHEALTHY
 from raggate.text.escape import log_line
+from tables import each_row
 
 ROOT = Path(__file__).parents[4]
 VAULTS = ("personal", "work")
@@ -138,6 +139,13 @@ def test_parse_tolerates_what_the_protocol_leaves_out() -> None:
     assert (response.latency, response.coverage) == ({}, None)
 
 
+def test_a_vault_of_no_name_is_not_told() -> None:
+    """An empty name is none: under it no heading or text could be looked up, so the id tells the vault, or nothing."""
+    unnamed = (chunk(vault=2), chunk())
+    response = adapter().parse(answer(*({**item, "vault": ""} for item in unnamed)), CASE)
+    assert [item.vault for item in response.chunks] == ["work", None]
+
+
 def test_parse_ignores_unknown_fields() -> None:
     """Fields the protocol does not know do no harm, whatever they are."""
     body = answer(chunk(shiny=[{}]), extra={"a": 1}, debug={"more": None})
@@ -164,7 +172,7 @@ def test_coverage_drops_what_is_not_plain() -> None:
     assert response.coverage == {"docs_processed": 3, "flat": {"a": "b"}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "message"),
     [
         (b"<html>no", "the body: expected JSON, found '<html>no': unexpected character"),

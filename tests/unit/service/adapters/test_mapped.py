@@ -28,6 +28,7 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.service.adapters.mapped import MappedAdapter
+from tables import each_row
 
 CASE = Case(id="c1", question="Where?", answerable=True)
 MODELS = (
@@ -42,7 +43,7 @@ def test_every_key_is_described(model: type[Any]) -> None:
     assert set(described(model)) == set(model.model_fields)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "expected"),
     [
         ({"response__chunk": {}}, "Extra inputs are not permitted"),

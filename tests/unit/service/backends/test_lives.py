@@ -14,13 +14,15 @@ from hypothesis import given, strategies as st
 from raggate.service.backends import lives
 
 pytestmark = pytest.mark.skipif(lives.own() is None, reason="needs Linux with time namespaces")
-NAME = "from raggate.service.backends import lives; print(lives.own(), flush=True); input()"
+# the module alone: its package loads every backend
+NAME = "import runpy, sys; print(runpy.run_path(sys.argv[1])['own'](), flush=True); input()"
 
 
 @pytest.fixture
 def other() -> Iterator[subprocess.Popen[str]]:
     """Give a process that prints its name and lives until it is told."""
-    process = subprocess.Popen([sys.executable, "-c", NAME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", NAME, lives.__file__]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with process:
         yield process
         process.kill()

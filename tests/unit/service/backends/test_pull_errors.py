@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from raggate.service.backends import pull_errors
+from tables import each_row
 
 DENIED = "pull access denied for {0}, repository does not exist or may require 'docker login'"
 UNKNOWN = "manifest for {0} not found: manifest unknown: manifest unknown"
@@ -56,7 +55,7 @@ TEMPORARY = [
 ]
 
 
-@pytest.mark.parametrize(("name", "why", "problem"), LASTING)
+@each_row(("name", "why", "problem"), LASTING)
 def test_what_lasts_is_not_tried_again(name: str, why: str, problem: str) -> None:
     """A refusal is known as one, whatever words the image's own name, its host, tag and digest hold."""
     found = pull_errors.lasting(name, why)
@@ -66,8 +65,8 @@ def test_what_lasts_is_not_tried_again(name: str, why: str, problem: str) -> Non
     assert not pull_errors.unanswered(name, why)
 
 
-@pytest.mark.parametrize("name", ["acme/api", "timeout", "denied/forbidden:1", "eof", "ghcr.io/not/found"])
-@pytest.mark.parametrize("why", TEMPORARY)
+@each_row("name", ["acme/api", "timeout", "denied/forbidden:1", "eof", "ghcr.io/not/found"])
+@each_row("why", TEMPORARY)
 def test_a_registry_that_does_not_answer_is_asked_again(name: str, why: str) -> None:
     """What may go away by itself is tried again, and called what it is."""
     assert pull_errors.lasting(name, why) is None

@@ -1,0 +1,555 @@
+"""Answers that are judged: from `judges:` in raggate.yml to the run directory, with a server that is real HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.judge_server import Answer, FakeJudge, Request
+from project import Project, make_project
+from raggate.judges import cassette
+from raggate.pipeline import run_directory
+
+SECTION = """
+judges:
+  models: [{{model: small, base_url: "{url}", build: b1}}]
+  concurrency: 4
+"""
+CASSETTE = "golden/judge_cassette.jsonl"
+
+
+def grade(request: Request) -> Answer:
+    """Grade as a judge that keeps to the schema it is sent."""
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    return Answer(text=_instance(schema))
+
+
+def _instance(schema: dict[str, Any]) -> dict[str, Any]:
+    """Make the smallest object of a schema, with a score of 4."""
+    values: dict[str, Any] = {"string": "because", "array": [], "boolean": True, "integer": 4, "number": 4}
+    return {name: values[part["type"]] for name, part in schema["properties"].items()}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A small repository whose API is asked for answers, in one mode, without asking anything twice."""
+    project = make_project(tmp_path)
+    project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
+    return project
+
+
+def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
+    """Put a section with this server into the configuration."""
+    text = project.config.read_text().partition("\njudges:")[0]
+    project.config.write_text(text + SECTION.format(url=server.url) + more)
+
+
+def judgements(project: Project) -> list[dict[str, Any]]:
+    """Give the judgements of the newest run."""
+    rows = (project.last_run() / "results.jsonl").read_text().splitlines()
+    return [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
+
+
+def stored_judging(project: Project) -> dict[str, Any]:
+    """Give what the newest run tells of judging."""
+    stored: dict[str, Any] = json.loads((project.last_run() / "config.json").read_text())["judging"]
+    return stored
+
+
+def test_answers_are_judged_recorded_and_replayed(project: Project) -> None:
+    """Every answer has its scores and reasons, and the same again is the same bytes, without a call or a server."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        done = project.command("run")
+        assert done.code == 0, done.err
+        calls = server.calls
+        first = judgements(project)
+        assert stored_judging(project)["spending"]["calls"] == calls
+        project.command("run")
+        assert server.calls == calls
+    assert len(first) == 48
+    assert {judgement["score"] for judgement in first} == {"groundedness", "correctness"}
+    assert all((judgement["value"] is None) != (judgement["reason"] is None) for judgement in first)
+    assert {judgement["value"] for judgement in first} == {4.0}
+    assert judgements(project) == first
+    # the server is gone
+    judged_by(project, server, "  mode: replay\n")
+    content = (project.root / CASSETTE).read_bytes()
+    assert project.command("run").code == 0
+    assert judgements(project) == first
+    assert (project.root / CASSETTE).read_bytes() == content
+    assert stored_judging(project)["spending"]["calls"] == 0
+
+
+def test_a_run_that_is_killed_asks_nothing_twice(project: Project) -> None:
+    """SIGKILL in the middle of judging loses nothing that was replied: the next run asks for the rest alone."""
+
+    def slowly(request: Request) -> Answer:
+        time.sleep(0.1)
+        return grade(request)
+
+    with FakeJudge(slowly) as server:
+        judged_by(project, server)
+        process = project.start("run")
+        while server.calls < 12:
+            time.sleep(0.02)
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=20)
+        recorded = {line.key for line in cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE).values()}
+        assert 0 < len(recorded) < 48
+        before = server.calls
+        done = project.raggate("run")
+        assert done.code == 0, done.err
+        # what was under way when it was killed had no reply yet, and is asked again; nothing else is
+        assert server.calls - before == 48 - len(recorded)
+        assert before - len(recorded) <= 4
+    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 48
+
+
+def test_an_interrupted_run_keeps_the_replies(project: Project) -> None:
+    """SIGTERM in the middle of judging ends the run at once, and what was replied is in the cassette."""
+    with FakeJudge(lambda request: Answer(text=grade(request).text, delay=0 if server.calls < 8 else 60)) as server:
+        judged_by(project, server)
+        process = project.start("run")
+        while server.calls < 10:
+            time.sleep(0.02)
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert (project.root / CASSETTE).read_bytes().count(b"\n") >= 4
+    assert len((project.last_run() / "results.jsonl").read_text().splitlines()) == 24
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer(status=400, text="score 5"), "status"),
+        (Answer(text="5/5!"), "invalid_reply"),
+        (Answer(raw=b'{"choices": []}'), "refused"),
+        (Answer(text='{"score": 5', finish="length"), "invalid_reply"),
+    ],
+)
+def test_what_goes_wrong_is_never_a_score(project: Project, answer: Answer, reason: str) -> None:
+    """Where the judge fails, nothing has a value, the run goes on, and the reason stands beside every answer."""
+    with FakeJudge(lambda _: answer) as server:
+        judged_by(project, server, "  retries: 0\n")
+        done = project.command("run")
+    assert done.code == 0, done.err
+    assert {(judgement["value"], judgement["reason"]) for judgement in judgements(project)} == {(None, reason)}
+    assert f"correctness: 0 of 24 judged; not judged: {reason} 24" in done.err
+
+
+def test_a_budget_ends_judging_and_not_the_run(project: Project) -> None:
+    """Beyond the budget nothing is judged, which is told and lowers no score."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server, "  budget: {calls: 5}\n")
+        done = project.command("run")
+        assert server.calls == 5
+    assert done.code == 0
+    values = [judgement["value"] for judgement in judgements(project)]
+    assert values.count(4.0) == 5
+    assert values.count(None) == 43
+    assert "not judged: budget " in done.err
+    assert stored_judging(project)["spending"]["refused"] == 43
+
+
+def test_what_a_commit_judges_is_replayed_from_the_commit(project: Project) -> None:
+    """The cassette that counts is that of the commit, whatever a change made of it, and new replies stay out of it."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.command("run")
+        project.commit()
+        forged = (project.root / CASSETTE).read_text().replace("4", "5")
+        (project.root / CASSETTE).write_text(forged)
+        calls = server.calls
+        done = project.command("check", "--against", "HEAD")
+        assert server.calls == calls, done.err
+        assert {judgement["value"] for judgement in judgements(project)} == {4.0}
+        assert (project.root / CASSETTE).read_text() == forged
+        (project.root / CASSETTE).unlink()
+        project.commit()
+        project.command("check", "--against", "HEAD")
+        assert server.calls == 2 * calls
+    assert not (project.root / CASSETTE).exists()
+    recorded = (project.last_run() / "judge_cassette.jsonl").read_bytes()
+    assert len(cassette.read(recorded, "x")) == calls
+
+
+def test_whole_texts_are_judged_and_kept(project: Project) -> None:
+    """What the judge sees of a passage is all of it, and the run directory keeps it, so that it can be judged again."""
+    note = project.root / "vault" / "work" / "Notes" / "kernel.md"
+    note.write_text(note.read_text() + "\n" + "word " * 200 + "the very end")
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.command("run")
+        assert any("the very end" in request.text for request in server.requests)
+    run = run_directory.read(project.last_run())
+    texts = [chunk.text for item in run.results if item.result.response for chunk in item.result.response.chunks]
+    assert any("the very end" in text for text in texts)
+
+
+def test_a_cassette_that_is_broken_is_told_before_anything_is_asked(project: Project) -> None:
+    """A cassette with a mark of a merge conflict ends the run with its place, before the API is booted."""
+    (project.root / "golden").mkdir()
+    (project.root / CASSETTE).write_text("<<<<<<< HEAD\n")
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        done = project.command("run")
+        assert server.calls == 0
+    assert done.code == 2
+    assert f"{CASSETTE}:1" in done.err
+    assert not (project.last_run() / "api.log").exists()
+
+
+def test_a_link_does_not_lead_the_cassette_elsewhere(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A cassette behind a link out of the repository is not written."""
+    (project.root / "golden").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        done = project.command("run")
+    assert done.code == 2
+    assert "judges.cassette: golden/judge_cassette.jsonl leads out of the directory of the configuration" in done.err
+
+
+def test_retrieval_alone_needs_no_judge(project: Project) -> None:
+    """A run that asks for no answers loads nothing of judges and needs no key, whatever the section says."""
+    project.edit("retrieval_only: false", "retrieval_only: true")
+    text = project.config.read_text()
+    project.config.write_text(text + "\njudges: {models: [{model: 'openai:gpt-4o-2024-08-06'}]}\n")
+    script = (
+        "import sys\nfrom raggate.cli import main\ncode = main.run_command(['run'])\n"
+        "print(code, sorted(name for name in sys.modules if name.startswith('raggate.judges')"
+        " or name == 'raggate.pipeline.jury'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=project.root, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+    assert "judg" not in done.stderr
+
+
+def test_a_judge_without_a_key_is_told_first(project: Project) -> None:
+    """Where the variable of a key is empty, that is said before anything is judged, and nothing has a score."""
+    project.config.write_text(
+        project.config.read_text() + "\njudges: {models: [{model: 'openai:gpt-4o-2024-08-06'}]}\n"
+    )
+    done = project.command("run", OPENAI_API_KEY="")
+    assert done.code == 0
+    warning = (
+        "openai:gpt-4o-2024-08-06 is not asked, as OPENAI_API_KEY is empty: what the cassette does not hold is not"
+    )
+    assert warning in done.err
+    assert {judgement["reason"] for judgement in judgements(project)} == {"no_key"}
+
+
+def test_who_judges_a_sample_once_more_is_named(project: Project) -> None:
+    """The model of the spot check is named before anything is asked, and so is the key that it lacks."""
+    second = "{model: 'openai:gpt-4o-2024-08-06', api_key_env: SECOND_KEY}"
+    with FakeJudge(grade) as server:
+        judged_by(project, server, f"  spot_check: {{model: {second}}}\n")
+        done = project.command("run")
+    assert done.code == 0, done.err
+    assert "answers by small, a sample once more by openai:gpt-4o-2024-08-06" in done.err
+    assert "openai:gpt-4o-2024-08-06 is not asked, as SECOND_KEY is empty" in done.err
+
+
+def test_a_stored_run_is_judged_again(project: Project) -> None:
+    """By another judge, the same answers get other scores in place, and the verdict by the first ones is gone."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.command("check")
+        directory = project.last_run()
+        assert (directory / "verdict.json").exists()
+        asked = len(project.last_run().joinpath("trace.jsonl").read_text().splitlines())
+        flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
+        server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
+        done = project.command("judge", "--run", str(directory), *flags)
+        assert done.code == 0, done.err
+        assert {request.body["model"] for request in server.requests} == {"small", "large"}
+    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(2.0, "large")}
+    assert "hybrid  correctness                       2.0000  n=24" in done.out
+    assert not (directory / "verdict.json").exists()
+    assert len(directory.joinpath("trace.jsonl").read_text().splitlines()) == asked
+    metrics = json.loads((directory / "metrics.json").read_text())
+    assert metrics["by_retriever"]["hybrid"]["overall"]["groundedness"] == 2.0
+    # back to the first judge, from the cassette, with its server gone
+    done = project.command("judge", "--run", str(directory), "--mode", "replay")
+    assert done.code == 0, done.err
+    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
+
+
+def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
+    """Without a configuration, addresses and keys of a run directory count for nothing; its replies are replayed."""
+    with FakeJudge(grade) as theirs, FakeJudge(grade) as mine:
+        second = f"{{model: second, build: b1, base_url: '{theirs.url}', api_key_env: DEPLOY}}"
+        judged_by(project, theirs, f"  spot_check: {{model: {second}}}\n")
+        project.command("run", DEPLOY="k1")
+        calls = theirs.calls
+        directory = project.last_run()
+        project.config.unlink()
+        (project.root / CASSETTE).rename(directory / "judge_cassette.jsonl")
+        for flags in ((), ("--mode", "auto"), ("--mode", "refresh"), ("--spot-check",)):
+            done = project.command("judge", "--run", str(directory), *flags, DEPLOY="k1")
+            assert done.code == 2
+            assert "no judge is asked where a run directory says" in done.err
+            assert "--judge-model" in done.err
+        done = project.command("judge", "--run", str(directory), "--mode", "replay")
+        assert done.code == 0, done.err
+        assert {judgement["value"] for judgement in judgements(project)} == {4.0}
+        flags = ("--judge-model", "mine", "--judge-base-url", mine.url, "--judge-build", "b1")
+        done = project.command("judge", "--run", str(directory), *flags, DEPLOY="k1")
+        assert done.code == 0, done.err
+        assert mine.calls
+        assert theirs.calls == calls
+
+
+def test_replies_of_a_run_directory_are_not_believed(project: Project) -> None:
+    """Replies that stand in a run directory score nothing, and do not get into the cassette that is committed."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.command("run")
+        directory, committed = project.last_run(), project.root / CASSETTE
+        rows = [json.loads(row) for row in committed.read_text().splitlines()]
+        for row in rows:
+            row["reply"]["text"] = row["reply"]["text"].replace("4", "5")
+        # and one that nobody will ask for
+        rows.append({**rows[0], "key": "f" * 64})
+        (directory / "judge_cassette.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        committed.unlink()
+        calls = server.calls
+        done = project.command("judge", "--run", str(directory))
+        assert done.code == 0, done.err
+        assert server.calls == 2 * calls
+    assert {judgement["value"] for judgement in judgements(project)} == {4.0}
+    lines = cassette.read(committed.read_bytes(), CASSETTE)
+    assert "f" * 64 not in lines
+    assert not [line for line in lines.values() if "5" in line.reply.text]
+
+
+def test_a_stored_run_is_spot_checked_as_the_command_line_says(project: Project) -> None:
+    """A sample of so many answers is asked about in other words; the rate is said and stands in metrics.json."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.command("run")
+        calls = server.calls
+        directory = project.last_run()
+        # two points away in other words
+        server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
+        done = project.command("judge", "--run", str(directory), "--spot-check", "--spot-check-n", "5")
+        assert done.code == 0, done.err
+        assert server.calls == calls + 10
+    assert "Judged once more by the same judge in other words: 100% disagree, of 5 answers" in done.err
+    reliability = json.loads((directory / "metrics.json").read_text())["judge_reliability"]
+    assert reliability == {"disagreement_rate": 1.0, "spot_check_n": 5}
+    assert {judgement["value"] for judgement in judgements(project)} == {4.0}
+    judged_by(project, server, "  mode: replay\n  spot_check: {n: 9}\n")
+    assert project.command("judge", "--run", str(directory), "--spot-check-n", "3").code == 0
+    assert json.loads((directory / "metrics.json").read_text())["judge_reliability"]["spot_check_n"] == 3
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--spot-check-n", "5"), "--spot-check-n is about --spot-check"),
+        ((), "nobody is named who judges"),
+        (("--judge-model", "m"), "expected 'base_url' with 'm'"),
+        (("--judge-model", "m", "--judge-base-url", "http://127.0.0.1:1"), "expected 'build' with 'm'"),
+        (("--judge-model", "m", "--judge-base-url", "ftp://x"), "--judge-base-url: expected a URL such as"),
+        (("--judge-build", "b1"), "are about the model of --judge-model"),
+    ],
+)
+def test_flags_that_name_no_judge_are_told(project: Project, flags: tuple[str, ...], message: str) -> None:
+    """A judge on the command line needs what one in the configuration needs, and the message says what is missing."""
+    project.command("run", "--store-full-text")
+    done = project.command("judge", "--run", str(project.last_run()), *flags)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
+    """Beginnings of texts are not what an answer rests on: judging them is refused, with what to do."""
+    note = project.root / "vault" / "work" / "Notes" / "kernel.md"
+    note.write_text(note.read_text() + "\n" + "word " * 200)
+    project.command("run")
+    done = project.command("judge", "--run", str(project.last_run()), "--judge-model", "openai:gpt-4o-2024-08-06")
+    assert done.code == 2
+    assert "keeps the beginnings of texts alone" in done.err
+    assert "--store-full-text" in done.err
+
+
+def test_a_run_that_asked_for_no_answers_is_not_judged(project: Project) -> None:
+    """Where no answers were asked for there is nothing to judge, which is told."""
+    project.edit("retrieval_only: false", "retrieval_only: true")
+    project.command("run")
+    done = project.command("judge", "--run", str(project.last_run()), "--judge-model", "openai:gpt-4o-2024-08-06")
+    assert done.code == 2
+    assert "asked for no answers" in done.err
+
+
+def test_a_judged_run_becomes_the_baseline_and_is_compared(project: Project) -> None:
+    """Scores of judges stand in the baseline, on their own scale, and a run is held against them."""
+    project.config.write_text(project.config.read_text() + "gate: {metrics: {groundedness: 0.5}}\n")
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.promote()
+        same = project.command("check")
+        assert same.code == 0, same.out
+        server.script = lambda request: Answer(text=grade(request).text | {"score": 1})
+        judged_by(project, server, "  mode: refresh\n")
+        worse = project.command("check")
+    (row,) = [
+        row
+        for row in project.verdict()["metrics"]
+        if (row["metric"], row["slice"], row["mode"]) == ("groundedness", "overall", "hybrid")
+    ]
+    assert (row["baseline"], row["current"], row["delta"]) == (4.0, 1.0, -3.0)
+    # by judges that nobody has held against people, no change is blamed
+    assert worse.code == 0
+    assert "groundedness is advisory" in worse.out
+
+
+def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> None:
+    """The labels of the taxonomy are a file that `raggate labels score` reads, with a row for every answer."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server, "  scores: [grounding_labels]\n")
+        done = project.command("run")
+        assert done.code == 0, done.err
+    file = project.last_run() / "labels" / "grounding.csv"
+    assert len(file.read_text().splitlines()) == 25
+    scored = project.command("labels", "score", "--task", "grounding", str(file))
+    assert scored.code == 0, scored.err
+    assert "grounding_presence_rate" in scored.out
+
+
+def graded_by_people() -> str:
+    """Write a canary set of 24 answers, each of which names the grade that people gave it."""
+    lines = []
+    for number in range(24):
+        case = {"id": f"c{number}", "score": "groundedness", "question": "?", "answer": f"People say {number % 6} [1]"}
+        case |= {"passages": [{"text": "So."}], "references": ["a.md"], "value": number % 6, "by": "a person"}
+        lines.append(json.dumps(case) + "\n")
+    return "".join(lines)
+
+
+def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
+    """Give every answer these points; those of the canary set what people gave, or these points as well."""
+
+    def grade(request: Request) -> Answer:
+        named = re.search(r"People say (\d)", request.text)
+        score = int(named[1]) if named and as_people else points
+        claims = {"supported_claims": ["a"] if score else [], "unsupported_claims": ["b"] if score < 5 else []}
+        return Answer(text={"reasoning": "because", **claims, "uncited_major_claims": [], "score": score})
+
+    return grade
+
+
+def test_judges_decide_where_people_agree_with_them(project: Project) -> None:
+    """Two points less are red by a judge that grades as people do, and advice by one with a single grade for all."""
+    (project.root / "golden").mkdir(exist_ok=True)
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
+    more = "  scores: [groundedness]\n  mode: refresh\n  canary: {file: golden/canary.jsonl}\n"
+    with FakeJudge(grounded_at(4, as_people=True)) as server:
+        judged_by(project, server, more)
+        project.promote()
+        assert project.command("check").code == 0
+        server.script = grounded_at(2, as_people=True)
+        armed = project.command("check")
+        assert armed.code == 1, armed.out
+        verdict = project.verdict()
+        assert {reason["code"] for reason in verdict["reasons"]} == {"worse"}
+        assert verdict["judging"]["canary"]["scores"]["groundedness"]["kappa"] == 1.0
+        assert "groundedness 1.0000 [1.0000, 1.0000] on 24 of 24 cases; floor 0.4" in armed.out
+        server.script = grounded_at(2, as_people=False)
+        disarmed = project.command("check")
+        assert disarmed.code == 0, disarmed.out
+        verdict = project.verdict()
+        assert "Judges have no say: groundedness is advisory: kappa 0.0000" in verdict["headline"]
+        (row,) = (row for row in verdict["metrics"] if row["metric"] == "groundedness" and row["slice"] == "overall")
+        assert (row["status"], row["delta"]) == ("advisory", -2.0)
+    summary = (project.last_run() / "summary.md").read_text()
+    assert "Judges have no say" in summary.partition("|")[0]
+
+
+def drifting(first: int, second: int) -> Callable[[Request], Answer]:
+    """Give every answer points that depend on the seed, and those of the canary set what people gave."""
+
+    def grade(request: Request) -> Answer:
+        return grounded_at(first if request.body["seed"] == 1 else second, as_people=True)(request)
+
+    return grade
+
+
+def test_a_fall_must_repeat_to_fail_a_change(project: Project) -> None:
+    """A point less is red where a second sample says so too, and none where that says what the baseline did."""
+    (project.root / "golden").mkdir(exist_ok=True)
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
+    more = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n  mode: "
+    with FakeJudge(drifting(4, 4)) as server:
+        judged_by(project, server, more + "refresh\n")
+        project.promote()
+        calls = server.calls
+        assert project.command("check").code == 0
+        # what has not moved is asked for once
+        assert server.calls == 2 * calls
+        server.script = drifting(3, 4)
+        once = project.command("check")
+        assert once.code == 0, once.out
+        assert server.calls == 3 * calls + 24
+        assert "Grades that moved since the baseline: 24; given twice 24, 24 of them otherwise" in once.out
+        assert project.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24}
+        assert {judgement["value"] for judgement in judgements(project)} == {3.5}
+        first = judgements(project)
+        judged_by(project, server, more + "replay\n")
+        assert project.command("check").code == 0
+        assert judgements(project) == first
+        # a stored run is held against the same baseline
+        done = project.command("judge", "--run", str(project.last_run()))
+        assert done.code == 0, done.err
+        assert judgements(project) == first
+        assert project.command("compare", str(project.last_run())).code == 0
+        server.script = drifting(3, 3)
+        judged_by(project, server, more + "refresh\n")
+        twice = project.command("check")
+        assert twice.code == 1, twice.out
+    assert {reason["code"] for reason in project.verdict()["reasons"]} == {"worse"}
+    assert "given twice 24, 0 of them otherwise" in twice.out
+
+
+def test_a_budget_that_ends_before_second_samples_leaves_the_first(project: Project) -> None:
+    """Where calls are left for half of what moved, the canary set was asked, and the other half keeps its grade."""
+    (project.root / "golden").mkdir(exist_ok=True)
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
+    more = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n  mode: refresh\n"
+    with FakeJudge(drifting(4, 4)) as server:
+        judged_by(project, server, more)
+        project.promote()
+        calls = server.calls
+        server.script = drifting(2, 4)
+        judged_by(project, server, f"{more}  budget: {{calls: {calls + 12}}}\n")
+        done = project.command("check")
+        assert done.code == 1, done.out
+        assert server.calls == 2 * calls + 12
+    assert "24; given twice 12, 12 of them otherwise; of 12 there is no second one, so the first stands" in done.out
+    assert sorted(judgement["value"] for judgement in judgements(project)) == [2.0] * 12 + [3.0] * 12
+    assert project.verdict()["judging"]["scores"]["groundedness"]["judged"] == 24
+
+
+def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
+    """A file that the configuration names and nobody has is an error before anything is asked, with its key."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server, "  canary: {file: golden/canary.jsonl}\n")
+        done = project.command("run")
+        assert done.code == 2
+        assert server.calls == 0
+    assert "judges.canary.file" in done.err

@@ -1,0 +1,107 @@
+"""A start that is forked from a process with raggate imported is, to whoever starts it, what a true start is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import preloaded
+from project import Project
+
+Start = Callable[..., "preloaded.Process | subprocess.Popen[str]"]
+
+
+def true_start(*arguments: str, at: Path, environment: dict[str, str], **streams: int) -> subprocess.Popen[str]:
+    """Start an interpreter that imports raggate."""
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+    words = [sys.executable, "-m", "raggate", *arguments]
+    return subprocess.Popen(words, cwd=at, env=environment, stdin=subprocess.DEVNULL, text=True, **piped)
+
+
+@pytest.fixture
+def worse(promoted_once: Project, tmp_path: Path) -> Project:
+    """A repository whose last run is a regression."""
+    project = promoted_once.copied(tmp_path / "worse")
+    assert project.command("check", FAKE_BEHAVIOUR="worse").code == 1
+    return project
+
+
+def outcome(start: Start, project: Project, *arguments: str, **streams: int) -> tuple[object, ...]:
+    """Give exit code, output and files of a command that is run in the repository."""
+    environment = {**os.environ, "COLUMNS": "90"}
+    process = start(*arguments, at=project.root, environment=environment, **streams)
+    out, err = process.communicate(timeout=60)
+    files = {path: path.read_bytes() for path in sorted(project.root.rglob("*")) if path.is_file()}
+    return process.returncode, out or "", err or "", files
+
+
+def agreed(project: Project, *arguments: str, **streams: int) -> tuple[object, ...]:
+    """See that both starts come to the same, which is then given."""
+    forked = outcome(preloaded.start, project, *arguments, **streams)
+    assert outcome(true_start, project, *arguments, **streams) == forked
+    return forked
+
+
+def test_the_same_outcome(worse: Project) -> None:
+    """A regression that is compared anew prints and writes the same, byte for byte, with the same exit code."""
+    directory = str(worse.last_run().relative_to(worse.root))
+    code, out, err, _ = agreed(worse, "compare", directory)
+    assert code == 1
+    assert "Questions that broke (24)" in out
+    assert err == ""
+
+
+def test_the_same_usage_error(worse: Project) -> None:
+    """A usage error is told in the same words."""
+    code, out, err, _ = agreed(worse, "chek")
+    assert (code, out) == (2, "")
+    assert "No such command 'chek'" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_the_same_where_nothing_can_be_written(worse: Project) -> None:
+    """What an interpreter cannot write out at its end changes the exit code in the same way."""
+    with Path("/dev/full").open("wb") as full:
+        code, _, err, _ = agreed(worse, "report", str(worse.last_run()), stdout=full.fileno())
+    assert code == 3
+    assert "No space left on device" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_the_same_end_by_a_signal(promoted_once: Project, tmp_path: Path, number: signal.Signals) -> None:
+    """A signal that is handled ends it by its exit code, and one that is not as what it is, in the same group."""
+    ends = []
+    for start in (preloaded.start, true_start):
+        project = promoted_once.copied(tmp_path / start.__name__)
+        process = start("check", at=project.root, environment={**os.environ, "FAKE_BEHAVIOUR": "hang_after:6"})
+        assert process.stderr is not None
+        assert any("asked 3 of 24" in line for line in process.stderr)
+        assert process.poll() is None
+        groups = (os.getpgid(process.pid), os.getsid(process.pid))
+        assert groups == (os.getpgid(0), os.getsid(0))
+        process.send_signal(number)
+        process.communicate(timeout=30)
+        ends.append(process.returncode)
+    assert ends == [130 if number != signal.SIGKILL else -signal.SIGKILL] * 2
+
+
+def test_one_start_knows_nothing_of_another(promoted_once: Project, tmp_path: Path) -> None:
+    """Of two at the same time each has its own directory, variables and words."""
+    projects = [promoted_once.copied(tmp_path / behaviour) for behaviour in ("worse", "ok")]
+    started = [each.start("check", "--out", each.root.name, FAKE_BEHAVIOUR=each.root.name) for each in projects]
+    for process in started:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in started] == [1, 0]
+    assert [len(list((each.root / each.root.name).iterdir())) for each in projects] == [1, 1]
+
+
+def test_variables_that_an_interpreter_starts_with_are_refused(tmp_path: Path) -> None:
+    """What only a true start can heed is not passed over."""
+    with pytest.raises(AssertionError, match="need an interpreter that starts with them"):
+        preloaded.start("lint", at=tmp_path, environment={**os.environ, "PYTHONHASHSEED": "1"})

@@ -1,0 +1,236 @@
+"""`python -m raggate` forked from a process that has it imported already, which takes longer than most runs.
+
+The process at the end of this file imports raggate once, runs nothing of it, and forks for each start. What is forked
+gets its own arguments, directory, variables and streams, as `subprocess.Popen` gives them, and is ended by its
+interpreter. It shares with the others what an interpreter decides when it starts, such as the order of sets. A test
+of the start itself, of signals during it, or of a stream that is closed, starts a true one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import io
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+# read by an interpreter when it starts
+_FIXED = ("PYTHON", "LC_", "LANG", "LD_")
+
+
+class Process:
+    """A process that was forked: as much of `subprocess.Popen` as tests of raggate need.
+
+    Attributes:
+        pid: its number.
+        stdout: what it writes there, unless that goes elsewhere.
+        stderr: the same.
+        returncode: None while it runs; the negative number of a signal that ended it.
+    """
+
+    def __init__(self, ended: BinaryIO, stdout: TextIO | None, stderr: TextIO | None) -> None:
+        self._ended = ended
+        self.pid = int(ended.readline())
+        self.stdout = stdout
+        self.stderr = stderr
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Give the exit code, or None while it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """Wait for its end and give the exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: when it still runs after so many seconds.
+        """
+        if self.returncode is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("raggate", timeout)
+            with self._ended:
+                self.returncode = int(self._ended.readline())
+        return self.returncode
+
+    def communicate(self, timeout: float) -> tuple[str, str]:
+        """Read both streams to their ends, wait for its own, and give what was read.
+
+        Raises:
+            subprocess.TimeoutExpired: when it still runs after so many seconds; then it is killed.
+        """
+        with ThreadPoolExecutor(2) as pool:
+            out, err = (pool.submit(_rest, stream) for stream in (self.stdout, self.stderr))
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+        return out.result(), err.result()
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+def _rest(stream: TextIO | None) -> str:
+    if stream is None:
+        return ""
+    with stream:
+        return stream.read()
+
+
+def start(
+    *arguments: str,
+    at: Path,
+    environment: Mapping[str, str],
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    code: str | None = None,
+) -> Process:
+    """Start `python -m raggate`, or a program that imports it, with nothing to read.
+
+    Args:
+        arguments: the words after it.
+        at: the working directory.
+        environment: all variables. Those that an interpreter reads when it starts must be those of this process.
+        stdout: a descriptor, or what stands for one in `subprocess`.
+        stderr: the same.
+        code: the program, as after `python -c`.
+    """
+    assert _fixed(environment) == _fixed(os.environ), "these variables need an interpreter that starts with them"
+    request = {"arguments": arguments, "at": str(at), "environment": {**environment}, "code": code}
+    with contextlib.ExitStack() as sent:
+
+        def opened(descriptor: int) -> int:
+            sent.callback(os.close, descriptor)
+            return descriptor
+
+        def readable() -> tuple[int, int]:
+            reading, writing = os.pipe()
+            return reading, opened(writing)
+
+        def stream(given: int) -> tuple[TextIO | None, int]:
+            if given == subprocess.PIPE:
+                reading, writing = readable()
+                return os.fdopen(reading, encoding="utf-8"), writing
+            return None, opened(os.open(os.devnull, os.O_WRONLY)) if given == subprocess.DEVNULL else given
+
+        (out, writing), (err, telling), (ended, ending) = stream(stdout), stream(stderr), readable()
+        descriptors = [opened(os.open(os.devnull, os.O_RDONLY)), writing, telling, ending]
+        socket.send_fds(server(), [json.dumps(request).encode() + b"\n"], descriptors)
+    return Process(os.fdopen(ended, "rb", buffering=0), out, err)
+
+
+def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(_FIXED)}
+
+
+@functools.cache
+def server() -> socket.socket:
+    """Start the process that forks; it ends with this one. It has no variable that a test could look for."""
+    here, there = socket.socketpair()
+    with there:
+        process = subprocess.Popen(
+            [sys.executable, __file__, str(there.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env={**_fixed(os.environ), "PATH": os.environ["PATH"]},
+            pass_fds=[there.fileno()],
+        )
+    atexit.register(process.wait)
+    atexit.register(here.close)
+    return here
+
+
+def _serve(requests: socket.socket) -> str | None:
+    """Fork for each request; in what is forked, set up as by an interpreter that starts, return the code to be run."""
+    # what keeps a process need not be waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 4)
+        if not message:
+            sys.exit()
+        while not message.endswith(b"\n"):
+            message += requests.recv(1 << 16)
+        if os.fork() == 0:
+            requests.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _keep(descriptors)
+            request = json.loads(message)
+            code: str | None = request.pop("code")
+            _become(**request)
+            return code
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _keep(descriptors: list[int]) -> None:
+    """Return in a process of its own with these streams, while this one waits for its end and tells of it."""
+    *streams, ending = descriptors
+    pid = os.fork()
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    if pid == 0:
+        os.close(ending)
+        return
+    os.closerange(0, len(streams))
+    os.write(ending, f"{pid}\n".encode())
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with contextlib.suppress(BrokenPipeError):
+        os.write(ending, f"{code}\n".encode())
+    os._exit(0)
+
+
+def _become(arguments: list[str], at: str, environment: dict[str, str]) -> None:
+    """Take what is this process's own, and open the streams as an interpreter does."""
+    os.chdir(at)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[1:] = arguments
+    sys.path[0] = str(Path.cwd())
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old = getattr(sys, name)
+        binary = os.fdopen(number, "wb" if number else "rb", closefd=False)
+        lines = name == "stderr" or binary.isatty()
+        new = io.TextIOWrapper(binary, old.encoding, old.errors, line_buffering=lines)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+
+
+if __name__ == "__main__":
+    # what a check imports in the end; nothing of it starts a thread
+    for _name in ("raggate.cli.main", "raggate.pipeline.check", "raggate.pipeline.rerun", "raggate.interop.systems"):
+        importlib.import_module(_name)
+    for _name in ("raggate.reports.terminal", "anyio._backends._asyncio", "httpcore", "markdown_it"):
+        importlib.import_module(_name)
+
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=int(sys.argv.pop())) as asked:
+        _code = _serve(asked)
+    if _code is None:
+        runpy.run_module("raggate", run_name="__main__", alter_sys=True)
+    else:
+        exec(_code, {"__name__": "__main__"})  # noqa: S102 - what a test hands over

@@ -1,0 +1,132 @@
+"""The section `judges`: every judge has an address and an immutable version, or the section says that it has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from raggate.config.judge_settings import JudgeModelSettings, Judges
+
+LOCAL = {"model": "qwen2.5-14b", "base_url": "http://127.0.0.1:8081"}
+
+
+def section(*models: dict[str, Any], **keys: Any) -> Judges:
+    """Read a section with these models."""
+    return Judges.model_validate({"models": [*models], **keys})
+
+
+@pytest.mark.parametrize(
+    ("name", "pinned"),
+    [
+        ("openai:gpt-4o-2024-08-06", True),
+        ("anthropic:claude-3-5-sonnet-20241022", True),
+        ("github:openai/gpt-4o-2024-11-20", True),
+        ("judge@9f2c1a0b44de", True),
+        ("judge:sha256:9f2c1a0b44de9f2c1a0b44de", True),
+        ("openai:gpt-4o", False),
+        ("openai:gpt-4o-latest", False),
+        ("anthropic:claude-sonnet-4-5", False),
+        # sizes, context lengths and days that no calendar has
+        ("qwen2.5-14b-instruct-131072", False),
+        ("model-120241022", False),
+        ("model-20241322", False),
+        ("model-2024-1022", False),
+    ],
+)
+def test_a_day_or_a_digest_in_the_name_pins_a_model(name: str, pinned: bool) -> None:
+    """A name says which version it is for ever when a day or a digest stands in it, and not otherwise."""
+    assert JudgeModelSettings(model=name, base_url=None if "github" in name else LOCAL["base_url"]).pinned is pinned
+
+
+def test_a_model_without_a_version_is_refused_by_name() -> None:
+    """A model that can change with nobody's doing is an error that names it and the keys that help."""
+    with pytest.raises(ValidationError, match=r"expected 'build' with 'qwen2.5-14b'.*or the name in 'allow_unpinned'"):
+        section(LOCAL)
+
+
+def test_a_build_or_a_permission_by_name_lets_a_model_be_used() -> None:
+    """The hash of the weights pins a model, and a permission that names it lets it be unpinned."""
+    assert section({**LOCAL, "build": "sha256:9f2c1a0b44de"}).models[0].pinned
+    assert not section(LOCAL, allow_unpinned=["qwen2.5-14b"]).models[0].pinned
+
+
+@pytest.mark.parametrize("build", ["latest", "main", "stable", "", " 1", "v 1"])
+def test_a_word_that_moves_is_no_build(build: str) -> None:
+    """A word without any digit names whatever is newest, so it is no build."""
+    with pytest.raises(ValidationError, match="expected what names one build for ever"):
+        section({**LOCAL, "build": build})
+
+
+def test_a_permission_for_a_model_that_is_not_used_is_refused() -> None:
+    """A permission that no model needs any more, or is misspelt, is an error."""
+    with pytest.raises(ValidationError, match="expected models of the section in 'allow_unpinned', found 'other'"):
+        section({**LOCAL, "build": "b1"}, allow_unpinned=["other"])
+
+
+def test_a_bare_name_needs_an_address() -> None:
+    """A name without provider is a model on a server of one's own, so the section says where that is."""
+    with pytest.raises(ValidationError, match=r"expected 'base_url' with 'qwen2\.5-14b'"):
+        section({"model": "qwen2.5-14b", "build": "b1"})
+
+
+@pytest.mark.parametrize("extra", [{"base_url": "http://elsewhere.example"}, {"api_key_env": "MY_KEY"}])
+def test_the_token_of_a_job_goes_to_github_alone(extra: dict[str, str]) -> None:
+    """A model of GitHub's has no other address and no other key."""
+    with pytest.raises(ValidationError, match="the job's token goes to GitHub alone"):
+        section({"model": "github:openai/gpt-4o-2024-11-20", **extra})
+
+
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN"])
+def test_no_judge_is_given_a_token_of_the_runner(name: str) -> None:
+    """The key of a judge is a variable of the user's, never one of the runner's."""
+    with pytest.raises(ValidationError, match="expected a variable that is not the runner's or Docker's"):
+        section({**LOCAL, "build": "b1", "api_key_env": name})
+
+
+@pytest.mark.parametrize(
+    ("model", "endpoint"),
+    [
+        ({"model": "openai:gpt-4o-2024-08-06"}, "openai"),
+        ({"model": "openai:gpt-4o-2024-08-06", "base_url": "https://proxy.example"}, "other"),
+        ({"model": "anthropic:claude-3-5-sonnet-20241022"}, "anthropic"),
+        ({"model": "anthropic:claude-3-5-sonnet-20241022", "base_url": "https://proxy.example"}, "other"),
+        ({"model": "github:openai/gpt-4o-2024-11-20"}, "github"),
+        ({**LOCAL, "model": "qwen2.5:14b", "build": "b1"}, "local"),
+    ],
+)
+def test_an_endpoint_is_whose_server_it_is(model: dict[str, str], endpoint: str) -> None:
+    """The provider's own server is told from another one that speaks the same, and from one's own."""
+    assert section(model).models[0].endpoint == endpoint
+
+
+def test_a_model_at_two_addresses_is_one_judge() -> None:
+    """A panel cannot be one model several times, nor a spot check its own second opinion, by another address."""
+    here = {**LOCAL, "build": "b1"}
+    there = {**here, "base_url": "http://127.0.0.1:8082"}
+    for twice in ((here, there), (here, here), ({**here, "api_key_env": "A"}, here)):
+        with pytest.raises(ValidationError, match="expected every model once"):
+            section(*twice)
+    other = {**there, "build": "b2"}
+    assert len(section(here, other).models) == 2
+    for second in (here, there, other):
+        with pytest.raises(ValidationError, match=r"expected another model in 'spot_check\.model'"):
+            section(here, other, spot_check={"model": second})
+    assert section(here, spot_check={"model": other}).spot_check is not None
+
+
+def test_a_budget_in_dollars_needs_prices() -> None:
+    """What a call costs is not known without a price, so a budget in dollars without one is an error."""
+    with pytest.raises(ValidationError, match=r"expected 'price' with 'qwen2\.5-14b'"):
+        section({**LOCAL, "build": "b1"}, budget={"usd": 1})
+    assert section({**LOCAL, "build": "b1", "price": {"input": 0.1, "output": 0.2}}, budget={"usd": 1}).budget.usd == 1
+
+
+def test_no_model_and_no_score_counts_twice() -> None:
+    """A panel has no seat for the same model twice, and a score is graded once."""
+    pinned = {**LOCAL, "build": "b1"}
+    with pytest.raises(ValidationError, match="expected every model once"):
+        section(pinned, pinned)
+    with pytest.raises(ValidationError, match="expected every score once"):
+        section(pinned, scores=["correctness", "correctness"])

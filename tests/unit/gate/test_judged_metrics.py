@@ -1,0 +1,296 @@
+"""Judged metrics in a verdict: fit judges decide, unfit ones advise, and other judges are not compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
+from raggate.config.schema import Gate
+from raggate.errors import UsageError
+from raggate.gate import judged_metrics, promote
+from raggate.gate.compare import compare
+from raggate.gate.verdict import decide
+from raggate.models.judging_quality import (
+    JUDGES,
+    JUDGING,
+    Canary,
+    CanaryAgreement,
+    Coverage,
+    JudgingSummary,
+    SpotCheck,
+)
+from raggate.models.scorecard import Scorecard
+from raggate.models.verdict import Verdict
+
+QUESTIONS = 12
+AGREEMENT = CanaryAgreement(cases=24, judged=24, kappa=0.8, low=0.7, high=0.9)
+
+
+def summary(
+    *,
+    judged: int = QUESTIONS,
+    missing: str = "replay_miss",
+    agreement: CanaryAgreement | None = AGREEMENT,
+    floor: float = 0.4,
+    **fields: Any,
+) -> JudgingSummary:
+    """Build how judging went: all judged, and in agreement with people, unless told otherwise."""
+    scores = {} if agreement is None else {"groundedness": agreement}
+    reasons = {missing: QUESTIONS - judged} if judged < QUESTIONS else {}
+    known: dict[str, Any] = {
+        "min_coverage": 0.9,
+        "scores": {
+            name: Coverage(expected=QUESTIONS, judged=judged, reasons=reasons)
+            for name in ("groundedness", "faithfulness", "correctness")
+        },
+        "canary": Canary(hash="h", floor=floor, scores=scores),
+    }
+    return JudgingSummary(**{**known, **fields})
+
+
+def card(
+    value: float | None,
+    how: JudgingSummary | None = None,
+    *,
+    metric: str = "groundedness",
+    by: str = "small",
+    without: int = 0,
+) -> Scorecard:
+    """Build a scored run of twelve hits, each with this judged value but for so many at the beginning."""
+    values = [None] * without + [value] * (QUESTIONS - without)
+    cases = [make_case_score(f"q{number}", {"hit_at_5": 1.0, metric: each}) for number, each in enumerate(values)]
+    fingerprint = {JUDGES: {"models": [{"model": by}], "scores": [metric]}, JUDGING: (how or summary()).stored()}
+    return make_scorecard(*cases, fingerprint=fingerprint)
+
+
+def verdict(before: Scorecard, now: Scorecard, **gate: Any) -> Verdict:
+    """Decide on a run against a baseline."""
+    run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+    held = compare(run, now, make_baseline(before), flip_at=5)
+    return decide(replace(held, not_asked=()), (), Gate(**gate))
+
+
+def codes(decided: Verdict) -> list[str]:
+    """Give the codes of the warnings about judges."""
+    return [reason.code for reason in decided.warnings if "judge" in reason.code or "canary" in reason.code]
+
+
+def test_fit_judges_decide() -> None:
+    """A point lost in groundedness, by judges that agree with people, is red by default; half a point is allowed."""
+    lost = verdict(card(4.5), card(3.5))
+    assert lost.outcome == "regression"
+    assert any("groundedness" in reason.message for reason in lost.reasons)
+    assert codes(lost) == []
+    assert verdict(card(4.5), card(4.0)).outcome == "pass"
+    assert verdict(card(4.5), card(3.9)).outcome == "regression"
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        (
+            summary(agreement=replace(AGREEMENT, kappa=0.05, low=-0.2, high=0.3)),
+            "kappa 0.0500 [-0.2000, 0.3000] with people on 24 canary cases, below the floor 0.4",
+        ),
+        (summary(agreement=None), "no canary set tells whether its judges agree with people"),
+        (summary(canary=None), "no canary set tells whether its judges agree with people"),
+        (
+            summary(judged=10, agreement=replace(AGREEMENT, judged=19), missing="no_key"),
+            "only 10 of 12 answers were judged (2 no_key)",
+        ),
+        (summary(agreement=replace(AGREEMENT, kappa=None, low=None, high=None)), "the same grade as people did"),
+        (summary(judged=10), "only 10 of 12 answers were judged (2 replay_miss), and at least 90% must be"),
+        (summary(scores={}), "nothing is known of how it was judged"),
+    ],
+)
+def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
+    """Whatever is not known of judges, or is bad, takes their say: no red, a warning, and the reason comes first."""
+    decided = verdict(card(4.5), card(1.0, how))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["judge-unfit"]
+    (warning,) = (reason for reason in decided.warnings if reason.code == "judge-unfit")
+    assert why in warning.message
+    assert warning.message.endswith("it got worse: hybrid 4.5000 -> 1.0000")
+    assert "Judges have no say: groundedness is advisory" in decided.headline
+    assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
+
+
+def test_judges_that_agree_less_than_before_advise() -> None:
+    """A kappa whose whole interval is below that of the baseline's own canary takes the judges their say."""
+    worse = summary(agreement=replace(AGREEMENT, kappa=0.6, low=0.5, high=0.7))
+    decided = verdict(card(4.5), card(1.0, worse))
+    assert decided.outcome == "pass"
+    assert "0.8000 when the baseline was measured" in decided.headline
+    # an interval that holds the earlier kappa is no evidence that judges got worse
+    as_good = summary(agreement=replace(AGREEMENT, kappa=0.75, low=0.6, high=0.85))
+    assert verdict(card(4.5), card(1.0, as_good)).outcome == "regression"
+    # another canary set tells nothing of the earlier one
+    other = replace(worse, canary=replace(worse.canary or Canary(hash="", floor=0, scores={}), hash="other"))
+    assert verdict(card(4.5), card(1.0, other)).outcome == "regression"
+
+
+def test_what_was_judged_and_vanished_is_no_red() -> None:
+    """Where nothing could be judged, as in replay with an empty cassette, the rest decides and the report says so."""
+    nothing = summary(judged=0, agreement=replace(AGREEMENT, judged=0, kappa=None, low=None, high=None))
+    decided = verdict(card(4.5), card(None, nothing))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["judge-unfit"]
+
+
+def unread(reason: str, count: int, **fields: Any) -> Scorecard:
+    """Build a run of which so many answers have no grade; one without a claim is not among those to be judged."""
+    known = {} if reason == "nothing_to_judge" else {"judged": QUESTIONS - count, "missing": reason}
+    return card(4.5, summary(**{**known, **fields}), without=count)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "refused",
+        "invalid_reply",
+        "unusable_score",
+        "disagreement",
+        "status",
+        "timeout",
+        "budget",
+        "deadline",
+        "nothing_to_judge",
+    ],
+)
+def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -> None:
+    """What fit judges graded before and do not now is no pass, whatever the reason; a twelfth of it is allowed."""
+    decided = verdict(card(4.5), unread(reason, 2))
+    assert decided.outcome == "cannot tell"
+    (why,) = (cause.message for cause in decided.reasons if cause.code == "kept-from-judging")
+    gaps = "nothing to judge" if reason == "nothing_to_judge" else f"2 {reason}"
+    assert why == f"2 of 12 answers that judges gave groundedness in the baseline's run have none now: {gaps}"
+    assert verdict(card(4.5), unread(reason, 1)).outcome == "pass"
+
+
+def test_a_few_without_a_grade_do_not_disarm_judges() -> None:
+    """A loss in the answers that were judged is no pass because some others were not."""
+    assert verdict(card(4.5), card(1.0, summary(judged=10, missing="status"), without=2)).outcome == "cannot tell"
+
+
+def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
+    """A canary set that was judged for the baseline and not now, though calls were allowed, tells nothing of today."""
+    starved = summary(agreement=replace(AGREEMENT, judged=8))
+    decided = verdict(card(4.5), card(1.0, starved))
+    assert decided.outcome == "cannot tell"
+    assert "too few canary cases were judged" in decided.headline
+    both = summary(judged=10, missing="invalid_reply", agreement=replace(AGREEMENT, judged=8))
+    assert verdict(card(4.5), card(1.0, both, without=2)).outcome == "cannot tell"
+
+
+def test_promoting_such_answers_needs_permission() -> None:
+    """A baseline with fewer grades to hold against is what nobody gets in passing."""
+    now = unread("refused", 2)
+    run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+    held = compare(run, now, make_baseline(card(4.5)), flip_at=5)
+    (why,) = promote.needs_permission(run, held, Gate())
+    assert why.startswith("2 of 12 answers that judges gave groundedness in the baseline's run have none now")
+
+
+def test_promoting_what_others_judged_needs_permission() -> None:
+    """Grades that nothing was compared with are not replaced in passing, by those of other judges or by none."""
+    before = make_baseline(card(4.5))
+    unjudged = replace(card(1.0), fingerprint={})
+    for now, why in (
+        (card(1.0, by="large"), "the judged metrics of the baseline are by other judges or prompts, with which"),
+        (unjudged, "the baseline has judged metrics and the run was not judged"),
+    ):
+        run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+        held = compare(run, now, before, flip_at=5)
+        (reason,) = promote.needs_permission(run, held, Gate())
+        assert reason.startswith(why)
+        with pytest.raises(UsageError, match="may be worse than the present baseline: the") as caught:
+            promote.propose(run, now, before, Gate(), promote.Terms())
+        assert "--allow-regression" in (caught.value.hint or "")
+        promote.propose(run, now, before, Gate(), promote.Terms(allow_regression=True, reason="a better judge"))
+
+
+def test_what_the_same_judges_did_needs_none() -> None:
+    """By the same judges, or where the baseline has no grades, a run is promoted without a word."""
+    for before in (card(4.5), replace(card(None), fingerprint={})):
+        now = card(4.5)
+        run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
+        assert not promote.needs_permission(run, compare(run, now, make_baseline(before), flip_at=5), Gate())
+
+
+def test_judges_that_never_could_are_no_answers_doing() -> None:
+    """Where judges failed as often before, are unfit, were others or were not to be asked, the rest decides."""
+    often = unread("invalid_reply", 4)
+    assert verdict(often, often).outcome == "pass"
+    assert verdict(card(4.5), unread("invalid_reply", 4, canary=None)).outcome == "pass"
+    assert verdict(card(4.5), unread("replay_miss", 12)).outcome == "pass"
+    assert verdict(card(4.5), unread("no_key", 12)).outcome == "pass"
+    other = card(4.5, summary(judged=8, missing="refused"), without=4, by="other")
+    assert verdict(card(4.5), other).outcome == "pass"
+
+
+def test_unfit_judges_do_not_hide_what_else_got_worse() -> None:
+    """A loss that no judge has a say in is red, whatever the judges are worth."""
+    worse = card(1.0, summary(agreement=None))
+    missed = tuple(replace(case, values={**case.values, "hit_at_5": 0.0}, rank=None) for case in worse.cases)
+    decided = verdict(card(4.5), make_scorecard(*missed, fingerprint=worse.fingerprint))
+    assert decided.outcome == "regression"
+    assert "Judges have no say" in decided.headline
+
+
+def test_a_floor_of_unfit_judges_advises_too() -> None:
+    """A limit holds whatever the baseline says, but not by judges that are not fit."""
+    gate = {"metrics": {"groundedness": {"floor": 4}}}
+    assert verdict(card(3.0), card(3.0), **gate).outcome == "regression"
+    assert verdict(card(3.0), card(3.0, summary(agreement=None)), **gate).outcome == "pass"
+
+
+def test_scores_of_other_judges_are_not_compared() -> None:
+    """Another model or prompt is another measure: its scores wait for a baseline, and all else is compared."""
+    decided = verdict(card(4.5), card(1.0, by="other"))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["other-judges"]
+    assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"no baseline"}
+    assert any(row.delta.metric == "hit_at_5" and row.gated for row in decided.rows)
+
+
+def test_a_run_that_is_not_judged_is_compared_by_the_rest() -> None:
+    """A baseline with judged metrics is no reason against a run without: it is said, and all else is compared."""
+    plain = [make_case_score(f"q{number}", {"hit_at_5": 1.0}) for number in range(QUESTIONS)]
+    decided = verdict(card(4.5), make_scorecard(*plain))
+    assert decided.outcome == "pass"
+    assert codes(decided) == ["other-judges"]
+
+
+def test_faithfulness_has_the_canary_of_groundedness() -> None:
+    """Faithfulness is counted from the reply that groundedness is taken from; correctness has a canary of its own."""
+    gate = {"metrics": {"faithfulness": 0.1}}
+    assert verdict(card(0.9, metric="faithfulness"), card(0.5, metric="faithfulness"), **gate).outcome == "regression"
+    assert codes(verdict(card(4.5, metric="correctness"), card(1.0, metric="correctness"))) == ["judge-unfit"]
+
+
+def test_what_a_baseline_keeps_of_the_same_judges_grades() -> None:
+    """Grades are known by question and score where the judges are the same, and not by others or without a baseline."""
+    before = card(4.5, metric="correctness")
+    judges = dict(before.fingerprint)[JUDGES]
+    grades = judged_metrics.earlier_grades(make_baseline(before), judges)
+    assert grades is not None
+    assert len(grades) == QUESTIONS
+    assert grades["hybrid", "q3", before.cases[3].hash] == {"correctness": 4.5}
+    assert judged_metrics.earlier_grades(make_baseline(before), {**judges, "seed": 7}) is None
+    assert judged_metrics.earlier_grades(make_baseline(), judges) is None
+    assert judged_metrics.earlier_grades(None, judges) is None
+
+
+def test_unstable_judges_and_a_replayed_canary_are_told() -> None:
+    """More than a fifth of disagreement is a warning, and so is a canary set that nobody was asked about."""
+    spot = SpotCheck(disagreement_rate=0.25, spot_check_n=20, by="second")
+    canary = summary().canary
+    assert canary is not None
+    how = summary(spot_check=spot, canary=replace(canary, replayed=True))
+    decided = verdict(card(4.5), card(4.5, how))
+    assert (decided.outcome, codes(decided)) == ("pass", ["judges-unstable", "canary-replayed"])
+    calm = summary(spot_check=replace(spot, disagreement_rate=0.2))
+    assert codes(verdict(card(4.5), card(4.5, calm))) == []

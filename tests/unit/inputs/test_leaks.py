@@ -1,0 +1,176 @@
+"""Text of a note that is kept back is known wherever it stands, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_run
+from probed import make_probe
+from raggate.config.probe_settings import Principal
+from raggate.inputs import leaks
+from raggate.inputs.notes import Notes
+from raggate.models.golden import Vault
+from raggate.models.probe import ProbeKind
+from raggate.models.run import Chunk, Leak, LeakPart, Probing, Reference, Response, Run
+
+KEPT = "the brewer owes the bank eleven thousand and pays nothing back before spring"
+DIARY = f"# Diary\n\n## Status of the week\n\nWe are on track with all of it. Between us, {KEPT}.\n"
+OPEN = "# Diary\n\n## Rules\n\nNobody reads this.\n\n## Status of the week\n\nWe are on track with all of it.\n"
+TEXTS = {
+    ("work", "a.md"): OPEN,
+    ("work", "b.md"): "# Litres\n\nForty litres fit into the kettle beside the door, and no more than that ever.\n",
+    ("home", "diary.md"): DIARY,
+}
+NOTES_OF = {"work": Path("w"), "home": Path("h")}
+NOTES = Notes(Vault(directories=NOTES_OF, texts=TEXTS, notes={}, hash=""))
+ANNA = {"anna": Principal(headers={"X-User": "anna"}, sees=["work/a.md", "home"])}
+PRIVATE = ("home/diary.md",)
+
+
+def cite(**fields: str) -> Reference:
+    """Cite a place."""
+    return Reference(**{"vault": "", "rel_path": "a.md", "heading_path": "", **fields}, chunk_index=0)
+
+
+def noted(*chunks: Chunk, question: str = "Who owes?", private: tuple[str, ...] = PRIVATE, answer: str = "") -> Run:
+    """Look for leaks in a run of one question that got some chunks and an answer."""
+    response = make_response(*chunks, answer=answer)
+    item = make_labelled(make_case(question=question), make_result(response=response))
+    return leaks.noted(make_run(item, probes=Probing(private=private)), NOTES, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        pytest.param(KEPT, 1, id="all-of-it"),
+        pytest.param(f"Nobody reads this. We are on track with all of it. {KEPT.upper()}", 1, id="behind-its-own"),
+        pytest.param("eleven **thousand** and\npays nothing [back](x.md) before spring", 1, id="eight-with-markup"),
+        pytest.param("thousand and pays nothing back before spring", None, id="seven-words"),
+        pytest.param("Forty litres fit into the kettle beside the door", None, id="text-of-a-note-that-may-be-seen"),
+        pytest.param("Nobody reads this.", None, id="its-own-text"),
+        pytest.param(
+            "work a.md Diary > Status of the week: We are on track with all of it", None, id="its-own-behind-its-place"
+        ),
+        pytest.param("", None, id="nothing"),
+    ],
+)
+def test_text_of_a_private_note_under_another_path(text: str, rank: int | None) -> None:
+    """Eight words in a row of the private note alone are a leak, whatever markup and other text is there."""
+    (item,) = noted(make_chunk(text=text)).results
+    assert item.labels.leaks == (() if rank is None else (Leak(rank=rank, note="home/diary.md"),))
+
+
+def test_the_answer_is_looked_at_too() -> None:
+    """A text that the API writes itself has no chunk and leaks all the same; each place is told once."""
+    (item,) = noted(make_chunk("c1", text="x"), make_chunk("c2", text=f"{KEPT} {KEPT}"), answer=KEPT).results
+    assert [leak.rank for leak in item.labels.leaks] == [2, 0]
+
+
+def test_why_the_api_abstains_is_looked_at() -> None:
+    """What an API says in place of an answer is a text of its own too."""
+    response = make_response(abstained=True, abstain_reason=f"Nobody may know that {KEPT}.")
+    item = make_labelled(make_case(), make_result(response=response))
+    (item,) = leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), NOTES, {}).results
+    assert [leak.rank for leak in item.labels.leaks] == [0]
+
+
+@pytest.mark.parametrize(
+    ("part", "fields"),
+    [
+        pytest.param("abstain_reason", {"answer": "ok", "abstain_reason": KEPT}, id="behind-an-answer"),
+        pytest.param("references", {"references": [cite(heading_path=KEPT)]}, id="heading-of-a-cited-place"),
+        pytest.param("references", {"references": [cite(rel_path=f"{KEPT}.md")]}, id="path-of-a-cited-place"),
+        pytest.param("selected_folders", {"selected_folders": ("work", f"work/{KEPT}")}, id="folder-that-was-searched"),
+        pytest.param("available_folders", {"available_folders": (f"work/{KEPT}",)}, id="folder-that-there-is"),
+        pytest.param("coverage", {"coverage": {"index_version": KEPT}}, id="version"),
+        pytest.param("coverage", {"coverage": {"stats": {KEPT: 1}}}, id="name-of-a-count"),
+        pytest.param("latency", {"latency": {KEPT.replace(" ", "_"): 1.0}}, id="name-of-a-step"),
+        pytest.param("cost", {"cost": {KEPT: 1.0}}, id="name-of-a-cost"),
+    ],
+)
+def test_every_text_of_a_response_is_looked_at(part: LeakPart, fields: dict[str, Any]) -> None:
+    """A private text leaks in whatever field it comes back, and the field is named."""
+    item = make_labelled(make_case(), make_result(response=make_response(make_chunk(), **fields)))
+    (item,) = leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), NOTES, {}).results
+    assert item.labels.leaks == (Leak(rank=0, note="home/diary.md", part=part),)
+
+
+@pytest.mark.parametrize("part", ["chunk_id", "doc_id", "vault", "rel_path", "heading_path"])
+def test_every_text_of_a_chunk_is_looked_at(part: LeakPart) -> None:
+    """A private text leaks in ids, names and headings of a chunk as in its text, and is told once for each."""
+    (item,) = noted(make_chunk(text=KEPT, **{part: f"1-{KEPT.replace(' ', '-')}"})).results
+    note = "home/diary.md"
+    assert item.labels.leaks == (Leak(rank=1, note=note), Leak(rank=1, note=note, part=part))
+
+
+def test_names_of_notes_that_may_be_seen_are_no_leak() -> None:
+    """A folder, a cited place and an id that a private note writes of are not its own."""
+    folder = "work/how we brew the dark beer of the long winter"
+    heading = "What is left of the barley in the dark winter"
+    texts = {
+        ("work", f"{folder[5:]}/a.md"): f"# {heading}\n\nNothing.\n",
+        ("home", "diary.md"): f"# Diary\n\nSee {folder}/a.md for more, below a md, {heading}.\n",
+    }
+    notes = Notes(Vault(directories=NOTES_OF, texts=texts, notes={}, hash=""))
+    path = f"{folder[5:]}/a.md"
+    response = make_response(
+        make_chunk(f"{folder}/a.md#{heading}", rel_path=path, heading_path=f"{path} > {heading}"),
+        answer=f"Look into {folder}.",
+        references=[cite(rel_path=path, heading_path=f"{path} > {heading}")],
+        available_folders=(folder,),
+    )
+    item = make_labelled(make_case(), make_result(response=response))
+    (item,) = leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), notes, {}).results
+    assert item.labels.leaks == ()
+
+
+def test_words_of_the_question_are_no_leak() -> None:
+    """An API that repeats what it was asked tells nothing."""
+    (item,) = noted(make_chunk(text=f"You asked: {KEPT}"), question=f"Is it true that {KEPT}?").results
+    assert item.labels.leaks == ()
+
+
+@pytest.mark.parametrize(("path", "leaks_there"), [("x.md", True), ("diary.md", False)])
+def test_a_path_of_no_note_and_one_of_two_vaults(path: str, *, leaks_there: bool) -> None:
+    """Text of a note under a path that no vault holds leaks; under one of its own, whichever vault, the place tells."""
+    (item,) = noted(make_chunk(rel_path=path, text=KEPT)).results
+    assert bool(item.labels.leaks) == leaks_there
+
+
+def test_where_nothing_is_kept_back_nothing_leaks() -> None:
+    """Without private notes and principals no text is looked at."""
+    (item,) = noted(make_chunk(text=KEPT), private=()).results
+    assert item.labels.leaks == ()
+
+
+def probed(kind: ProbeKind, response: Response, *, principal: str = "") -> Run:
+    """Look for leaks in a run of one probe."""
+    answer = make_probe(kind, question="Who owes?", principal=principal)
+    answer = replace(answer, result=replace(answer.result, response=response))
+    return leaks.noted(make_run(probes=Probing(answers=(answer,), private=PRIVATE)), NOTES, ANNA)
+
+
+@pytest.mark.parametrize(
+    ("principal", "text", "note"),
+    [
+        pytest.param("", KEPT, "home/diary.md", id="private-for-all"),
+        pytest.param("anna", KEPT, "home/diary.md", id="private-for-a-principal-of-that-vault"),
+        pytest.param("anna", TEXTS["work", "b.md"], "work/b.md", id="what-a-principal-may-not-see"),
+        pytest.param("", TEXTS["work", "b.md"], None, id="what-everybody-else-may-see"),
+    ],
+)
+def test_probes(principal: str, text: str, note: str | None) -> None:
+    """From a principal everything is kept that they may not see; what is private, from everybody."""
+    (answer,) = probed("principal", make_response(make_chunk(text=text)), principal=principal).probes.answers
+    assert answer.leaks == (() if note is None else (Leak(rank=1, note=note),))
+
+
+def test_later_answers_of_the_suite() -> None:
+    """Answers to a question that is asked several times are looked at each."""
+    item = make_labelled(make_case(), make_result(response=make_response(make_chunk(text=KEPT))))
+    run = leaks.noted(make_run(item, repeats=(item,), probes=Probing(private=PRIVATE)), NOTES, {})
+    assert [len(again.labels.leaks) for again in (*run.results, *run.repeats)] == [1, 1]

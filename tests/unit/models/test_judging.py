@@ -1,0 +1,87 @@
+"""The nouns of judging: what makes two requests the same, and what replies took."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from judging import make_judge, make_request
+from raggate.models.judging import JudgeRequest, Message, Reply, TokenPrice, Usage
+
+FIRST = make_request()
+PRICED = make_judge(price=TokenPrice(input=0.5, output=2.0))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        make_request("Grade that."),
+        make_request(judge=make_judge("large")),
+        make_request(judge=make_judge(build="b2")),
+        make_request(judge=make_judge(endpoint="other")),
+        make_request(judge=make_judge(provider="anthropic")),
+        make_request(judge=make_judge(json_schema=False)),
+        make_request(schema={"type": "object"}),
+        make_request(seed=2),
+        make_request(temperature=0.7),
+        make_request(max_tokens=101),
+        make_request(messages=(*FIRST.prompt.messages, Message(role="user", text=""))),
+        make_request(messages=(Message(role="user", text="You grade."), FIRST.prompt.messages[1])),
+    ],
+)
+def test_whatever_a_reply_depends_on_is_in_the_key(other: JudgeRequest) -> None:
+    """Requests that differ in model, build, server, messages, schema or parameters have other keys."""
+    assert other.key != FIRST.key
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        make_request(),
+        make_request(judge=make_judge(base_url="http://10.0.0.7:9999")),
+        make_request(judge=make_judge(key_variable="KEY", price=TokenPrice(input=1, output=1))),
+        make_request(about={"case": "q1"}),
+    ],
+)
+def test_where_a_server_is_and_what_it_costs_is_not_in_the_key(same: JudgeRequest) -> None:
+    """The same request to the same kind of server has the same key, wherever it is and whatever it costs."""
+    assert same.key == FIRST.key
+
+
+def test_a_key_stays_the_same_from_version_to_version() -> None:
+    """A cassette that is committed today is read tomorrow: the key of this request is written down here."""
+    assert FIRST.key == "06a3483f83d1accab7fd0debb437f7215d226437337f77de1fe1d35a6e2190ce"
+
+
+def test_messages_are_not_glued_together() -> None:
+    """Two messages are not one with the same text, so that text cannot move from one into the other unseen."""
+    split = (Message(role="user", text="a"), Message(role="user", text="b"))
+    assert make_request(messages=split).key != make_request(messages=(Message(role="user", text="ab"),)).key
+
+
+def test_a_reply_costs_what_its_tokens_cost() -> None:
+    """A million tokens read and half a million written, at 0.5 and 2 dollars per million, are 1.5 dollars."""
+    usage = Usage.of(PRICED, Reply(text="", input_tokens=1_000_000, output_tokens=500_000))
+    assert usage == Usage(replies=1, input_tokens=1_000_000, output_tokens=500_000, usd=1.5)
+
+
+def test_a_reply_without_a_count_has_no_cost() -> None:
+    """Where a server tells no tokens, what it cost is not known, which is not nothing."""
+    assert Usage.of(PRICED, Reply(text="", input_tokens=7)) == Usage(replies=1, untold=1, usd=None)
+
+
+def test_a_sum_with_something_unknown_is_unknown() -> None:
+    """The cost of several replies is known when that of each is."""
+    known = Usage.of(PRICED, Reply(text="", input_tokens=10, output_tokens=0))
+    unknown = Usage.of(make_judge(), Reply(text="", input_tokens=4, output_tokens=5))
+    total = Usage.total([known, unknown])
+    assert (total.input_tokens, total.output_tokens, total.replies, total.usd) == (14, 5, 2, None)
+    assert Usage.total([known, known]).usd == pytest.approx(1e-5)
+    assert Usage.total([]) == Usage()
+
+
+def test_a_request_does_not_change() -> None:
+    """A request is frozen: what its key was taken of is what is sent."""
+    with pytest.raises(AttributeError):
+        FIRST.prompt = replace(FIRST.prompt, name="other")  # type: ignore[misc]
