@@ -9,6 +9,7 @@ from raggate.cli.comment import comment
 from raggate.cli.init import init
 from raggate.cli.judge import judge
 from raggate.cli.labels import labels
+from raggate.cli.probe import probe
 from raggate.cli.prove import prove
 from raggate.interop.convert_command import convert
 from raggate.interop.evaluate_command import evaluate
@@ -17,12 +18,13 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (init, baseline, comment, judge, prove)
+COMMANDS: tuple[click.Command, ...] = (init, probe, baseline, comment, judge, prove)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
 _ORDER = (
     "init",
+    "probe",
     "lint",
     "check",
     "run",

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from raggate.config.mapped_settings import Mapped
 from raggate.config.probe_settings import Probes
 from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds
+from raggate.text.nearest import nearest
+
+ADAPTER_NAMES = ("ask", "mapped", "kebab")
+"""Those of the shelf `service/adapters`, which is not known here; a test compares them."""
+
+
+def _known_adapter(name: str) -> str:
+    if name not in ADAPTER_NAMES:
+        like = nearest(name, ADAPTER_NAMES)
+        raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}" + (f"; did you mean {like!r}?" if like else ""))
+    return name
 
 
 class Ask(SettingsModel):
     """How the questions are asked."""
 
-    adapter: Name = "ask"
+    adapter: Annotated[Name, AfterValidator(_known_adapter), WithJsonSchema({"enum": [*ADAPTER_NAMES]})] = "ask"
     """The protocol the API speaks."""
     modes: Annotated[list[Name], Field(min_length=1), AfterValidator(distinct_modes)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
     """Retrieval modes; every question is asked in each of them."""

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from raggate.config.values import Variable
+from raggate.text.nearest import nearest
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 """A placeholder, a brace that is meant as one (`{{`, `}}`), or a brace that is a mistake."""
@@ -56,7 +57,9 @@ def check_template(template: str, allowed: Collection[str]) -> None:
     for name in names(template):
         if name not in allowed:
             placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in allowed)
-            raise ValueError(f"expected placeholders among {placeholders or 'none'}, found {{{name}}}")
+            like = nearest(name, allowed)
+            meant = f"; did you mean {{{like}}}?" if like else ""
+            raise ValueError(f"expected placeholders among {placeholders or 'none'}, found {{{name}}}{meant}")
 
 
 def check_headers(headers: Mapping[str, str], asked: Collection[str], pass_env: Collection[str], key: str) -> None:

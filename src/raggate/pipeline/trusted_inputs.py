@@ -12,7 +12,7 @@ from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.scoring import score
-from raggate.service.adapters import ADAPTERS
+from raggate.text.nearest import nearest
 
 
 @contextmanager
@@ -54,14 +54,13 @@ def source_of(request: Request) -> InputSource:
 
 def check_names(settings: Config, name: str) -> Config:
     """Check what the configuration names of the shelves, which `config` does not know, and give it back."""
-    if settings.ask.adapter not in ADAPTERS:
-        known = ", ".join(ADAPTERS)
-        raise UsageError(f"{name}: ask.adapter: expected one of {known}; found {settings.ask.adapter!r}")
     metrics = score.directions(settings.score.k)
     for metric, rule in settings.gate.metrics.items():
         if metric not in metrics and rule not in (False, "off"):
+            like = nearest(metric, metrics)
             raise UsageError(
-                f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}",
+                f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}"
+                + (f"; did you mean {like!r}?" if like else ""),
                 hint=f"Known: {', '.join(metrics)}.",
             )
     composite.check_names(settings.gate, metrics, settings.score.k, name)

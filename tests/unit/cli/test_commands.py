@@ -22,6 +22,7 @@ def test_the_gate_comes_first() -> None:
     listed = [line.split()[0] for line in lines[lines.index("Commands:") :] if line]
     gate = [
         "init",
+        "probe",
         "lint",
         "check",
         "run",

@@ -59,7 +59,7 @@ def test_every_key_is_described(model: type[Any]) -> None:
         ({"ask__path": "/v2?x=1"}, "'query' is for the rest"),
         ({"ask__path": "/v2/{env.HOME}"}, "found {env.HOME}"),
         ({"ask__body": {"q": "{question} {"}}, "expected {{ and }}"),
-        ({"ask__body": {"q": "{Question}"}}, "found {Question}"),
+        ({"ask__body": {"q": "{Question}"}}, "found {Question}; did you mean {question}?"),
         ({"ask__body": {"q": "x"}}, "expected {question} in"),
         ({"ask__method": "GET"}, "no 'body' with GET"),
         ({"ask__method": "DELETE"}, "'GET', 'POST' or 'PUT'"),

@@ -1,0 +1,44 @@
+"""The command `raggate probe`: one question, and what its answer filled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from raggate.cli import console, options
+from raggate.interop.options import FiniteRange
+
+
+@click.command()
+@options.config()
+@click.option("--question", metavar="TEXT", help="What is asked, in place of the first question of the golden set.")
+@click.option("--api-url", metavar="URL", help="Ask the API that runs here already.")
+@click.option(
+    "--seconds",
+    type=FiniteRange(1, 600),
+    default=10,
+    show_default=True,
+    help="How long all of it may take; of an API that raggate starts, the question alone.",
+)
+@click.pass_obj
+def probe(
+    environment: dict[str, str], config_file: Path, question: str | None, api_url: str | None, seconds: float
+) -> int:
+    """Ask the API one question: is it up, what does its answer fill, and what does an empty field cost?
+
+    No run directory and no baseline is written. Exit code 0: it can be measured, 2: usage error, 3: no answer that
+    tells anything, 4: the answer breaks what must always hold.
+    """
+    from raggate.config.overrides import Overrides
+    from raggate.pipeline.request import Request
+    from raggate.pipeline.smoke_test import smoke_test
+    from raggate.reports.smoke_test import render
+
+    overrides = Overrides(api_url=api_url, contained=False, replayed=False)
+    request = Request(
+        config_file=config_file, environment=environment, say=console.say, systems=(), overrides=overrides
+    )
+    test = smoke_test(request, question, seconds)
+    click.echo(render(test, width=max(console.width(), 60)), nl=False)
+    return int(test.exit_code)

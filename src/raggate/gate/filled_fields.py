@@ -1,0 +1,183 @@
+"""One labelled answer -> which of its fields are filled, from where, and what those that are empty cost. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from raggate.config.schema import Config
+from raggate.models.golden import Vault
+from raggate.models.run import Chunk, LabelledResult, Response
+from raggate.models.smoke_test import FilledField, SmokeTest
+from raggate.text.numbers import counted
+from raggate.text.quote import cut, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of each chunk: how it is read, and what it costs that no chunk tells it."""
+
+    read: Callable[[Chunk], object]
+    cost: str = ""
+
+
+_OF_CHUNKS = {
+    "rel_path": _Part(
+        lambda chunk: chunk.rel_path, "no question finds the note of its labels, unless they are ids of documents"
+    ),
+    "heading_path": _Part(
+        lambda chunk: chunk.heading_path, "labels that name a heading never match; only labels of whole notes can"
+    ),
+    "text": _Part(
+        lambda chunk: chunk.text,
+        "labels with snippets never match, and whether a text stands in its note is not checked",
+    ),
+    "score": _Part(
+        lambda chunk: chunk.score_final, "whether scores fall down the list is not checked, and they explain no loss"
+    ),
+    "score_vector": _Part(lambda chunk: chunk.score_vector),
+    "score_lexical": _Part(lambda chunk: chunk.score_lexical),
+    "rank": _Part(lambda chunk: chunk.rank),
+    "id": _Part(lambda chunk: chunk.chunk_id),
+    "doc_id": _Part(lambda chunk: chunk.doc_id),
+    "vault": _Part(lambda chunk: chunk.vault),
+}
+_SEVERAL_VAULTS = "notes of the same path in two vaults are not told apart"
+_NO_ANSWER = "answers cannot be scored, as none came"
+_OWN_ID = "made by raggate of everything else"
+
+
+def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
+    """Say what one answer filled, and what `check` would make of it.
+
+    Args:
+        item: the answer, labelled, also by the notes.
+        settings: the configuration.
+        notes: the vault.
+    """
+    failure, response = item.result.failure, item.result.response
+    if response is None:
+        said = failure.message if failure else "not asked"
+        return SmokeTest(case=item.case, result=item.result, unknown=(f"the question got no answer: {said}",))
+    matched = (position for position, supports in enumerate(item.labels.matches, 1) if supports)
+    return SmokeTest(
+        case=item.case,
+        result=item.result,
+        fields=tuple(chain(_of_chunks(response, settings), _of_answer(response, settings))),
+        rank=next(matched, None),
+        unknown=tuple(_unknown(response)),
+        broken=tuple(_violations("error", item, response, settings, notes)),
+        hints=tuple(chain(_violations("warn", item, response, settings, notes), _hints(item, response, settings))),
+    )
+
+
+def _of_chunks(response: Response, settings: Config) -> Iterator[FilledField]:
+    chunks = response.chunks
+    for name, part in _OF_CHUNKS.items():
+        values = [value for chunk in chunks if (value := part.read(chunk)) not in (None, "")]
+        cost = _SEVERAL_VAULTS if name == "vault" and len(settings.vault) > 1 else part.cost
+        yield FilledField(
+            name=name,
+            source=_source(name, settings),
+            filled=len(values),
+            of=len(chunks),
+            first=cut(values[0], limit=200) if values else "",
+            cost=cost if chunks and not values else "",
+        )
+
+
+def _source(name: str, settings: Config) -> str:
+    mapped = settings.ask.mapped
+    if mapped is None:
+        return f"adapter {settings.ask.adapter}"
+    fields = mapped.response.chunks
+    written: str | None = getattr(fields, name)
+    if written is None:
+        through_prefix = name == "vault" and "{vault}" in (fields.path_prefix or "")
+        return _OWN_ID if name == "id" else "path_prefix" if through_prefix else ""
+    entry = fields.list if "[*]" in fields.list else f"{fields.list}[*]"
+    return entry if written == "$" else f"{entry}{'' if written.startswith('[') else '.'}{written}"
+
+
+def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
+    mapped = settings.ask.mapped
+    given = mapped.response if mapped is not None else None
+    if not settings.ask.retrieval_only:
+        source = (given.answer or "") if given else f"adapter {settings.ask.adapter}"
+        cost = "" if response.answer or response.abstained else _NO_ANSWER
+        first = cut(response.answer or "", limit=200)
+        yield FilledField(name="answer", source=source, filled=int(bool(first)), of=1, first=first, cost=cost)
+        cited = given.references.list if given and given.references else ""
+        source = cited if given else f"adapter {settings.ask.adapter}"
+        paths = [reference.rel_path for reference in response.references]
+        first = cut(paths[0], limit=200) if paths else ""
+        yield FilledField(name="references", source=source, filled=int(bool(paths)), of=1, first=first)
+    if given is None or given.abstained is not None:
+        source = given.abstained.path if given and given.abstained else f"adapter {settings.ask.adapter}"
+        yield FilledField(name="abstained", source=source, filled=1, of=1, first=str(response.abstained).lower())
+
+
+def _unknown(response: Response) -> Iterator[str]:
+    if not response.chunks:
+        yield (
+            "the list of chunks is empty, so nothing can be said of its fields: is the index filled? "
+            "`--question` asks something else"
+        )
+
+
+def _violations(level: str, item: LabelledResult, response: Response, settings: Config, notes: Vault) -> Iterator[str]:
+    """Name what the notes say against the answer, of the invariants that have a level."""
+    rules = settings.invariants
+    if rules.notes_exist == level:
+        yield from _strangers(response, notes)
+    for rule, positions, what in (
+        (rules.headings_exist, item.labels.strange_headings, "headings that their note does not have"),
+        (rules.text_in_note, item.labels.strange_texts, "a text that does not stand in their note"),
+    ):
+        if rule == level and positions:
+            chunk = response.chunks[positions[0]]
+            shown = chunk.heading_path if "headings" in what else chunk.text
+            where = f"{cut(chunk.rel_path, limit=100)}, {quoted(shown, limit=80)}"
+            yield f"{len(positions)} of {counted(len(response.chunks), 'chunk')} tell {what}, such as {where}"
+
+
+def _strangers(response: Response, notes: Vault) -> Iterator[str]:
+    paths = {path for _, path in notes.texts}
+    strange = [chunk.rel_path for chunk in response.chunks if chunk.rel_path not in paths]
+    if not strange:
+        return
+    chunks = counted(len(response.chunks), "chunk")
+    message = f"{len(strange)} of {chunks} name no note of the vault, such as {quoted(strange[0], limit=100)}"
+    prefix = prefix_of(strange, paths)
+    if prefix is not None:
+        message += f"; with chunks.path_prefix {quoted(prefix, limit=100)} they would"
+    yield message
+
+
+def prefix_of(strange: Sequence[str], paths: set[str]) -> str | None:
+    """Give what all of some paths begin with before the path of a note; None where there is no such beginning."""
+    beginnings = set()
+    for path in strange:
+        parts = path.split("/")
+        # the longest note path that it ends in
+        tails = ("/".join(parts[start:]) for start in range(1, min(len(parts), 50)))
+        tail = next((tail for tail in tails if tail in paths), None)
+        if tail is None:
+            return None
+        beginnings.add(path[: len(path) - len(tail)])
+    return beginnings.pop() if len(beginnings) == 1 else None
+
+
+def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterator[str]:
+    depth, deepest = len(response.chunks), max(settings.score.k)
+    asked = item.case.k or settings.ask.k
+    if 0 < depth < min(asked, deepest):
+        yield (
+            f"{counted(depth, 'chunk')} came where {asked} were asked for, and {deepest} are scored: is `{{k}}` sent, "
+            "or does the API cap it?"
+        )
+    if item.case.gold_supports and not any(item.labels.matches):
+        yield "the passage that the golden set expects is not in the list; one question says little"
+    if response.unasked:
+        yield "an answer was generated although only retrieval was asked for, which takes time and may cost money"

@@ -1,0 +1,116 @@
+"""A configuration -> the API up, one question asked of it, and what the answer filled. Nothing is kept on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from raggate.config import schema
+from raggate.config.retrieval_modes import asked_in
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+from raggate.gate.filled_fields import examine
+from raggate.inputs import golden, notes, vault
+from raggate.inputs.trusted import NO_CONFIG, Inputs
+from raggate.models.golden import Case, Golden, Vault
+from raggate.models.run import LabelledResult, Result
+from raggate.models.smoke_test import SmokeTest
+from raggate.pipeline.booted import Build, Place, booted
+from raggate.pipeline.request import Request
+from raggate.pipeline.trusted_inputs import check_names
+from raggate.scoring.score import label
+from raggate.text import deadlines
+from raggate.text.files import read_file
+
+SECONDS = 10.0
+"""For everything, where the API runs already; otherwise for the question alone."""
+
+_READY_SHARE = 0.4  # of the seconds of an API that runs; the rest is the question's
+_SETTLE = 0.2
+
+
+def smoke_test(request: Request, question: str | None, seconds: float = SECONDS) -> SmokeTest:
+    """Bring the API up, ask one question, and say what the answer filled.
+
+    Args:
+        request: which configuration, and what counts in its place.
+        question: what is asked; None for the first question of the golden set that has an answer.
+        seconds: the most that all of it takes where the API runs already, and the question where it is started.
+
+    Raises:
+        UsageError: for a configuration, golden set or vault that cannot be used.
+        CannotTell: when the API is not ready.
+    """
+    settings = _settings(request)
+    vaults = {name: _directory(request.root, name, path) for name, path in settings.vault.items()}
+    texts = vault.load(vaults)
+    case = _typed(question) if question is not None else _first(request.root, settings)
+    patient = _in_a_hurry(settings, seconds)
+    inputs = Inputs(config=patient, golden=_only(case), vault=texts, baseline=None, against=None)
+    with TemporaryDirectory(prefix="raggate-probe-") as out:
+        place = Place(out=Path(out), runs=Path(out))
+        with booted(request, inputs, Build(api=patient.api, root=request.root), place, {}) as up:
+            answered = up.adapter.ask([(case, _mode(case, settings))], up.api, on_result=lambda *_: None)
+            result = up.clean(answered.results[0])
+    return examine(_labelled(case, result, texts), settings, texts)
+
+
+def _settings(request: Request) -> Config:
+    path = request.config_file
+    if not path.is_file():
+        raise UsageError(f"{request.config_name}: no such file", hint=NO_CONFIG)
+    settings = schema.load(read_file(path), request.config_name)
+    return check_names(request.overrides.apply(settings), request.config_name)
+
+
+def _directory(root: Path, name: str, path: str) -> Path:
+    if not (root / path).is_dir():
+        raise UsageError(f"{path}: no such directory (vault {name!r})", hint="Key 'vault' names each vault's notes.")
+    return root / path
+
+
+def _first(root: Path, settings: Config) -> Case:
+    path = root / settings.golden
+    if not path.is_file():
+        raise UsageError(f"{settings.golden}: no such file", hint="`--question TEXT` asks something without one.")
+    cases = golden.load(read_file(path), settings.golden).cases
+    asked = [case for case in cases if any(asked_in(case.modes, mode) for mode in settings.ask.modes)]
+    if not asked:
+        raise UsageError(f"{settings.golden}: no question is for the modes that are asked", hint="`--question` is.")
+    return next((case for case in asked if case.answerable), asked[0])
+
+
+def _typed(question: str) -> Case:
+    if not question.strip():
+        raise UsageError("--question: expected some text")
+    return Case(id="--question", question=question, answerable=True)
+
+
+def _only(case: Case) -> Golden:
+    return Golden(name="", cases=(case,), hash="")
+
+
+def _mode(case: Case, settings: Config) -> str:
+    return next(mode for mode in settings.ask.modes if asked_in(case.modes, mode))
+
+
+def _in_a_hurry(settings: Config, seconds: float) -> Config:
+    """Give the configuration with shorter waits; an API that has to be started takes what it takes."""
+    ready = settings.api.ready
+    if settings.api.url is not None:
+        shorter = {"timeout": min(ready.timeout, _READY_SHARE * seconds), "settle": min(ready.settle, _SETTLE)}
+        ready = ready.model_copy(update=shorter)
+        seconds *= 1 - _READY_SHARE
+    ask = settings.ask
+    waits = {name: min(getattr(ask, name), seconds) for name in ("connect_timeout", "read_timeout", "total_timeout")}
+    return settings.model_copy(
+        update={
+            "api": settings.api.model_copy(update={"ready": ready}),
+            "ask": ask.model_copy(update=waits),
+        }
+    )
+
+
+def _labelled(case: Case, result: Result, texts: Vault) -> LabelledResult:
+    with deadlines.after_asking(1):
+        return notes.Notes(texts).label(label(case, result))

@@ -1,0 +1,128 @@
+"""`raggate probe`: one question of a running API, what its answer filled, and an exit code; nothing is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fakes.other_api import OtherApi
+from here import Done, called
+from raggate.cli import main
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Response, Result
+from raggate.models.smoke_test import FilledField, SmokeTest
+from raggate.reports.smoke_test import render
+from tries import tried
+
+NOTES = [("Keys.md", ["Keys", "Spare"], "the spare key is under the mat"), ("Food.md", ["Food"], "bread of flour")]
+CONFIG = """\
+vault: {{notes: notes}}
+api: {{url: "{url}", ready: {{timeout: 0.2, settle: 0.05}}}}
+ask:
+  adapter: mapped
+  mapped:
+    health: {{path: /live}}
+    ask: {{path: /search, body: {{q: "{{question}}", top: "{{k}}"}}}}
+    response:
+      chunks:
+        list: data.hits
+        id: _id
+        rel_path: meta.file
+        path_prefix: /data/
+        heading_path: meta.section
+        text: body
+        score: score
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give a repository with two notes and a question."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "Keys.md").write_text("# Keys\n\n## Spare\n\nthe spare key is under the mat\n")
+    (tmp_path / "notes" / "Food.md").write_text("# Food\n\nbread of flour\n")
+    (tmp_path / "golden").mkdir()
+    support = {"rel_path": "Keys.md", "heading_path": "# Keys > ## Spare"}
+    case = {"id": "keys-1", "question": "Where is the spare key?", "answerable": True, "gold_supports": [support]}
+    case |= {"expected_key_facts": [], "tags": [], "vaults": ["notes"], "category": "factual", "difficulty": "easy"}
+    (tmp_path / "golden" / "eval_set.jsonl").write_text(json.dumps(case) + "\n")
+    return tmp_path
+
+
+def probe(root: Path, url: str, *arguments: str, config: str = CONFIG) -> Done:
+    """Probe an API that runs at an address."""
+    (root / "raggate.yml").write_text(config.format(url=url))
+    return called(lambda: main.main(["probe", *arguments]), at=root, environment={})
+
+
+def test_a_sound_configuration(root: Path) -> None:
+    """It tells where each field is read from, the rank of what is expected, exits with 0 and leaves nothing behind."""
+    with OtherApi(notes=NOTES) as api:
+        before = sorted(root.rglob("*"))
+        done = probe(root, api.base_url)
+    assert done.code == 0, done.out + done.err
+    assert "what is expected is at rank 1" in done.out
+    assert "rel_path      data.hits[*].meta.file" in done.out
+    assert "the API is up" in done.err
+    assert sorted(root.rglob("*")) == [*sorted({*before, root / "raggate.yml"})]
+
+
+def test_a_question_of_ones_own(root: Path) -> None:
+    """Without a golden set a question is enough."""
+    (root / "golden" / "eval_set.jsonl").unlink()
+    with OtherApi(notes=NOTES) as api:
+        assert "eval_set.jsonl: no such file" in probe(root, api.base_url).err
+        done = probe(root, api.base_url, "--question", "What is bread?")
+        assert (done.code, api.heard[-1].body["q"]) == (0, "What is bread?")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("path_prefix: /data/", "vault: vault", 4, "with chunks.path_prefix '/data/' they would"),
+        ("heading_path: meta.section\n", "\n", 0, "no heading_path is told: labels that name a heading never match"),
+        ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
+        ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),
+        ("path: /live", "path: /nowhere", 3, "was not ready after 0.2 s"),
+        ("adapter: mapped", "adapter: maped", 2, "did you mean 'mapped'?"),
+    ],
+)
+def test_what_is_wrong_is_said(root: Path, old: str, new: str, code: int, said: str) -> None:
+    """Each mistake has its sentence and the exit code that a check would have for it."""
+    assert old in CONFIG
+    with OtherApi(notes=NOTES) as api:
+        done = probe(root, api.base_url, config=CONFIG.replace(old, new))
+    assert done.code == code, done.out + done.err
+    assert said in done.out + done.err
+
+
+def test_an_api_that_is_not_there(root: Path) -> None:
+    """No connection is exit 3."""
+    with OtherApi() as api:
+        url = api.base_url
+    assert probe(root, url).code == 3
+
+
+TEXT = st.text(max_size=40) | st.sampled_from(["::error::x", "##[add-mask]x", "\x1b[2J", "\u202e", "a\nb", "\r::x"])
+
+
+@tried(20)
+@given(TEXT, TEXT, TEXT)
+def test_whatever_the_api_says_is_harmless(path: str, heading: str, problem: str) -> None:
+    """No text of an answer makes a line of its own, a command of the runner or a code of the terminal."""
+    chunk = Chunk(chunk_id=path, rel_path=path, heading_path=heading, text=heading)
+    fields: Any = {"mode": "hybrid", "failure": None, "retries": 0, "elapsed_ms": 1.0}
+    test = SmokeTest(
+        case=Case(id=path or "x", question=heading, answerable=True),
+        result=Result(case_id="x", response=Response(chunks=(chunk,)), **fields),
+        fields=(FilledField(name="rel_path", source=problem, filled=1, of=2, first=path),),
+        broken=(problem,),
+    )
+    lines = render(test).split("\n")
+    assert len(lines) == 10
+    assert all(line.replace("\u200b", "").isprintable() for line in lines)
+    assert not any(line.startswith("::") or "##[" in line for line in lines)

@@ -1,0 +1,114 @@
+"""What one answer filled, and what the fields that are empty cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_chunk, make_config, make_failure, make_labelled, make_result
+from mapped_api import example
+from raggate.errors import ExitCode
+from raggate.gate.filled_fields import examine, prefix_of
+from raggate.inputs.notes import Notes
+from raggate.models.golden import Vault
+from raggate.models.run import Chunk
+from raggate.models.smoke_test import SmokeTest
+from tables import each_row
+
+NOTES = Vault(
+    directories={"work": Path("work")}, texts={("work", "a.md"): "# A\n\nText of the note.\n"}, notes={}, hash=""
+)
+
+
+def examined(*chunks: Chunk, failure: Any = None, **keys: Any) -> SmokeTest:
+    """Examine an answer of these chunks."""
+    item = make_labelled(make_case(), make_result("q1", *chunks, failure=failure))
+    return examine(Notes(NOTES).label(item), make_config(**keys), NOTES)
+
+
+def costs(test: SmokeTest) -> dict[str, str]:
+    """Give what is lost, by field."""
+    return {field.name: field.cost for field in test.fields if field.cost}
+
+
+def test_a_whole_answer_costs_nothing() -> None:
+    """An answer that tells everything can be measured, and the passage that is expected has its rank."""
+    test = examined(make_chunk("c0", heading_path="# A", text="note"), make_chunk(score_final=0.5))
+    assert (test.exit_code, test.rank, test.broken, costs(test)) == (ExitCode.PASS, 1, (), {})
+
+
+@each_row(
+    ("chunk", "field", "cost"),
+    [
+        ({"heading_path": ""}, "heading_path", "only labels of whole notes can"),
+        ({"text": ""}, "text", "labels with snippets never match"),
+        ({"rel_path": ""}, "rel_path", "no question finds the note"),
+        ({"score_final": None}, "score", "they explain no loss"),
+    ],
+)
+def test_an_empty_field_says_what_it_costs(chunk: dict[str, Any], field: str, cost: str) -> None:
+    """A field that no chunk tells has its cost, which one that any chunk tells has not."""
+    assert cost in costs(examined(make_chunk(**{"score_final": 0.5, **chunk})))[field]
+    both = examined(make_chunk(**{"score_final": 0.5, **chunk}), make_chunk("c2", score_final=0.4))
+    assert field not in costs(both)
+
+
+def test_places_are_those_of_the_configuration() -> None:
+    """Of a mapped API every field has the path in the whole answer that it is read from."""
+    test = examined(make_chunk(), ask={"adapter": "mapped", "mapped": example()})
+    sources = {field.name: field.source for field in test.fields}
+    assert sources["rel_path"] == "data.hits[*].meta.file"
+    assert sources["vault"] == "path_prefix"
+    assert sources["score_vector"] == ""
+
+
+@each_row(
+    ("chunk", "said"),
+    [
+        ({"rel_path": "/data/a.md"}, "with chunks.path_prefix '/data/' they would"),
+        ({"rel_path": "b.md"}, "1 of 1 chunk name no note of the vault, such as 'b.md'"),
+        ({"heading_path": "# Zebra"}, "headings that their note does not have, such as a.md, '# Zebra'"),
+        ({"text": "zebras graze on wide plains of grass"}, "a text that does not stand in their note"),
+    ],
+)
+def test_what_the_notes_say_against_it_breaks_the_gate(chunk: dict[str, Any], said: str) -> None:
+    """What an invariant would refuse is exit 4, a hint where it only warns, and nothing where it is off."""
+    names = ("notes_exist", "headings_exist", "text_in_note")
+    by_level = {
+        level: examined(make_chunk(**chunk), invariants=dict.fromkeys(names, level))
+        for level in ("error", "warn", "off")
+    }
+    assert [test.exit_code for test in by_level.values()] == [ExitCode.INVARIANT, ExitCode.PASS, ExitCode.PASS]
+    assert any(said in text for text in by_level["error"].broken)
+    assert any(said in text for text in by_level["warn"].hints)
+    assert not any(said in text for text in by_level["off"].hints)
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        (examined(), "the list of chunks is empty"),
+        (examined(failure=make_failure()), "no answer within 60 s"),
+    ],
+)
+def test_nothing_to_look_at_is_no_pass(test: SmokeTest, said: str) -> None:
+    """A failed call and an empty list tell nothing: exit 3."""
+    assert test.exit_code == ExitCode.CANNOT_TELL
+    assert said in test.unknown[0]
+
+
+@each_row(
+    ("strange", "expected"),
+    [
+        (["/v/x/a.md", "/v/x/d/b.md"], "/v/x/"),
+        (["/v/x/a.md", "/v/y/a.md"], None),
+        (["/v/x/c.md"], None),
+        (["xa.md"], None),
+        (["/" * 10_000 + "a.md"], None),
+    ],
+)
+def test_a_prefix_is_told_where_one_fits_all(strange: list[str], expected: str | None) -> None:
+    """Paths that all end in a note behind the same beginning have that beginning as their prefix."""
+    assert prefix_of(strange, {"a.md", "d/b.md"}) == expected

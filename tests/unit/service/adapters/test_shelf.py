@@ -1,0 +1,21 @@
+"""The shelf of adapters and the configuration, which does not know it, name the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from raggate.config.ask_settings import ADAPTER_NAMES, Ask
+from raggate.config.json_schema import json_schema
+from raggate.service.adapters import ADAPTERS
+
+
+def test_the_configuration_names_every_adapter() -> None:
+    """A configuration, and the schema that editors complete it by, take the adapters of the shelf and no other."""
+    assert set(ADAPTERS) == set(ADAPTER_NAMES)
+    assert json_schema()["$defs"]["Ask"]["properties"]["adapter"]["enum"] == [*ADAPTER_NAMES]
+
+
+def test_a_misspelt_adapter_is_answered_with_the_nearest() -> None:
+    """Whoever misspells one is told which there are, and which was meant."""
+    with pytest.raises(ValueError, match=r"expected one of ask, mapped, kebab.*; did you mean 'kebab'"):
+        Ask(adapter="kebap")
